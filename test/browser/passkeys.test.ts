@@ -68,7 +68,7 @@ test('a removed passkey or a failed user verification is reported beside the but
   await page.getByRole('button', { name: 'Use a passkey instead' }).click();
   await page.getByText('This passkey did not sign you in. Try again, or use your password.').waitFor();
   assert.deepEqual(await findAxeViolations(page), []);
-  await device.forgetOwner();
+  await device.failUserVerification();
   await page.getByRole('button', { name: 'Use a passkey instead' }).click();
   await page.getByText('No passkey was used. You can try again.').waitFor();
   await signIn(page, bob.email, PASSWORD);

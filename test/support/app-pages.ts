@@ -5,16 +5,16 @@ import { REDIRECT_URI } from './fixtures.ts';
 export const DEVELOPER = '/settings/developer';
 export const PLATFORM = '/platform/developer/apps';
 
-/** A form that can be registered as it stands. */
+/** Valid fields of the form for a new app. */
 export const APP_FIELDS = { name: 'Shelf', redirect_uris: REDIRECT_URI, scope: ['read:invoices', 'read:contacts'] };
 
-/** Opens the form for a new app in a section of the site, and sends it. */
+/** Opens the form for a new app in a section of the site, and submits it. */
 export async function registerInBrowser(browser: Browser, section: string, changes: Fields = {}): Promise<BrowserPage> {
   const form = await browser.open(`${section}/new`);
   return browser.submit(form, section, { ...APP_FIELDS, ...changes });
 }
 
-/** What the page after a registration, or after a new secret, shows once. */
+/** The credentials that the page after a registration, or after a new secret, shows once. */
 export function shownCredentials({ status, text }: BrowserPage): { id: string; secret: string } {
   const [, id = ''] = /id="client-id">([^<]+)</.exec(text) ?? [];
   const [, secret = ''] = /id="client-secret">(gcs_[^<]+)</.exec(text) ?? [];

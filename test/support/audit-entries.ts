@@ -2,12 +2,12 @@ import type { Row } from '../../src/storage/tables.ts';
 import type { Browser } from './browser.ts';
 import type { TestServer } from './test-server.ts';
 
-/** Everything that was ever done in a server, the oldest first. */
+/** All audit entries of a server, oldest first. */
 export function readAuditEntries(server: TestServer): Promise<Row<'audit_entries'>[]> {
   return server.storage().durable.selectFrom('audit_entries').selectAll().orderBy('id').execute();
 }
 
-/** The rows of a log as a person reads them, the newest first. */
+/** The rows of an audit log page as text, newest first. */
 export function parseAuditTable({ text }: { text: string }) {
   const rows = [...text.matchAll(/<tr><td>(.*?)<\/tr>/gs)].map(([, row = '']) => row.split('<td>'));
   const plain = (markup = '') => markup.replace(/<[^>]*>/g, '').trim();
@@ -31,7 +31,7 @@ export function parseAuditTable({ text }: { text: string }) {
 
 type AuditTableRow = Record<'when' | 'who' | 'email' | 'what' | 'more' | 'onWhat' | 'business' | 'where', string>;
 
-/** What an export holds: each line as the cells of its columns, by name. */
+/** The lines of a CSV export, as objects by column name. */
 export async function fetchAuditExport(browser: Browser, address: string): Promise<Record<string, string>[]> {
   const [head = [], ...lines] = parseCsv(await (await browser.ask(address)).text());
   return lines.map((cells) => Object.fromEntries(head.map((name, i) => [name, cells[i] ?? ''])));

@@ -11,7 +11,7 @@ interface RequestOptions {
   rpId: string;
 }
 
-/** What a test may have this authenticator, or the browser around it, get wrong. */
+/** Wrong values that a test can make the authenticator or browser send. */
 export interface AuthenticatorOverrides {
   origin?: string;
   rpId?: string;
@@ -27,7 +27,7 @@ const PRESENT = 0x01;
 const VERIFIED = 0x04;
 const WITH_CREDENTIAL = 0x40;
 
-/** A device that keeps one passkey, as a browser at this origin hands its answers on. Its counter stays at zero unless told. */
+/** A software authenticator with one passkey, used by a browser at this origin. Its counter stays at zero by default. */
 export function createAuthenticator(origin: string) {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const { x = '', y = '' } = publicKey.export({ format: 'jwk' });

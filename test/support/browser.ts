@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { rememberTypedSecrets, scannedFetch, scanResponse } from './secret-scanner.ts';
 
-/** What a browser holds after it has followed every redirect that stays with us. */
+/** The response after all redirects within our hosts. */
 export interface BrowserPage {
   status: number;
-  /** The address whose answer this is. */
+  /** The URL of this response. */
   url: string;
-  /** Where it would have gone next: an address of an app. */
+  /** The target of a redirect to another host, such as an app. */
   leftTo: URL | undefined;
   text: string;
   headers: Headers;
@@ -38,23 +38,23 @@ export function createBrowser(home: string, ours: string[]) {
   return {
     cookies,
     open,
-    /** Sends one form of a page as it stands, but for the fields given here. */
+    /** Submits a form of a page, with these fields changed. */
     submit(page: BrowserPage, action: string, fields: Fields = {}, headers: Record<string, string> = {}) {
       const body = toBody({ ...hiddenFields(page.text, action), ...fields });
       return send(new URL(action, home).href, { method: 'POST', body, headers });
     },
-    /** Sends what no page has offered: a stale form, or one made up elsewhere. */
+    /** Posts a form that is on no page, such as a stale or forged one. */
     post(address: string, fields: Fields = {}, headers: Record<string, string> = {}) {
       return send(new URL(address, home).href, { method: 'POST', body: toBody(fields), headers });
     },
-    /** One request as this browser would send it, answered as it stands: no redirect is followed. */
+    /** Sends one request with this browser's cookies, without following redirects. */
     ask(address: string, init: RequestInit = {}): Promise<Response> {
       const headers = new Headers(init.headers);
       headers.set('cookie', cookieHeader(cookies));
       rememberTypedSecrets(init.body);
       return scannedFetch(new URL(address, home), { ...init, headers, redirect: 'manual' });
     },
-    /** What every form of ours carries in this browser. */
+    /** The CSRF token of this browser's forms. */
     async csrf(): Promise<string> {
       return hiddenFields((await open('/sign-out')).text, '/sign-out').csrf ?? '';
     },
@@ -65,7 +65,7 @@ export function createBrowser(home: string, ours: string[]) {
   };
 }
 
-/** Where a page of a long list leads on to. */
+/** The link to the next page of a list. */
 export function nextPageLink({ text }: { text: string }): string | undefined {
   return /href="([^"]*)" rel="next"/.exec(text)?.[1]?.replaceAll('&amp;', '&');
 }

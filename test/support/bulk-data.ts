@@ -13,11 +13,11 @@ interface Options {
   businessId: string;
   userId: string;
   appId: string;
-  /** How many apps the user has connected, and how many users have connected the app: half of all connections each. */
+  /** The number of apps that the user has connected, and of users that have connected the app: half of all connections each. */
   half: number;
 }
 
-/** A business so large that every list in it has thousands of rows. */
+/** Fills every list of a business with thousands of rows. */
 export async function addManyConnections(storage: Storage, { businessId, userId, appId, half }: Options, now: number) {
   const places = Array.from({ length: half }, (_, place) => ({ place, appId: newId(now), userId: newId(now) }));
   const parties = { business_id: businessId };
@@ -57,7 +57,7 @@ export async function addManyConnections(storage: Storage, { businessId, userId,
       last_at: now,
     })),
   );
-  // What a database does by itself once it has been running for a while.
+  // As autovacuum does after a while.
   await sql`analyze`.execute(storage.durable);
   return places;
 }

@@ -8,10 +8,10 @@ import { type BrowserContextOptions, chromium, type Page } from 'playwright-core
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8');
 
-/** A real Chromium, unpacked into a folder that goes away with it. */
+/** Launches Chromium from a temporary folder. */
 export async function launchChromium() {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-chromium-'));
-  // The package unpacks into the folder for temporary files, and asks for it when it is loaded.
+  // The package unpacks into the temporary folder that is set when it is loaded.
   const { TMPDIR: usual } = process.env;
   process.env.TMPDIR = folder;
   const { default: packed } = await import('@sparticuz/chromium');
@@ -26,7 +26,7 @@ export async function launchChromium() {
     rmSync(folder, { recursive: true, force: true });
   });
   return {
-    /** A browser of its own: no cookies, nothing remembered. Whatever its console complains of is kept. */
+    /** Opens a page in a new browser context, and collects its console errors. */
     async newPage(options: BrowserContextOptions = {}) {
       const context = await browser.newContext(options);
       const page = await context.newPage();
@@ -40,7 +40,7 @@ export async function launchChromium() {
   };
 }
 
-/** An app's redirect address, at which nothing happens but that it is reached. */
+/** A server for an app's redirect URI that only responds with a page. */
 export async function startCallbackServer(): Promise<{ uri: string }> {
   const server = createServer((_, response) => response.end('<!doctype html><title>Back at the app</title>Back'));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -56,7 +56,7 @@ export async function signIn(page: Page, email: string, password: string): Promi
   await page.getByRole('button', { name: 'Sign in' }).click();
 }
 
-/** What axe-core holds against the page as it stands, in words. */
+/** The accessibility violations that axe-core finds on the page. */
 export async function findAxeViolations(page: Page): Promise<string[]> {
   await page.evaluate(axeSource);
   return page.evaluate(async () => {
@@ -66,7 +66,7 @@ export async function findAxeViolations(page: Page): Promise<string[]> {
   });
 }
 
-/** A device with a lock of its own, whose owner always agrees. */
+/** Adds a virtual authenticator that always verifies its user. */
 export async function addVirtualAuthenticator(page: Page) {
   const session = await page.context().newCDPSession(page);
   await session.send('WebAuthn.enable');
@@ -81,7 +81,7 @@ export async function addVirtualAuthenticator(page: Page) {
     },
   });
   return {
-    /** From now on the device does not know who is before it. */
-    forgetOwner: () => session.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: false }),
+    /** Makes user verification fail from now on. */
+    failUserVerification: () => session.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: false }),
   };
 }

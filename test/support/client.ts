@@ -8,7 +8,7 @@ import { rememberSecret } from './leaks.ts';
 import { type ApiRequest, createResponseValidator } from './response-validator.ts';
 import { scanResponse } from './secret-scanner.ts';
 
-/** An answer of the API, read whole. `body` is whatever JSON it was. */
+/** A response of the API. `body` is the parsed JSON. */
 export interface ApiResponse {
   status: number;
   headers: Headers;
@@ -32,11 +32,11 @@ interface ClientOptions {
   user: User;
   app: RegisteredApp;
   business: Business;
-  /** Starts a session, where a test has the server at hand; through the form, with its slow password, where not. */
+  /** Inserts a session directly; without it, users sign in by the form, which hashes the password. */
   startSession?: (user: User) => Promise<string>;
 }
 
-/** The suites of the token and revoke endpoints also run with forms in place of JSON. */
+/** Some runs send forms instead of JSON. */
 const SENDS_FORMS = process.env.TEST_BODIES === 'form';
 
 export type Client = ReturnType<typeof createClient>;
@@ -69,12 +69,12 @@ export function createClient({ api, browse, user, app, business, startSession }:
     const browser = browse();
     if (!startSession) return signedInByPassword(who);
     browser.cookies.set('__Host-session', await startSession(who));
-    // As any browser that is signed in, it has been here before.
+    // Gets the other cookies of a browser that has signed in.
     await browser.open('/sign-out');
     return browser;
   }
 
-  /** Through the authorize endpoint, and Allow where it is asked. */
+  /** Opens the authorize endpoint, and clicks Allow if consent is needed. */
   async function authorize(changes: Record<string, string | undefined> = {}, browser?: Browser): Promise<BrowserPage> {
     const used = browser ?? (await signedIn());
     const page = await used.open(authorizeUrl(changes));
@@ -88,7 +88,7 @@ export function createClient({ api, browse, user, app, business, startSession }:
     return code;
   }
 
-  /** Every answer that a test asks for is also held against the server's own reference. */
+  /** Every response is also validated against the server's OpenAPI document. */
   const reading = once(async () =>
     createResponseValidator((await (await fetch(`${api}/openapi.json`)).json()) as Document),
   );
@@ -151,7 +151,7 @@ export function createClient({ api, browse, user, app, business, startSession }:
   };
 }
 
-/** As JSON; or as a form, where that can say the same. */
+/** As JSON; or as a form, if that can express the same. */
 function encode(fields: Fields): { headers: Record<string, string>; body: string | URLSearchParams } {
   const sent = Object.entries(fields).filter(([, value]) => value !== undefined);
   const isOfTexts = sent.every((entry): entry is [string, string] => typeof entry[1] === 'string');

@@ -20,14 +20,14 @@ export interface CommandResult {
 
 export type CommandLine = ReturnType<typeof createCommandLine>;
 
-/** The same with a database that has its tables and nothing else. */
+/** The same with an empty, migrated database. */
 export async function createCommandLineWithDatabase(): Promise<CommandLine> {
   const cli = createCommandLine();
   await cli.json(['migrate']);
   return cli;
 }
 
-/** The real command line, in a folder of its own with a database that does not exist yet. */
+/** The real command line, in a temporary folder, with a database that does not exist yet. */
 export function createCommandLine() {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
   const running = new Set<ReturnType<typeof start>>();
@@ -73,7 +73,7 @@ export function createCommandLine() {
       if (status !== 0) throw new Error(`gatehouse ${args.join(' ')} ended with ${status}: ${stderr}`);
       return JSON.parse(stdout);
     },
-    /** A server that has said that it serves. */
+    /** Starts `serve`, and resolves once it is ready. */
     async serve(env: Record<string, string> = {}) {
       const api = env.BASE_URL ?? `http://127.0.0.1:${await freePort()}`;
       const web = env.CONSENT_URL ?? `http://localhost:${await freePort()}`;
@@ -107,6 +107,6 @@ export function createCommandLine() {
 interface RunOptions {
   env?: Record<string, string>;
   input?: string;
-  /** For a test of streams, or of what a second process does to the database. */
+  /** For tests of streams, or of a second process on the database. */
   asProcess?: boolean;
 }

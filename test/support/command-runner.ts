@@ -9,7 +9,7 @@ import type { TestServer } from './test-server.ts';
 
 const COMMANDS = [...userCommands, ...memberCommands, ...appCommands, ...endpointCommands];
 
-/** Runs commands about users, members, apps and endpoints on the database of a test's server. An option with an empty value is a flag. */
+/** Runs commands about users, members, apps and endpoints on the database of a test server. An option with an empty value is a flag. */
 export function createCommandRunner(server: TestServer) {
   const env = {
     DATABASE_URL: server.database.url,

@@ -5,17 +5,17 @@ import { sql } from 'kysely';
 import pg from 'pg';
 import type { Storage } from '../../src/storage/storage.ts';
 
-/** A database of a test's own, and what a test may do to it from outside. No test knows which engine it is. */
+/** The database of one test server, on either engine. */
 interface TestDatabase {
   url: string;
-  /** From now on every write is refused, as on a disk that has become read-only, until the returned function is called. */
+  /** Makes every write fail, as on a read-only disk, until the returned function is called. */
   rejectWrites(storage: Storage): Promise<() => Promise<void>>;
-  /** Copies it as it is now. What it returns puts the copy back; nothing may be running on it then. */
+  /** Copies the database. The returned function restores the copy while no server runs. */
   copy(storage: Storage): Promise<() => Promise<void>>;
   remove(): Promise<void>;
 }
 
-/** `TEST_DATABASE_URL` names a PostgreSQL server in which databases may be made; without it, SQLite. */
+/** Uses the PostgreSQL server in `TEST_DATABASE_URL`; without it, SQLite. */
 export async function createTestDatabase(folder: string): Promise<TestDatabase> {
   const server = process.env.TEST_DATABASE_URL;
   return server ? createPostgresDatabase(server) : createSqliteDatabase(folder);
@@ -75,7 +75,7 @@ async function createPostgresDatabase(server: string): Promise<TestDatabase> {
   };
 }
 
-/** A pool may not have noticed yet that its connections are gone: asked a few times, it has. */
+/** Queries until the pool has replaced its closed connections. */
 async function reconnect({ durable, relaxed }: Storage): Promise<void> {
   for (const db of [durable, relaxed]) {
     for (let inRow = 0; inRow < 5; ) {

@@ -5,12 +5,12 @@ import { syncBuiltinESMExports } from 'node:module';
 import { isIPv4 } from 'node:net';
 import { after } from 'node:test';
 
-/** The addresses of a name when it is asked for the nth time; undefined if there is no such name, null for silence. */
+/** The addresses of a name at its nth query; undefined if it does not exist, null for no response. */
 type Responder = (name: string, nth: number) => string[] | undefined | null;
 
 const TYPES = { A: 1, AAAA: 28 };
 
-/** A server of names of the test's own: whatever this process looks up, it is asked. */
+/** A DNS server that receives every query of this process. */
 export async function startDnsServer(answering: Responder = () => undefined) {
   const names = { answering, asked: new Map<string, number>() };
   const server = createSocket('udp4', (query, { address, port }) => {
@@ -56,7 +56,7 @@ interface Names {
   asked: Map<string, number>;
 }
 
-/** RFC 1035 §4.1: a header, the question as it came, and an answer for each address. */
+/** RFC 1035 §4.1: a header, the question, and an answer for each address. */
 function answer({ answering, asked }: Names, query: Buffer): Buffer | undefined {
   const labels: string[] = [];
   let place = 12;
@@ -78,7 +78,7 @@ function answer({ answering, asked }: Names, query: Buffer): Buffer | undefined 
   return Buffer.concat([header, query.subarray(12, place + 5), ...records.map((bytes) => record(type, bytes))]);
 }
 
-/** Its name is that of the question; its time to live is none. */
+/** With the name of the question, and a TTL of 0. */
 function record(type: number, address: Buffer): Buffer {
   return Buffer.concat([Buffer.from([0xc0, 12, 0, type, 0, 1, 0, 0, 0, 0, 0, address.length]), address]);
 }

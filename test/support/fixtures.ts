@@ -11,7 +11,7 @@ import { rememberSecret } from './leaks.ts';
 export const PASSWORD = 'correct horse battery';
 export const REDIRECT_URI = 'https://ledger.example/callback';
 
-/** Slow on purpose, and so made once for everyone. */
+/** Hashing is slow on purpose, so all users share one hash. */
 let hashed: Promise<string> | undefined;
 function hash(): Promise<string> {
   rememberSecret('password', PASSWORD);
@@ -23,7 +23,7 @@ export interface RegisteredApp extends App {
   secret: string;
 }
 
-/** Those who live in a test's server, and ways to bring in more. */
+/** A business, its owner and an app, and functions that add more. */
 export async function createFixtures(storage: () => Storage, clock: () => number) {
   const fixtures = {
     addBusiness: (name: string) => insertBusiness(storage().durable, { name }, clock()),

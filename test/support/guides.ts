@@ -26,7 +26,7 @@ interface Block {
   isRun: boolean;
 }
 
-/** A guide. The tests of the file that opens it have to run every block of code, or every block of the named sections. */
+/** Opens a guide. The tests of the file have to run every code block of it, or of the given sections. */
 export function openGuide(name: string, sections?: string[]) {
   const all = readBlocks(readFileSync(join(ROOT, 'docs/guides', `${name}.md`), 'utf8'));
   const blocks = all.filter(({ section }) => sections?.includes(section) ?? true);
@@ -35,7 +35,7 @@ export function openGuide(name: string, sections?: string[]) {
     assert.deepEqual(left, [], `every block of ${name}.md is run`);
   });
   return {
-    /** The blocks of a section, in their order, as one program. */
+    /** The code blocks of a section as one program. */
     take(section: string, language: string): string {
       const taken = blocks.filter((block) => block.section === section && block.language === language);
       assert.ok(taken.length > 0, `${name}.md has ${language} under ${section}`);
@@ -56,7 +56,7 @@ function readBlocks(guide: string): Block[] {
   return blocks;
 }
 
-/** A reader's own folder, and a checkout of this repository that nothing else works in. */
+/** A temporary folder for the reader's files, and a checkout of this repository. */
 export function createWorkspace() {
   const folder = mkdtempSync(join(realpathSync(tmpdir()), 'gatehouse-guide-'));
   after(() => rmSync(folder, { recursive: true, force: true }));
@@ -72,9 +72,9 @@ export function createWorkspace() {
   return {
     folder: own,
     checkout,
-    /** What the reader saves under a name, as the guide says. */
+    /** Saves a file of the guide. */
     save: (name: string, text: string) => writeFileSync(join(own, name), text),
-    /** A package that the reader has installed from the registry; here, the copy that the tests have. */
+    /** Links an npm package of the tests, instead of installing it from the registry. */
     borrow(name: string) {
       mkdirSync(join(own, 'node_modules'), { recursive: true });
       symlinkSync(join(ROOT, 'node_modules', name), join(own, 'node_modules', name));
@@ -105,7 +105,7 @@ function startProgram([name = '', ...args]: string[], { cwd, env }: Required<Run
     cwd,
     env: { ...plainEnvironment(), ...env },
     stdio: ['pipe', 'pipe', 'pipe'],
-    // A group of its own, so that what it starts ends with it.
+    // A new process group, so that its children end with it.
     detached: true,
   });
   const said = { stdout: '', stderr: '' };
@@ -120,7 +120,7 @@ function startProgram([name = '', ...args]: string[], { cwd, env }: Required<Run
     try {
       process.kill(-(child.pid ?? 0), 'SIGKILL');
     } catch {
-      // It has ended by itself.
+      // It has exited already.
     }
   };
   after(stop);
@@ -135,7 +135,7 @@ function startProgram([name = '', ...args]: string[], { cwd, env }: Required<Run
         await Promise.race([once(child.stdout, 'data'), closed]);
       }
     },
-    /** What it printed in the end; it must have gone well. */
+    /** Its output, once it has exited with 0. */
     async ends(): Promise<string> {
       child.stdin.end();
       await closed;
@@ -146,7 +146,7 @@ function startProgram([name = '', ...args]: string[], { cwd, env }: Required<Run
   };
 }
 
-/** Without what `npm test` adds, which would tell an npm in another folder that it is still in this one. */
+/** Without the variables of `npm test`, which would affect npm in another folder. */
 function plainEnvironment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !/^npm_|^NODE_TEST/i.test(name));
   return { ...Object.fromEntries(kept), npm_config_offline: 'true', PIP_NO_INDEX: '1' };

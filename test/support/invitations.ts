@@ -5,7 +5,7 @@ export const MEMBERS = '/settings/members';
 
 let invited = 0;
 
-/** An owner makes an invitation in the browser, for an address that nobody has unless told; returns the path of its link. */
+/** Creates an invitation in the owner's browser, for an unused address by default; returns the path of its link. */
 export async function inviteInBrowser(owner: Browser, fields: Fields = {}): Promise<string> {
   const page = await owner.open(`${MEMBERS}/invite`);
   const typed = { role: 'member', email: `guest-${++invited}@example.com`, ...fields };
@@ -18,7 +18,7 @@ export function invitationLink({ text }: BrowserPage): string {
   return path;
 }
 
-/** The addresses at which an invitation can be withdrawn, as the owner's list shows them. */
+/** The form actions that withdraw invitations, from the owner's list. */
 export async function listWithdrawActions(owner: Browser): Promise<string[]> {
   const { text } = await owner.open(`${MEMBERS}/invitations`);
   return [...text.matchAll(/action="([^"]*\/withdraw)"/g)].map(([, action = '']) => action);

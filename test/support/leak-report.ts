@@ -3,8 +3,8 @@ import { basename, join } from 'node:path';
 import { createSecretSearch, type Secret } from './secret-search.ts';
 
 /**
- * After a run of everything: looks in what the servers logged for every secret that any test has seen, and tells what was
- * found elsewhere. 0 if all is well.
+ * After a full run: searches the logs of the servers for the secrets of all tests, and reports them with those
+ * found elsewhere. Returns 0 if there are none.
  */
 export function reportLeaks(folder: string): number {
   const search = createSecretSearch();
@@ -25,7 +25,7 @@ export function reportLeaks(folder: string): number {
   return leaks.length > 0 || search.size === 0 || size === 0 ? 1 : 0;
 }
 
-/** Where it stands, if it stands there as it is. */
+/** The text before the secret, if the log contains it literally. */
 function textBefore(bytes: Buffer, text: string): string {
   const at = bytes.indexOf(text.replace(/^(?:g[a-z]{2}|whsec)_/, ''));
   return at < 0 ? '' : bytes.toString('utf8', Math.max(0, at - 200), at);

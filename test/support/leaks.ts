@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { createSecretSearch } from './secret-search.ts';
 
 /**
- * In a run of everything, each secret that a test comes to know is remembered, and whatever must not hold one is searched
- * for all of them. What is searched on the spot fails the very test that has met it; the logs are searched after the run.
+ * In a full run, every secret of every test is recorded, and everything that must not contain secrets is searched
+ * for all of them. Responses are searched at once, which fails the test; the logs are searched after the run.
  */
 const FOLDER = process.env.TEST_LEAKS;
 
 const search = createSecretSearch();
-/** Shorter than this, a text may stand anywhere by chance. */
+/** A shorter text could occur anywhere by chance. */
 const MIN_LENGTH = 12;
 
 export const isScanning = FOLDER !== undefined;
@@ -23,13 +23,13 @@ export function rememberSecret(kind: string, text: string | null | undefined): v
     appendFileSync(join(FOLDER, `secrets-${process.pid}.jsonl`), `${JSON.stringify({ kind, text })}\n`);
 }
 
-/** Fails if a secret stands here that has no business to; `handsOut` are the kinds that this place is there to give. */
+/** Throws if the content contains a secret, except for the kinds in `handsOut`, which are issued here. */
 export function assertNoSecrets(place: string, content: string | Uint8Array, handsOut: readonly string[] = []): void {
   const leak = recordLeak(place, content, handsOut);
   if (leak) throw new Error(leak);
 }
 
-/** The same where a failure would keep others from cleaning up after themselves: the run fails at its end. */
+/** The same without throwing, for clean-up code: the run fails at its end. */
 export function recordLeak(
   place: string,
   content: string | Uint8Array,
@@ -44,18 +44,18 @@ export function recordLeak(
   return sentence;
 }
 
-/** How much a server logs that a test starts as a process of its own. */
+/** The log level of servers in child processes. */
 export const CHILD_LOG_LEVEL = isScanning ? 'trace' : 'silent';
 
 let children = 0;
 const nextLogFile = (folder: string) => join(folder, `log-${process.pid}-${++children}`);
 
-/** Where such a server is to write what nobody reads while the test runs: to a file that is searched afterwards. */
+/** Standard output of such a server: a file that is searched after the run. */
 export function openChildLog(): number | 'ignore' {
   return FOLDER ? openSync(nextLogFile(FOLDER), 'a') : 'ignore';
 }
 
-/** The same for a server whose output the test reads itself. */
+/** The same for a server whose output the test reads. */
 export function recordOutput({ stdout, stderr }: ChildProcess): void {
   if (!FOLDER) return;
   const file = nextLogFile(FOLDER);

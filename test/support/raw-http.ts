@@ -1,7 +1,7 @@
 import { request } from 'node:http';
 import { scannedFetch, scanResponse, toHeaders } from './secret-scanner.ts';
 
-/** An answer as it came, before anyone followed it. */
+/** A response, without following redirects. */
 interface RawResponse {
   status: number;
   location: string | null;
@@ -9,14 +9,14 @@ interface RawResponse {
   text: string;
 }
 
-/** One request, and no redirect followed. */
+/** Sends one request, without following redirects. */
 export async function fetchOnce(url: string, init: RequestInit = {}): Promise<RawResponse> {
   const response = await scannedFetch(url, { ...init, redirect: 'manual' });
   const { status, headers } = response;
   return { status, headers, location: headers.get('location'), text: await response.text() };
 }
 
-/** For what `fetch` would tidy up first: a path with odd characters, a header sent twice, a foreign Host. */
+/** For requests that `fetch` would normalize: odd characters in a path, repeated headers, a foreign Host. */
 export function sendRaw(
   origin: string,
   { path, method = 'GET', headers = [], body = '' }: RawRequest,
@@ -51,7 +51,7 @@ interface RawRequest {
   body?: string;
 }
 
-/** What a redirect tells the app. */
+/** The query parameters of a redirect. */
 export function redirectParams(location: string | null | undefined): Record<string, string> {
   return location ? Object.fromEntries(new URL(location).searchParams) : {};
 }

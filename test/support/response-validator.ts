@@ -8,7 +8,7 @@ export interface ApiRequest {
   path: string;
 }
 
-/** Said about any answer, whatever was asked; every other header has to be in the reference. */
+/** Headers of any response; every other header has to be in the reference. */
 const USUAL_HEADERS = [
   'access-control-allow-origin',
   'access-control-expose-headers',
@@ -23,7 +23,7 @@ const USUAL_HEADERS = [
   'x-content-type-options',
 ];
 
-/** A field that is not described is one too many, unless the schema says that there may be others. */
+/** Disallows undocumented fields, unless the schema allows others. */
 function closed(document: Document): Document {
   const isOpen = (schema: { properties?: object; additionalProperties?: unknown } | null) =>
     schema?.properties !== undefined && schema.additionalProperties === undefined;
@@ -32,7 +32,7 @@ function closed(document: Document): Document {
   );
 }
 
-/** Holds what the server answers against what its own reference says it can. */
+/** Validates responses against the server's own OpenAPI document. */
 export function createResponseValidator(document: Document) {
   const ajv = new Ajv2020({ strict: false });
   ajv.addFormat('uuid', /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);

@@ -3,7 +3,7 @@ import { readId } from '../../src/lib/ids.ts';
 import type { Row } from '../../src/storage/tables.ts';
 import type { TestServer } from './test-server.ts';
 
-/** The grant that a code or token belongs to: its id stands in the text. */
+/** The id of a grant, which its codes and tokens contain. */
 export function grantIdIn(token: string): string {
   return readId(Buffer.from(token.slice(4), 'base64url'), 4);
 }
@@ -19,7 +19,7 @@ export async function countGrants(server: TestServer): Promise<number> {
   return (await server.storage().durable.selectFrom('grants').select('id').execute()).length;
 }
 
-/** While `work` runs, the database refuses every write. */
+/** Runs `work` while the database rejects every write. */
 export async function withReadOnlyDatabase<Result>(server: TestServer, work: () => Promise<Result>): Promise<Result> {
   const allowAgain = await server.database.rejectWrites(server.storage());
   try {
@@ -29,7 +29,7 @@ export async function withReadOnlyDatabase<Result>(server: TestServer, work: () 
   }
 }
 
-/** Copies the database as it is now. What it returns puts that copy back, as after a failover or a restored backup. */
+/** Copies the database. The returned function restores the copy, as after a failover or a restored backup. */
 export async function copyDatabase(server: TestServer): Promise<() => Promise<void>> {
   const putBack = await server.database.copy(server.storage());
   return () => server.restart({ meanwhile: putBack });

@@ -1,4 +1,4 @@
-/** Those that apps were promised, in their order. */
+/** The promised scopes, in their order. */
 export const SCOPES = [
   'read:invoices',
   'write:invoices',

@@ -6,7 +6,7 @@ import type { Storage } from '../../src/storage/storage.ts';
 import { secretsOf } from '../../src/webhooks/endpoint-secrets.ts';
 import { assertNoSecrets, isScanning, rememberSecret } from './leaks.ts';
 
-/** Where a secret is given to whom it is for, and which kinds: once on a page, or to an app that proved itself. */
+/** Routes that issue secrets, and of which kinds. */
 const ISSUING_ROUTES: [place: RegExp, kinds: string[]][] = [
   [/^POST \/(?:settings\/developer|platform\/developer\/apps)(?:\/[\w-]+\/secrets)?$/, ['client secret']],
   [/^POST \/[\w/-]+\/endpoints(?:\/[\w-]+\/secret)?$/, ['signing secret']],
@@ -16,11 +16,11 @@ const ISSUING_ROUTES: [place: RegExp, kinds: string[]][] = [
   [/^POST \/api\/v1\/oauth\/token$/, ['access token', 'refresh token']],
 ];
 
-/** The same where it is refused: whoever has a link has it in the address, and a walk goes on from where it was. */
+/** Routes whose responses, also errors, repeat secrets of the request. */
 const ECHOING_ROUTES: typeof ISSUING_ROUTES = [
   [/^\w+ \/(?:invitation\/|sign-in)/, ['link of an invitation']],
   [/^\w+ \/password\//, ['link to set a password']],
-  // The walk through the flow shows what an app would get, to those who may change the app.
+  // The playground shows codes and tokens to users who may change the app.
   [/^\w+ \/[\w/-]+\/try(?:\/|$)/, ['code', 'access token', 'refresh token']],
 ];
 
@@ -32,7 +32,7 @@ export interface ScannedResponse {
   text: string;
 }
 
-/** Notes what was given, and fails if anything was given that is not to be had here. */
+/** Records issued secrets, and fails if the response contains others. */
 export function scanResponse({ method, url, status, headers, text }: ScannedResponse): void {
   if (!isScanning) return;
   const { pathname } = new URL(url);
@@ -44,7 +44,7 @@ export function scanResponse({ method, url, status, headers, text }: ScannedResp
   rememberIssuedSecrets(headers, handsOut.length > 0 ? text : '');
 }
 
-/** One request whose answer is watched before anyone reads it. */
+/** `fetch` that scans the response. */
 export async function scannedFetch(url: string | URL, init: RequestInit = {}): Promise<Response> {
   const response = await fetch(url, init);
   if (isScanning) {
@@ -60,7 +60,7 @@ export async function scannedFetch(url: string | URL, init: RequestInit = {}): P
   return response;
 }
 
-/** The headers of an answer that came by another way than `fetch`. */
+/** Converts the headers of `node:http`. */
 export function toHeaders(headers: IncomingHttpHeaders): Headers {
   return new Headers(Object.entries(headers).flatMap(([name, value = []]) => [value].flat().map((one) => [name, one])));
 }
@@ -80,10 +80,10 @@ function rememberIssuedSecrets(headers: Headers, page: string): void {
   for (const [token] of page.matchAll(/grt_[\w-]{60,}/g)) rememberSecret('refresh token', token);
 }
 
-/** What a person types is as secret as what they are given, also with a slip in it. */
+/** Typed passwords and secrets count as secrets, also wrong ones. */
 export function rememberTypedSecrets(body: RequestInit['body']): void {
   if (!isScanning || !(body instanceof URLSearchParams)) return;
-  // Some try their email as a password, which is no secret, and is refused.
+  // An email address as a password is rejected, and is not secret.
   const typed = ['password', 'current_password'].map((name) => body.get(name) ?? '');
   for (const password of typed) if (!password.includes('@')) rememberSecret('password', password);
   rememberSecret('client secret', body.get('client_secret'));
@@ -101,7 +101,7 @@ export async function rememberSigningSecrets(storage: Storage, keys: Keyring): P
   for (const secret of rows.flatMap((row) => secretsOf(keys, row, 0))) rememberSecret('signing secret', secret);
 }
 
-/** Everything that is stored: the files of SQLite, with their free pages and their log; or every row of PostgreSQL. */
+/** All stored bytes: the files of SQLite, with free pages and log; or every row of PostgreSQL. */
 export async function readDatabaseBytes(storage: Storage, folder: string): Promise<Uint8Array[]> {
   if (!isScanning) return [];
   const files = readdirSync(folder).filter((name) => name.includes('.db'));

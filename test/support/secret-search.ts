@@ -1,7 +1,7 @@
-/** Looks for many texts at once, in whatever bytes: each place is only looked at closely if something begins like it. */
+/** Searches bytes for many texts at once: compares only where four bytes match the start of a text. */
 export interface SecretSearch {
   add(secret: Secret): void;
-  /** What was found, each once. */
+  /** The secrets that were found, each once. */
   find(bytes: Uint8Array): Found[];
   readonly size: number;
 }
@@ -12,7 +12,7 @@ export interface Secret {
 }
 
 export interface Found extends Secret {
-  /** How it was written. */
+  /** The encoding in which it was found. */
   form: string;
 }
 
@@ -70,7 +70,7 @@ function matchesAt(bytes: Uint8Array, at: number, pattern: Buffer): boolean {
   return true;
 }
 
-/** The ways in which a text may hide: as it is, without its prefix, encoded once more, or decoded to bytes. */
+/** The encodings of a text: literal, without its prefix, encoded again, or decoded to bytes. */
 function encodingsOf(text: string): [form: string, bytes: Buffer][] {
   const body = text.replace(/^(?:g[a-z]{2}|whsec)_/, '');
   const raw = /^[\w+/-]{20,}=*$/.test(body) ? Buffer.from(body, 'base64') : undefined;

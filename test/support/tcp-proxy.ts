@@ -1,15 +1,15 @@
 import { connect, createServer, type Socket } from 'node:net';
 import { after } from 'node:test';
 
-/** Stands between a node and its database, and fails in the ways a network does. */
+/** A TCP proxy between a node and its database that fails like a network. */
 interface TcpProxy {
   port: number;
-  /** Connections are cut, and new ones refused at once. */
+  /** Closes all connections, and rejects new ones. */
   cut(): void;
-  /** Connections stay, and nothing comes through any more. */
+  /** Keeps connections open, but forwards nothing. */
   stall(): void;
   restore(): void;
-  /** What was held back comes through after all. */
+  /** Forwards the data that was held back. */
   resume(): void;
 }
 

@@ -5,7 +5,7 @@ import { PASSWORD } from './fixtures.ts';
 import { inviteInBrowser } from './invitations.ts';
 import type { TestServer } from './test-server.ts';
 
-/** Someone makes an account with an invitation to a business: its address is not verified. */
+/** Creates an account with an invitation, so its address is not verified. */
 export async function registerByInvitation(
   server: TestServer,
   { owner, name, email }: { owner: Browser; name: string; email: string },

@@ -14,7 +14,7 @@ export interface Received {
 
 type Responder = (received: Received, response: ServerResponse) => unknown;
 
-/** An app's own server, which keeps what it is told and answers as it is told to. */
+/** The webhook receiver of an app: records events, and responds as the test says. */
 export async function startWebhookReceiver(answering: Responder = (_, response) => response.end()) {
   const received: Received[] = [];
   const watched: string[] = [];
@@ -43,7 +43,7 @@ export async function startWebhookReceiver(answering: Responder = (_, response) 
     answer(next: Responder) {
       receiver.answering = next;
     },
-    /** Waits until so many have come in all. */
+    /** Waits until this many events have arrived in total. */
     async has(count: number): Promise<Received[]> {
       while (received.length < count) await new Promise<void>((resolve) => (waiting = [...waiting, resolve]));
       return received;

@@ -18,7 +18,7 @@ const KEY = 'the-key-that-all-of-these-workers-sign-with';
 
 export type Workers = Awaited<ReturnType<typeof startWorkers>>;
 
-/** The real `serve --workers`, and what its log tells of each worker. */
+/** Starts the real `serve --workers`, and reads its log. */
 export async function startWorkers(count: number | 'auto', databaseUrl: string, env: Record<string, string> = {}) {
   const [api, web] = [`http://127.0.0.1:${await freePort()}`, `http://localhost:${await freePort()}`];
   const child = spawn(process.execPath, [MAIN, 'serve', '--workers', String(count)], {
@@ -33,7 +33,7 @@ export async function startWorkers(count: number | 'auto', databaseUrl: string, 
       ...env,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
-    // A group of its own, so that a signal can reach all of it, as Ctrl+C does.
+    // A new process group, so that a signal can reach all processes, as Ctrl+C does.
     detached: true,
   });
   rememberSecret('key', KEY);
@@ -61,9 +61,9 @@ export async function startWorkers(count: number | 'auto', databaseUrl: string, 
     web,
     pid: child.pid ?? 0,
     said,
-    /** Every process that has ever listened. */
+    /** All processes that have listened. */
     pids,
-    /** Which of them answered, by the ids of the requests. */
+    /** The process that handled a request, by request id. */
     answers,
     isGone: () => !areAnyLeft(group),
     signalAll: (signal: NodeJS.Signals) => process.kill(group, signal),
@@ -75,7 +75,7 @@ export async function startWorkers(count: number | 'auto', databaseUrl: string, 
   };
 }
 
-/** Whether any process of the group lives. */
+/** Whether any process of the group runs. */
 function areAnyLeft(group: number): boolean {
   try {
     return process.kill(group, 0);
@@ -84,7 +84,7 @@ function areAnyLeft(group: number): boolean {
   }
 }
 
-/** People and an app to work with, on the database of the workers. */
+/** Fixtures and a client, on the database of the workers. */
 export async function createWorkersClient({ api, web }: Workers, databaseUrl: string) {
   const storage = await openStorage(databaseUrl);
   after(() => storage.close());

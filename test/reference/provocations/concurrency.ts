@@ -1,8 +1,8 @@
 import type { TestServer } from '../../support/test-server.ts';
 
 /**
- * Starts each of these while nobody can reach the database, and then lets all of them at it at once: from there on
- * they take turns, statement by statement, in this order.
+ * Starts each of these while the database is locked, and then releases the lock: from then on
+ * their statements alternate in this order.
  */
 export async function runInSequence<Result>(
   server: TestServer,
@@ -18,12 +18,12 @@ export async function runInSequence<Result>(
   return Promise.all(begun);
 }
 
-/** Long enough for what was sent before to have arrived, since the server answers this without its database. */
+/** Long enough for earlier requests to have arrived: this response needs no database. */
 async function passTime({ api }: TestServer): Promise<void> {
   for (let i = 0; i < 3; i += 1) await (await fetch(`${api}/healthz`)).text();
 }
 
-/** Again and again until it turns out as it can: which of two requests is first is not for a test to decide. */
+/** Repeats a race until it has the wanted outcome. */
 export async function retryUntilFound<Found>(attempt: () => Promise<Found | undefined>): Promise<Found> {
   for (let i = 0; i < 50; i += 1) {
     const found = await attempt();

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 export const LIBRARY = fileURLToPath(new URL('../../../sdk/python', import.meta.url));
 
-/** Why nothing of this can run here; false if it can. */
+/** Why these tests cannot run; false if they can. */
 export const NO_PYTHON = isOldOrMissing('import sys; sys.exit(sys.version_info < (3, 10))')
   ? 'there is no python3 of version 3.10 or newer on the PATH'
   : false;
@@ -16,7 +16,7 @@ export interface Ended {
   stderr: string;
 }
 
-/** Beside this process, which goes on serving. What hangs is ended, and so fails. */
+/** Runs Python without blocking this process. A hanging run is killed, and fails. */
 export async function runPython(args: string[], cwd: string, env: Record<string, string> = {}): Promise<Ended> {
   const child = spawn('python3', args, {
     cwd,

@@ -10,7 +10,7 @@ export const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 export const LIBRARY = join(ROOT, 'sdk/typescript');
 export const TSC = join(ROOT, 'node_modules/.bin/tsc');
 
-/** What a program prints. This one goes on meanwhile: the server that it asks may be here. */
+/** Runs a program without blocking this process, and returns its output. */
 export async function run(program: string, args: string[], cwd: string): Promise<string> {
   const { stdout, stderr } = await promisify(execFile)(program, args, { cwd, env: plainEnvironment() }).catch(
     (error) => {
@@ -20,7 +20,7 @@ export async function run(program: string, args: string[], cwd: string): Promise
   return stdout + stderr;
 }
 
-/** Without what `npm test` adds: it would tell an npm in another folder that it is still in this one. */
+/** Without the variables of `npm test`, which would affect npm in another folder. */
 function plainEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_|^NODE_TEST/i.test(name)));
 }
@@ -31,7 +31,7 @@ export function createFolder(): string {
   return folder;
 }
 
-/** The ES modules of the library as it is published, in a folder of their own. */
+/** Builds the ES modules of the library into a temporary folder. */
 export async function buildLibrary(): Promise<string> {
   const folder = createFolder();
   await run(process.execPath, ['build.mjs', folder], LIBRARY);

@@ -10,7 +10,7 @@ export function createSdkApp(server: TestServer, changes: Partial<AppOptions> = 
   return createApp({ baseUrl: server.api, clientId, clientSecret, redirectUri: REDIRECT_URI, ...changes });
 }
 
-/** What the visitor's browser does with the address it is sent to; where it comes back to. */
+/** Opens an authorize URL as the user, and returns the callback URL. */
 export async function openAuthorizeUrl(
   server: TestServer,
   url: string,
@@ -29,12 +29,12 @@ export async function connect(server: TestServer, app: App = createSdkApp(server
   return app.finishAuthorization(await openAuthorizeUrl(server, url), pending);
 }
 
-/** As they are an hour later. */
+/** The tokens as they are an hour later. */
 export function expired(tokens: Tokens): Tokens {
   return { ...tokens, expiresAt: Date.now() - 1 };
 }
 
-/** What was asked for, in order; a refresh and an exchange go to one address, so the grant type is added. */
+/** Records requests in order, those to the token endpoint with their grant type. */
 export function recordFetch(meanwhile: (asked: string, send: () => Promise<Response>) => Promise<Response>) {
   const asked: string[] = [];
   const watched: typeof fetch = (url, init) => {

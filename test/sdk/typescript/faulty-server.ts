@@ -3,12 +3,12 @@ import { text } from 'node:stream/consumers';
 import { after } from 'node:test';
 import { createApi, createApp } from '../../../sdk/typescript/src/index.ts';
 
-/** How a server answers that is not Gatehouse, or not well. */
+/** A response of a server that is faulty, or not Gatehouse. */
 export type FaultyResponse = (response: ServerResponse) => unknown;
 
 export const BUSINESS = '0190a4c2-0000-7000-8000-000000000001';
 
-/** Stands in for Gatehouse: the first request meets the first misbehaviour, and the last one stays for all that follow. */
+/** A faulty Gatehouse: sends each response once, and the last one to all further requests. */
 export async function startFaultyServer(...misbehaviours: FaultyResponse[]) {
   const requests: { path: string; headers: Record<string, unknown>; body: Record<string, string> }[] = [];
   const server = createServer(async (request, response) => {
@@ -34,7 +34,7 @@ export async function startFaultyServer(...misbehaviours: FaultyResponse[]) {
     requests,
     api: (changes = {}) => createApi({ baseUrl: url, accessToken: 'gat_1', ...changes }),
     app: (changes = {}) => createApp({ baseUrl: url, ...registration, ...changes }),
-    /** Up to the exchange of a code, which is what meets the stand-in. */
+    /** To the exchange of a code, which gets the faulty response. */
     async exchange(changes = {}) {
       const app = createApp({ baseUrl: url, ...registration, ...changes });
       const { state, codeVerifier } = await app.beginAuthorization({ scopes: ['read:invoices'] });
