@@ -5,7 +5,7 @@
 // `npm run test:all` runs every lane, and searches all logs for the secrets that the tests have seen.
 // `npm test -- test/http/oauth` runs files or folders of any lane, on PostgreSQL if TEST_DATABASE_URL names a server.
 import { spawn } from 'node:child_process';
-import { closeSync, globSync, mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { closeSync, globSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, statfsSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -19,17 +19,23 @@ const OWN_PROCESS = ['bench', 'fuzz', 'limits', 'package', 'process', 'telemetry
 const FILES_PER_PROCESS = 25;
 /** Many tests wait for processes that they have started. */
 const PROCESSES = availableParallelism() + 2;
+/** A disk in memory, if the system has one: most tests would wait for fsync. Programs may not run from it. */
+const MEMORY = '/dev/shm';
+const ROOM = 2 ** 32;
 const COMPILE_CACHE = fileURLToPath(new URL('../node_modules/.cache/gatehouse', import.meta.url));
 
 const { TEST_DATABASE_URL: databaseServer, TEST_RESULTS, ...usualEnv } = process.env;
-const folder = mkdtempSync(join(tmpdir(), 'gatehouse-tests-'));
+const disk = tmpdir();
+const folder = mkdtempSync(join(hasRoom(MEMORY) ? MEMORY : disk, 'gatehouse-tests-'));
+const databases = join(folder, 'tmp');
+mkdirSync(databases);
 const results = TEST_RESULTS ?? folder;
 let runs = 0;
 
 const given = process.argv.slice(2);
 const [lane] = given;
 process.exitCode = await runGiven();
-rmSync(folder, { recursive: true });
+rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 });
 
 async function runGiven() {
   if (given.length === 0) return runParts(usualParts(usualEnv));
@@ -120,9 +126,22 @@ async function runNode(options, files, env, stdout) {
   const reporters = reportTo('./scripts/test-results.mjs', join(results, `results-${++runs}.jsonl`));
   const child = spawn(process.execPath, [...reporters, ...options, ...files], {
     stdio: ['inherit', stdout, 'inherit'],
-    env: { NODE_COMPILE_CACHE: COMPILE_CACHE, ...env },
+    env: { NODE_COMPILE_CACHE: COMPILE_CACHE, ...env, TMPDIR: files.some(needsDisk) ? disk : databases },
   });
   return new Promise((resolve) => child.once('close', (code) => resolve(code ?? 1)));
+}
+
+function needsDisk(file) {
+  return LANES.some((name) => file.startsWith(`test/${name}/`));
+}
+
+function hasRoom(place) {
+  try {
+    const { bavail, bsize } = statfsSync(place);
+    return bavail * bsize > ROOM;
+  } catch {
+    return false;
+  }
 }
 
 function reportTo(reporter, destination) {
