@@ -1,4 +1,4 @@
-/** The first of each is what a careful developer would write; the rest is what parsers disagree about. */
+/** The first of each is common; parsers disagree about the rest. */
 export const PARTS = {
   scheme: [
     'https',

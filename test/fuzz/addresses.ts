@@ -3,7 +3,7 @@ import { newRandom, type Random } from './random.ts';
 
 type Part = keyof typeof PARTS;
 
-/** Different from each other, always the same ones, and each odd in a few places at most, or else all would be refused. */
+/** Distinct and deterministic; each is odd in a few places only, or else all would be rejected. */
 export function makeAddresses(seed: number, count: number): string[] {
   const made = new Set<string>();
   for (let number = 0; made.size < count; number++) made.add(makeAddress(newRandom(seed, number)));
@@ -16,7 +16,7 @@ function makeAddress(random: Random): string {
   return names.map((name) => (odd.has(name) ? random.pick(PARTS[name]) : PARTS[name][0])).join('');
 }
 
-/** What someone may send who would like a registered address to mean another. */
+/** Variants with which an attacker may try to redirect elsewhere. */
 export function makeVariants(registered: readonly string[], seed: number, count: number): string[] {
   const made = new Set<string>();
   for (let number = 0; made.size < count; number++) made.add(makeVariant(newRandom(seed, number), registered));

@@ -5,10 +5,10 @@ import { createKeyring } from '../../src/lib/keyring.ts';
 import { insertEndpoint } from '../../src/webhooks/endpoints.ts';
 import { KEY, type Product } from './product.ts';
 
-/** What is noted of anyone's attempts, also of those that came to nothing. */
+/** Tables that record attempts of any client, also failed ones. */
 const NOTES = ['logged_requests', 'request_counts', 'rate_limits'];
 
-/** A tenant that takes no part: something of everything, so that there is something to lose. */
+/** A tenant that sends no requests and has rows in every table, which must not change. */
 export async function addBystander({ storage, people }: Product): Promise<void> {
   const { acme, ada, ledger } = people;
   const now = Date.now();
@@ -22,7 +22,7 @@ export async function addBystander({ storage, people }: Product): Promise<void> 
   });
 }
 
-/** Every row that names it, in every table. Of an event, when it was passed on is of no account. */
+/** All rows that name it, in every table, without the dispatch time of events. */
 export function describeBystander({ databaseUrl, people }: Product): string[] {
   const ids = [people.acme.id, people.ada.id, people.ledger.id];
   const database = new DatabaseSync(databaseUrl.replace('sqlite:', ''), { readOnly: true });

@@ -7,13 +7,13 @@ interface FoundForm {
   fields: Pair[];
 }
 
-/** What someone can come by who follows every link and looks at every form. */
+/** All pages and forms that links lead to. */
 export interface Found {
   paths: string[];
   forms: FoundForm[];
 }
 
-/** Page by page, the nearest first. */
+/** Breadth-first. */
 export async function crawl(read: (path: string) => Promise<string>, starts: string[], most: number): Promise<Found> {
   const paths = [...starts];
   const forms = new Map<string, FoundForm>();
@@ -37,7 +37,7 @@ export function formsOf(text: string): FoundForm[] {
   }));
 }
 
-/** Of several buttons or dots with one name, a browser sends one. */
+/** Of several buttons or radio buttons with one name, a browser sends one. */
 function fieldsOf(body: string): Pair[] {
   const chosen = new Set<string>();
   const tags = [...body.matchAll(/<(input|button|select|textarea)([^>]*)>([^<]*)/g)];

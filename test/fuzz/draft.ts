@@ -5,12 +5,12 @@ import { ODD_NAMES, ODD_TEXTS, spoil } from './odd.ts';
 import type { Product, Route } from './product.ts';
 import type { Random } from './random.ts';
 
-/** A request that is still made of parts, so that each can be spoilt. */
+/** A structured request, whose parts can be corrupted. */
 export interface Draft {
   host: 'api' | 'web';
-  /** The pattern that it was made for. */
+  /** Its route pattern. */
   route: string;
-  /** What whoever sends it may name. */
+  /** The sender, and the ids they know. */
   ids: string[];
   method: string;
   path: string;
@@ -25,7 +25,7 @@ export interface Draft {
 export const ENCODINGS = ['form', 'json', 'odd json', 'multipart', 'noise', 'utf-16', 'gzip', 'nothing'] as const;
 export type Encoding = (typeof ENCODINGS)[number];
 
-/** How the length of the body is told. All but the first two are wrong in one way or another. */
+/** How the length of the body is declared. All but the first two are wrong. */
 export const FRAMINGS = [
   'length',
   'chunks',
@@ -39,7 +39,7 @@ export const FRAMINGS = [
 ] as const;
 type Framing = (typeof FRAMINGS)[number] | 'cut';
 
-/** A request as someone would send it who knows how, to a place that exists more often than not. */
+/** A mostly valid request, usually to an existing resource. */
 export function draftRequest(random: Random, product: Product, material: Material): Draft {
   const host = random.chance(0.35) ? 'api' : 'web';
   const route = random.pick(product.routes.filter((each) => each.host === host));
@@ -76,7 +76,7 @@ function draftVisit(
   return { ...usual, headers: [...headers, ['Origin', origins.web]], fields, encoding: 'form' };
 }
 
-/** What a page leaves for people to type. */
+/** Values of the visible fields of a form. */
 function fillIn(fields: Pair[], { owner }: Material): Pair[] {
   const typed: Record<string, string> = {
     email: owner.user?.email ?? '',
@@ -125,13 +125,13 @@ function callFields(random: Random, { app, code, accessToken, refreshToken, aske
   ]);
 }
 
-/** For a form that no page has shown: the fields that forms here have. */
+/** Fields for a form that is on no page. */
 function someFields(random: Random): Pair[] {
   const names = ['name', 'email', 'password', 'return_to', 'business', 'ticket', 'answer', 'url', 'events', 'reason'];
   return Array.from({ length: random.below(5) }, () => [random.pick(names), random.pick(ODD_TEXTS)]);
 }
 
-/** An address that a page has led to, or the pattern filled in. */
+/** A URL of a link, or the filled-in pattern. */
 function pathOf(random: Random, route: Route, actor: Actor): string {
   const pattern = patternOf(route);
   const actions = actor.forms.map(({ action }) => action);
@@ -145,7 +145,7 @@ function pathOf(random: Random, route: Route, actor: Actor): string {
   });
 }
 
-/** Encoded, or else it would only be another way to spoil the first line. */
+/** Encoded, or else it would corrupt the request line. */
 function asSegment(text: string): string {
   return text.isWellFormed() ? encodeURIComponent(text) : '%ed%a0%80';
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { fuzzProduct } from './verdict.ts';
 
-/** `npm run fuzz` sends as many as one likes. */
+/** `npm run fuzz` takes any number. */
 const range = { seed: 1, from: 0, requests: 3000 };
 
 test('3,000 bad requests make no host fail, hang, redirect elsewhere, reveal internals or touch another tenant [X5]', async () => {

@@ -5,25 +5,25 @@ import { PASSWORD, type RegisteredApp } from '../support/fixtures.ts';
 import { crawl, type Found, formsOf, type Pair } from './crawl.ts';
 import type { Product } from './product.ts';
 
-/** Someone who sends requests, and everything true that they know. */
+/** A sender of requests, with valid credentials and ids. */
 export interface Actor extends Found {
   user: User | undefined;
-  /** The cookie by which forms are tied to a browser. */
+  /** The cookie that binds forms to a browser. */
   visitor: string;
   cookie: string;
   csrf: string;
-  /** Of what they may name: their own, and what they should not get at. */
+  /** Ids of their own, and of others. */
   ids: string[];
 }
 
-/** What is valid at the beginning of a round, to be spoilt. */
+/** Valid values at the start of a round. */
 export interface Material {
   nobody: Actor;
   owner: Actor;
   admin: Actor;
   app: RegisteredApp;
   businessId: string;
-  /** The query of an authorize request, as the app sends it and as `/consent` gets it. */
+  /** The query of an authorize request, which `/consent` gets, too. */
   asked: Pair[];
   stamped: string;
   code: string;
@@ -35,7 +35,7 @@ const REDIRECT_URI = 'https://fuzzed.example/callback?kept=1';
 const PAGES = ['connected-apps', 'members', 'members/invite', 'developer', 'developer/new', 'account', 'audit-log'];
 const PLATFORM = ['apps', 'businesses', 'users', 'audit-log', 'developer/apps', 'developer/apps/new'];
 
-/** A tenant of its own for every round, so that what one round has broken does not spare the next. */
+/** A new tenant for every round, so that rounds do not affect each other. */
 export async function newMaterial(product: Product, round: number): Promise<Material> {
   const { people } = product;
   const business = await people.addBusiness(`Round ${round}`);
@@ -89,7 +89,7 @@ async function openSession({ storage }: Product, user: User): Promise<string> {
   return (await insertSession(storage.durable, from, Date.now())).id;
 }
 
-/** In the same browsers as before, whose forms go on being good. */
+/** New sessions in the same browsers, whose forms stay valid. */
 export async function renewSessions(product: Product, material: Material): Promise<void> {
   for (const actor of [material.owner, material.admin]) {
     if (!actor.user) continue;
@@ -102,7 +102,7 @@ async function newNobody(product: Product, invitation: string): Promise<Actor> {
   return { ...nobody, ...(await explore(product, nobody, ['/sign-in', '/sign-out', invitation])) };
 }
 
-/** A first visit, after which the browser has a cookie and the text that its forms need. */
+/** A first visit, which sets the cookie and the CSRF token. */
 async function meet({ ports }: Product, ids: string[]): Promise<Actor> {
   const answer = await fetch(`http://127.0.0.1:${ports.web}/sign-out`);
   const visitor = answer.headers.getSetCookie()[0]?.split(';')[0] ?? '';
@@ -135,7 +135,7 @@ async function addInvitation(product: Product, owner: Actor): Promise<string> {
   return /\/invitation\/[\w-]+/.exec(await made.text())?.[0] ?? '';
 }
 
-/** Once through, to the tokens; and once more as far as a code that nobody has used. */
+/** One complete flow, and one up to an unused code. */
 async function runFlow(product: Product, owner: Actor, app: RegisteredApp, asked: Pair[]) {
   const api = `http://127.0.0.1:${product.ports.api}/api/v1/oauth`;
   const authorize = async (more: Pair[] = []) => {
@@ -165,7 +165,7 @@ async function runFlow(product: Product, owner: Actor, app: RegisteredApp, asked
   return { stamped, question, code: again, accessToken: access_token ?? '', refreshToken: refresh_token ?? '' };
 }
 
-/** Of the tenant that nothing may happen to. */
+/** Ids of the tenant that must not change. */
 async function otherIds({ storage, people }: Product): Promise<string[]> {
   const [grants, endpoints, invitations, secrets] = await Promise.all(
     (['grants', 'endpoints', 'app_secrets'] as const)
@@ -192,7 +192,7 @@ function withoutOthers(admin: Actor): Actor {
 
 const TRUE_TEXTS = [PASSWORD, REDIRECT_URI, 'read:invoices', 'https://hooks.fuzzed.example/', 'owner', 'yes'];
 
-/** What a field may hold that is true somewhere else. */
+/** Valid values of other fields. */
 export function trueTexts({ owner, app, code, accessToken, refreshToken }: Material): string[] {
   return [...TRUE_TEXTS, app.secret, code, accessToken, refreshToken, owner.csrf];
 }

@@ -1,6 +1,6 @@
 import type { Random } from './random.ts';
 
-/** Names that mean something to JavaScript, to a parser or to us. */
+/** Names with a meaning in JavaScript, in a parser or in our code. */
 export const ODD_NAMES = [
   '__proto__',
   'constructor',
@@ -117,7 +117,7 @@ export const ODD_TEXTS = [
   'none login',
 ];
 
-/** The same, spoilt a little: what a check sees that looks only at the beginning, the length or the letters. */
+/** Slight corruptions, for checks that compare only the start, the length or the case. */
 export function spoil(random: Random, text: string): string {
   const place = random.below(text.length + 1);
   const [before, behind] = [text.slice(0, place), text.slice(place)];
@@ -137,7 +137,7 @@ export function spoil(random: Random, text: string): string {
   ])();
 }
 
-/** A value of any JSON type, within others. */
+/** A nested value of any JSON type. */
 export function oddValue(random: Random, depth = 0): unknown {
   const within = () => oddValue(random, depth + 1);
   const kinds: (() => unknown)[] = [

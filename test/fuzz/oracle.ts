@@ -2,11 +2,11 @@ import { isRegistered } from '../../src/apps/redirect-uris.ts';
 import type { Product } from './product.ts';
 import type { Answer, Outcome, Sent } from './wire.ts';
 
-/** Nothing that comes from within: a stack, a statement, a file, the name of an error. */
+/** Internals: a stack, a statement, a file, the name of an error. */
 const INSIDES =
   /\n\s+at .+:\d+:\d+|node_modules|SQLITE_[A-Z]+|Kysely|\b(?:Type|Range|Reference|Syntax)Error\b|\/src\/[a-z]/;
 
-/** What is wrong with an answer; undefined if nothing is. */
+/** What is wrong with a response; undefined if nothing is. */
 export async function judge(
   product: Product,
   { host, isTorn }: Pick<Sent, 'isTorn'> & { host: 'api' | 'web' },
@@ -36,12 +36,12 @@ function isKept({ status, body }: Answer, headers: Map<string, string>): boolean
   return isJson === true && isSecret && headers.get('cache-control') !== 'no-store';
 }
 
-/** RFC 6749 §5.2. An answer to HEAD has no body. */
+/** RFC 6749 §5.2. A response to HEAD has no body. */
 function namesError({ body }: Answer): boolean {
   return body === '' || /^[a-z_]+$/.test(JSON.parse(body).error);
 }
 
-/** What comes twice is read in two ways. Only cookies are several. */
+/** Repeated headers are ambiguous. Only Set-Cookie may repeat. */
 function repeatsHeader({ headers }: Answer): boolean {
   const names = headers.map(([name]) => name).filter((name) => name !== 'set-cookie');
   return new Set(names).size < names.length;

@@ -18,7 +18,7 @@ export const KEY = 'the-key-that-the-fuzzed-product-signs-with';
 
 export type Product = Awaited<ReturnType<typeof startProduct>>;
 
-/** The real `serve` in a process of its own, as behind a proxy: public addresses with https, and listeners without. */
+/** The real `serve` in a child process, as behind a proxy: public https addresses, and plain HTTP listeners. */
 export async function startProduct() {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-fuzz-'));
   const ports = { api: await freePort(), web: await freePort() };
@@ -67,7 +67,7 @@ export async function startProduct() {
     databaseUrl,
     storage,
     routes: await listRoutes(folder),
-    /** What the log calls an error. */
+    /** The error lines of the log. */
     errors,
     people: await createFixtures(() => storage, Date.now),
     isAlive: () => child.exitCode === null && child.signalCode === null,
@@ -89,7 +89,7 @@ export interface Route {
   methods: string[];
 }
 
-/** What the server itself says that it answers to. */
+/** The routes that the server reports. */
 async function listRoutes(folder: string): Promise<Route[]> {
   const settings = readSettings({
     BASE_URL: `http://127.0.0.1:${await freePort()}`,

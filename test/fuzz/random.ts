@@ -1,4 +1,4 @@
-/** Chance that can be had again: request n of a seed is always the same, whatever came before it. */
+/** A seeded random generator: request n of a seed is always the same. */
 export type Random = ReturnType<typeof newRandom>;
 
 export function newRandom(seed: number, number: number) {
@@ -16,7 +16,7 @@ export function newRandom(seed: number, number: number) {
   return { below, chance, pick };
 }
 
-/** Every bit of the number changes about half of the bits that come out. */
+/** A hash function with good avalanche. */
 function mix(number: number): number {
   let mixed = number >>> 0;
   mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);

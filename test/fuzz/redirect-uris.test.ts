@@ -18,7 +18,7 @@ function isAccepted(uri: string): boolean {
   }
 }
 
-/** What it means to a browser, and to whoever reads it by the letter of the RFC. */
+/** How a browser parses it, and how RFC 3986 does. */
 function meanings(uri: string) {
   const url = URL.parse(uri);
   const parsed = parseUri(uri);
@@ -57,7 +57,7 @@ const REGISTERED = [
   'http://localhost:3000/callback',
 ];
 
-/** The registered one that an address is, if it is one: to the letter, but for the port of a loopback IP address. */
+/** The matching registered URI: identical, except for the port of a loopback IP address. */
 function registeredAs(uri: string): string | undefined {
   const withoutPort = (text: string) => {
     const parsed = parseUri(text);

@@ -51,14 +51,14 @@ function encodeBody(random: Random, { encoding, fields }: Draft): Buffer {
   return Buffer.from(`${parts.join('')}--${BOUNDARY}--\r\n`);
 }
 
-/** With what would be lost on the way to a string left as it is: a lone surrogate, a broken percent sign. */
+/** Keeps lone surrogates and malformed percent-encoding. */
 function encodeForm(pairs: Pair[]): string {
   const encode = (text: string) =>
     /^%|^\+/.test(text) ? text.replace(/[^\x21-\x7e]|[&#]/g, '') : encodeURIComponent(text.toWellFormed());
   return pairs.map(([name, value]) => `${encode(name)}=${encode(value)}`).join('&');
 }
 
-/** By hand, since an object has each name only once. */
+/** By hand, since an object cannot repeat a name. */
 function encodeJson(pairs: Pair[]): string {
   return `{${pairs.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join(',')}}`;
 }
@@ -124,7 +124,7 @@ function inChunks(body: Buffer): Buffer {
   return Buffer.concat([...parts, Buffer.from('0\r\n\r\n')]);
 }
 
-/** Whatever spoils the lines themselves, or speaks of a length beside our own. */
+/** Headers that corrupt the framing of the request. */
 function isTornElsewhere({ method, version, headers }: Draft, lines: string[]): boolean {
   if (version !== '1.1' || method === 'CONNECT' || method === '' || /[\0\s]/.test(method)) return true;
   if (lines.some((line) => /[\r\n\0]/.test(line))) return true;

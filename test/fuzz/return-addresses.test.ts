@@ -77,7 +77,7 @@ const server = await startTestServer({ LIMIT_SIGN_IN_PER_ACCOUNT: '100000', LIMI
 const browser = await server.signedIn();
 const csrf = await browser.csrf();
 const guest = server.browse();
-/** The form fields and the cookie of a browser in which nobody is signed in. */
+/** The form fields and the cookie of a browser without a session. */
 const signedOut = { csrf: await guest.csrf(), cookie: `__Host-visitor=${guest.cookies.get('__Host-visitor')}` };
 const addresses = makeReturnAddresses();
 

@@ -1,4 +1,4 @@
-/** What RFC 3986 reads in a URI with an authority, before anything is made regular. */
+/** Parses a URI with an authority by RFC 3986, without normalization. */
 interface Uri {
   scheme: string;
   userinfo: string | undefined;
@@ -22,7 +22,7 @@ const URI = new RegExp(
     `(?:\\?(?<query>${of(':@/?')}))?(?:#(?<fragment>${of(':@/?')}))?$`,
 );
 
-/** Undefined if the grammar has no such URI. */
+/** Undefined if the grammar does not match. */
 export function parseUri(text: string): Uri | undefined {
   const found = URI.exec(text)?.groups as (Uri & { literal: string | undefined }) | undefined;
   if (!found) return undefined;
@@ -30,7 +30,7 @@ export function parseUri(text: string): Uri | undefined {
   return literal === undefined || isIPv6(literal) ? uri : undefined;
 }
 
-/** Eight groups of 16 bits, of which the last two may be an IPv4 address and some may be left out, once. No zones. */
+/** Eight groups of 16 bits, with an IPv4 address at the end and one `::` allowed. No zones. */
 function isIPv6(text: string): boolean {
   const halves = text.split('::');
   if (halves.length > 2) return false;
@@ -39,7 +39,7 @@ function isIPv6(text: string): boolean {
   return halves.length === 2 ? length <= 7 : length === 8;
 }
 
-/** In groups; more than there can be if it is none. */
+/** The number of groups; too many if it is invalid. */
 function lengthOf(half: string, isLast: boolean): number {
   if (half === '') return 0;
   const groups = half.split(':');

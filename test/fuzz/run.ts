@@ -7,12 +7,12 @@ import { render } from './render.ts';
 import { spoilDraft } from './spoiling.ts';
 import { type Answer, newWire, type Outcome, type Sent, type Wire } from './wire.ts';
 
-/** So many requests share the tenant that they try to break. */
+/** Requests per tenant. */
 export const ROUND = 1000;
-/** So many share a session: some of them end it. */
+/** Requests per session: some of them end it. */
 const SESSION = 100;
 const CONNECTIONS = 32;
-/** Longer than a server waits for the rest of a head: to the parser `PRI` begins the preface of HTTP/2, which goes on. */
+/** Longer than the headers timeout: the parser reads `PRI` as the start of an HTTP/2 preface. */
 const PATIENCE = 13_000;
 
 export interface Range {
@@ -31,11 +31,11 @@ export interface Tally {
   answers: Map<string, number>;
   findings: Finding[];
   slowest: number;
-  /** The routes that have done what was asked at least once. */
+  /** The routes that succeeded at least once. */
   reached: Set<string>;
 }
 
-/** Sends the requests of a range, and tells what was wrong with any answer. */
+/** Sends a range of requests, and returns what is wrong with their responses. */
 export async function fuzz(
   product: Product,
   range: Range,
@@ -96,12 +96,12 @@ async function tryRequest(product: Product, { seed, number, material, wires }: A
   if (problem) tally.findings.push({ number, problem, sent: sent.bytes });
 }
 
-/** Whether it was neither refused nor sent to sign in first. */
+/** Whether it was neither rejected nor redirected to sign in. */
 function isDone({ status, headers }: Answer): boolean {
   return status < 400 && !headers.some(([name, value]) => name === 'location' && value.startsWith('/sign-in'));
 }
 
-/** The request of a number: the same in every run, but for the secrets and ids of the day. */
+/** Request number n: the same in every run, except for secrets and ids. */
 function compose(
   product: Product,
   { seed, number, material }: { seed: number; number: number; material: Material },

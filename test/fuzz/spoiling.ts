@@ -146,7 +146,7 @@ function replacingAt(pairs: Pair[], place: number): Put {
   return (...instead) => [...pairs.slice(0, place), ...instead, ...pairs.slice(place + 1)];
 }
 
-/** What can be done to a field as well as to a header. */
+/** Corruptions of a field or a header. */
 function waysWithPair(random: Random, put: Put, [name, value]: Pair): (() => Pair[])[] {
   return [
     () => put(),
@@ -189,7 +189,7 @@ const spoilFraming: Spoiling = (random, draft) => {
   draft.framing = random.chance(0.1) ? 'cut' : random.pick(FRAMINGS);
 };
 
-/** Around the limit of a body, on either side of it. */
+/** Sizes around the body limit. */
 const fillBody: Spoiling = (random, draft) => {
   const limit = 64 * 1024;
   const length = random.pick([0, 1, limit - 1, limit, limit + 1, 10 * limit]);
@@ -198,7 +198,7 @@ const fillBody: Spoiling = (random, draft) => {
   if (draft.encoding === 'nothing') draft.encoding = 'form';
 };
 
-/** The likely ones several times. */
+/** Repeated by weight. */
 const SPOILINGS: Spoiling[] = [
   ...Array<Spoiling>(8).fill(spoilFields),
   ...Array<Spoiling>(5).fill(spoilQuery),
@@ -214,7 +214,7 @@ const SPOILINGS: Spoiling[] = [
   addManyHeaders,
 ];
 
-/** Some are sent as they are: what spoils one of them may be what came before it. */
+/** Some are sent unchanged: an earlier request may have broken them. */
 export function spoilDraft(random: Random, draft: Draft, material: Material): void {
   const times = random.pick([0, 1, 1, 1, 2, 2, 3, 5]);
   for (let i = 0; i < times; i++) random.pick(SPOILINGS)(random, draft, material);

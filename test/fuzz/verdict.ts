@@ -5,14 +5,14 @@ import { type Finding, fuzz, type Range, ROUND, type Tally } from './run.ts';
 const MOST_MEMORY = 700;
 
 export interface Verdict extends Tally {
-  /** What is wrong, each in words; none if all is well. */
+  /** The problems found. */
   problems: string[];
-  /** The most that the process has taken, in megabytes. */
+  /** The peak memory of the process, in megabytes. */
   memory: number;
   seconds: number;
 }
 
-/** The product from its start to its end, with a range of bad requests in between. */
+/** Starts the server, sends a range of bad requests, and stops it. */
 export async function fuzzProduct(range: Range, report: (line: string) => void = () => {}): Promise<Verdict> {
   const product = await startProduct();
   const begun = performance.now();
@@ -49,7 +49,7 @@ async function lookAfterwards(product: Product, before: string[]): Promise<strin
   return [...problems, ...changed.map((row) => `A tenant that took no part has changed: ${row}`)];
 }
 
-/** With the command that does it again, from the beginning of its round, since that is what it may depend on. */
+/** With the command that reproduces it, from the start of its round. */
 function describe({ seed }: Range, { number, problem, sent }: Finding): string {
   const start = number - (number % ROUND);
   const shown = sent.toString('latin1').slice(0, 600);

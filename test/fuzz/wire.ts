@@ -1,11 +1,11 @@
 import { connect, type Socket } from 'node:net';
 
-/** Bytes for a host, and what to expect of them. */
+/** The bytes of a request, and what to expect. */
 export interface Sent {
   bytes: Buffer;
-  /** Whether an answer has no body, whatever its headers say. */
+  /** Whether the response has no body, whatever its headers say. */
   isHead: boolean;
-  /** Whether it is not one whole request: then the connection may end without an answer, and is not used again. */
+  /** Whether it is not one complete request: then the connection may end without a response, and is not reused. */
   isTorn: boolean;
 }
 
@@ -15,12 +15,12 @@ export interface Answer {
   body: string;
 }
 
-/** Undefined is a connection that ended without an answer; 'hang' one that neither answered nor ended. */
+/** Undefined: the connection ended without a response; 'hang': neither a response nor an end. */
 export type Outcome = Answer | undefined | 'hang';
 
 export type Wire = ReturnType<typeof newWire>;
 
-/** One connection at a time to one port, kept for as long as the host keeps it. No request is sent before an answer. */
+/** One keep-alive connection to one port, without pipelining. */
 export function newWire(port: number, patience: number) {
   let kept: Socket | undefined;
 
@@ -79,7 +79,7 @@ function exchange(socket: Socket, { bytes, isHead, isTorn }: Sent, patience: num
   });
 }
 
-/** Undefined for as long as it is not whole. */
+/** Undefined while it is incomplete. */
 function readAnswer(received: Buffer, { isHead, isOver }: { isHead: boolean; isOver: boolean }): Answer | undefined {
   const end = received.indexOf('\r\n\r\n');
   if (end === -1) return undefined;

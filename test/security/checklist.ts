@@ -1,4 +1,4 @@
-/** One thing that an attacker, a broken client or a strict auditor will try, and how we answer it. */
+/** One thing that an attacker, a broken client or an auditor will try, and what we promise. */
 export interface Item {
   id: string;
   isMandatory: boolean;

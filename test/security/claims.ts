@@ -1,12 +1,12 @@
 import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** A test, or a case of one, that says which items of the checklist it proves. */
+/** A test, or a case of one, with the ids of the checklist items that it covers. */
 export interface Claim {
   ids: string[];
   /** Below the repository. */
   file: string;
-  /** As it stands in the source, without the ids; what is filled in only when it runs is `…`. */
+  /** Its name in the source, without the ids; interpolations are `…`. */
   name: string;
 }
 
@@ -14,7 +14,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const ID = /\[([A-Z]\d+)\]/g;
 const LITERAL = /(['"`])((?:\\.|(?!\1)[^\\\n])*)\1/g;
 
-/** Every text in a test that carries an id: the name of a test, or of a case that becomes part of one. */
+/** Every string in a test with an id: the name of a test, or of a case. */
 export function findClaims(): Claim[] {
   const files = globSync('test/**/*.test.ts', { cwd: ROOT }).sort();
   return files.flatMap((file) => {
@@ -41,7 +41,7 @@ export interface Result {
   isPassed: boolean;
 }
 
-/** How a claim fared: a case is part of the name of its test, and what was filled in may be anything. */
+/** The result of a claim: a case is part of the name of its test, and interpolations may be anything. */
 export function resultOf(claim: Claim, results: Result[]): 'passes' | 'fails' | 'not run' {
   const parts = claim.name.split('…').map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'));
   const pattern = new RegExp(parts.join('.*'), 's');

@@ -13,7 +13,7 @@ This page is written by \`npm run security-report\`, from a run of the whole sui
 is filled in when it runs: such a test runs once for each of several cases.
 `;
 
-/** The page of the reference: every item, its tests, and how they fared. */
+/** The page of the reference: every item with its tests and their results. */
 export function renderPage(claims: Claim[], resultOf: (claim: Claim) => string): string {
   const sections = CHECKLIST.map(({ title, items }) => {
     const rows = items.flatMap((item) => rowsOf(item, claims, resultOf));
@@ -37,7 +37,7 @@ function cell(text: string): string {
   return text.replaceAll('|', '\\|').replaceAll('<', '&lt;');
 }
 
-/** The page without how the tests fared: that is known only after a run. */
+/** The page without results, which are known only after a run. */
 export function withoutResults(page: string): string {
   return page.replace(/ \| (?:passes|fails|not run) \|$/gm, ' | |');
 }

@@ -3,7 +3,7 @@ import type { RegisteredApp } from '../../support/fixtures.ts';
 import { REDIRECT_URI } from '../../support/fixtures.ts';
 import { scannedFetch } from '../../support/secret-scanner.ts';
 
-/** An answer, and between which moments it was given. */
+/** A response, with the times before and after it. */
 export interface TimedResponse {
   status: number;
   // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever came, and asserts what it should be.
@@ -16,7 +16,7 @@ export interface TimedResponse {
 const ANSWER_WITHIN = 30_000;
 const GIVE_UP_AFTER = 60_000;
 
-/** One request, and no redirect followed. Undefined where no answer came: then nobody was told anything. */
+/** Sends one request, without following redirects. Undefined without a response: then nothing was acknowledged. */
 export async function send(url: string, init: RequestInit = {}): Promise<TimedResponse | undefined> {
   const began = Date.now();
   try {
@@ -34,7 +34,7 @@ export async function send(url: string, init: RequestInit = {}): Promise<TimedRe
   }
 }
 
-/** Asks until there is an answer, as an app would that was cut off, or told to try again later. */
+/** Retries until there is a response other than 503, as an app would. */
 export async function retryUntilAvailable<Answer>(question: () => Promise<Answer | undefined>): Promise<Answer> {
   let last: unknown;
   for (const began = performance.now(); performance.now() - began < GIVE_UP_AFTER; await setTimeout(20)) {
@@ -55,7 +55,7 @@ function isUnavailable(answer: unknown): boolean {
 
 export type ApiClient = ReturnType<typeof createApiClient>;
 
-/** What an app asks, at whichever address it is told to for each request. */
+/** The requests of an app, to an address that may differ for each. */
 export function createApiClient(address: () => string) {
   const post = (path: string, fields: object) =>
     send(`${address()}/api/v1/oauth/${path}`, {

@@ -7,12 +7,12 @@ import { type Browser, createBrowser } from '../../support/browser.ts';
 import { createFixtures, type RegisteredApp } from '../../support/fixtures.ts';
 import { retryUntilAvailable } from './api-client.ts';
 
-/** A business of its own, so that what one load ends is nobody else's. */
+/** One business for each load, so that loads do not affect each other. */
 export interface TestBusiness {
   businessId: string;
   app: RegisteredApp;
   owner: Person;
-  /** Comes and goes. */
+  /** Joins and is removed repeatedly. */
   mate: Person;
   /** Whether it was acknowledged that the app is disabled. */
   isDisabled: boolean;
@@ -29,7 +29,7 @@ interface Addresses {
   web: string;
 }
 
-/** Nobody else holds the database when it is killed: whatever is needed of it is done before the server starts. */
+/** Prepares the database before the server starts: later, no other process may have it open. */
 export async function createBusinesses(url: string, count: number, { api, web }: Addresses): Promise<TestBusiness[]> {
   const storage = await openStorage(url);
   try {
@@ -56,21 +56,21 @@ export async function createBusinesses(url: string, count: number, { api, web }:
   }
 }
 
-/** Without the password, whose slowness is not what is tried here. */
+/** Inserts a session, without the slow password hash. */
 export async function signIn({ durable }: Storage, user: User, browser: Browser): Promise<Person> {
   const from = { user, browser: 'A test', address: '127.0.0.1' };
   browser.cookies.set('__Host-session', (await insertSession(durable, from, Date.now())).id);
   return { user, browser, csrf: '' };
 }
 
-/** Sends a form as it stands on a page. No redirect is followed: what it leads to has been done. */
+/** Submits a form, without following the redirect. */
 export async function post({ browser, csrf }: Person, path: string, fields: Record<string, string> = {}) {
   const began = Date.now();
   const response = await browser.ask(path, { method: 'POST', body: new URLSearchParams({ csrf, ...fields }) });
   return { status: response.status, body: await response.text(), began, ended: Date.now() };
 }
 
-/** What every form of this browser carries. */
+/** Reads the CSRF token of this browser's forms. */
 export async function fetchCsrf(person: Person): Promise<void> {
   person.csrf = await retryUntilAvailable(() => person.browser.csrf());
 }

@@ -5,8 +5,8 @@ import { isLive, type Journal, type KnownSecret, type Lineage, newest } from './
 type Broken = string[];
 
 /**
- * Holds what was promised against what the server does now: everything that lives, and whatever has ended since it was
- * last looked at; or all there ever was. What this itself is answered is a promise, too, and goes into the journal.
+ * Compares the journal with the server: all active grants, and those that ended since
+ * the last check; or all. Responses to these checks are recorded in the journal, too.
  */
 export async function findBroken(
   asker: ApiClient,
@@ -40,7 +40,7 @@ async function findBrokenIn(asker: ApiClient, journal: Journal, lineage: Lineage
   return findings.map((finding) => `${finding}, of the grant ${grant}:\n  ${journal.about(grant)}`);
 }
 
-/** Nothing of what it was given is lost: its newest tokens work, and the next pair follows. */
+/** Its newest tokens work, and can be refreshed. */
 async function alive(asker: ApiClient, journal: Journal, lineage: Lineage): Promise<Broken> {
   const { access_token, refresh_token } = newest(lineage);
   const used = await retryUntilAvailable(() => asker.use(access_token));
@@ -50,7 +50,7 @@ async function alive(asker: ApiClient, journal: Journal, lineage: Lineage): Prom
   return [...expect('the newest access token', used, expected), ...expect('the newest refresh token', refreshed, 200)];
 }
 
-/** Nothing that was ended lives, by whichever of its tokens. */
+/** No token of an ended grant works. */
 async function dead(asker: ApiClient, lineage: Lineage): Promise<Broken> {
   const findings: Broken = [];
   for (const { access_token, refresh_token } of lineage.pairs.slice(-2)) {
@@ -66,7 +66,7 @@ async function dead(asker: ApiClient, lineage: Lineage): Promise<Broken> {
   return expect(`a code (${lineage.endedBy})`, exchanged, 400);
 }
 
-/** The app is disabled: no token of it works, and none is given. */
+/** The app is disabled: no token of it works, and none is issued. */
 async function stopped(asker: ApiClient, lineage: Lineage): Promise<Broken> {
   const [pair] = lineage.pairs.slice(-1);
   if (!pair) return [];
@@ -78,7 +78,7 @@ async function stopped(asker: ApiClient, lineage: Lineage): Promise<Broken> {
   ];
 }
 
-/** An Allow that was answered is not lost, either. */
+/** An acknowledged Allow is not lost, either. */
 async function exchangeable(asker: ApiClient, journal: Journal, lineage: Lineage): Promise<Broken> {
   const heard = await retryUntilAvailable(() => asker.exchange(lineage.firm.app, lineage.code));
   if (journal.write('exchange after', grantIdIn(lineage.code), heard)) lineage.pairs.push(heard.body);
@@ -92,8 +92,8 @@ async function findBrokenSecret(asker: ApiClient, secret: KnownSecret): Promise<
 }
 
 /**
- * Every grant has one line of descent and no more: each refresh token that was spent gave one and the same other; and one
- * from long ago, or the code, ends all that came of it. Nothing lives after this.
+ * Every grant has one chain of rotations: each spent refresh token gave the same successor, and an old
+ * one, or the code, ends the grant. No grant is active after this.
  */
 export async function findForks(asker: ApiClient, { lineages }: Journal): Promise<Broken> {
   const broken: Broken = [];

@@ -7,7 +7,7 @@ import { MEMBERS } from '../../support/invitations.ts';
 import { type ApiClient, retryUntilAvailable, type TimedResponse } from './api-client.ts';
 import { fetchCsrf, type Person, post, signIn } from './businesses.ts';
 
-/** Who takes part: a member who has allowed an app, the owner of the business and app, and an admin of the platform. */
+/** A member who has allowed an app, the owner of the business and app, and a platform admin. */
 export interface Parties {
   storage: Storage;
   asker: ApiClient;
@@ -18,17 +18,17 @@ export interface Parties {
   admin: Person;
 }
 
-/** A way in which what the member allowed ends, or stops for a while. */
+/** A way to end or pause the member's grants. */
 export interface Ending {
   what: string;
   end(parties: Parties, tokens: Tokens): Promise<TimedResponse | undefined>;
-  /** What is answered to whoever comes second. */
+  /** The status of a second, redundant request. */
   tooLate?: number[];
   /** Makes the next round possible. */
   undo?(parties: Parties): Promise<unknown>;
   /** Whether it was only a pause, after which the tokens work again. */
   isPause?: boolean;
-  /** Whether it ends the one grant, and not all that the member has allowed. */
+  /** Whether it ends one grant, and not all grants of the member. */
   endsOne?: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Whoever works passes here before each step; while it is closed, all wait. */
+/** Pauses all workers before their next step while it is closed. */
 export type Gate = ReturnType<typeof createGate>;
 
 export function createGate() {
@@ -11,7 +11,7 @@ export function createGate() {
     if (waiting.length === workers) whenAllWait();
   };
   return {
-    /** Everyone who works is counted, until they are through. */
+    /** Counts a worker until its work is done. */
     async run(work: () => Promise<void>): Promise<void> {
       workers += 1;
       try {
@@ -29,7 +29,7 @@ export function createGate() {
         look();
       });
     },
-    /** Resolves once everyone has finished their step and waits. */
+    /** Resolves once every worker has finished its step and waits. */
     async close(): Promise<void> {
       isClosed = true;
       await new Promise<void>((resolve) => {

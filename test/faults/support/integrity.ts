@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite';
 import pg from 'pg';
 import { openStorage } from '../../../src/storage/open.ts';
 
-/** What SQLite itself finds wrong with a file that a server has open. */
+/** Problems that SQLite's own checks find in a file that a server has open. */
 export function examineSqlite(url: string): string[] {
   const file = new DatabaseSync(url.slice('sqlite:'.length), { readOnly: true, timeout: 5000 });
   try {
@@ -17,7 +17,7 @@ export function examineSqlite(url: string): string[] {
   }
 }
 
-/** What PostgreSQL's own amcheck finds wrong: with every index, against its table, and with every table. */
+/** Problems that amcheck finds in any index or table. */
 export async function examinePostgres(url: string): Promise<string[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
@@ -35,7 +35,7 @@ export async function examinePostgres(url: string): Promise<string[]> {
   }
 }
 
-/** What one transaction should have kept together: every grant that was ended, and the one event that says so. */
+/** Ended grants without exactly one event, which the same transaction records. */
 export async function findTorn(url: string): Promise<string[]> {
   const storage = await openStorage(url);
   try {

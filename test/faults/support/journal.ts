@@ -2,30 +2,30 @@ import type { Tokens } from '../../support/client.ts';
 import type { TimedResponse } from './api-client.ts';
 import type { TestBusiness } from './businesses.ts';
 
-/** One answer, written down at the moment it arrived. */
+/** One response, recorded when it arrived. */
 interface Entry {
   what: string;
-  /** The grant, app or person it was about. */
+  /** The grant, app or person it is about. */
   about: string;
   status: number;
   began: number;
   ended: number;
 }
 
-/** One Allow, and all that was promised about it. */
+/** One grant, and everything that was acknowledged about it. */
 export interface Lineage {
   firm: TestBusiness;
   code: string;
-  /** What was handed out for it, in order. */
+  /** Its issued tokens, in order. */
   pairs: Tokens[];
   /** Access tokens whose revocation was acknowledged. */
   revokedAccess: Set<string>;
-  /** By what it has ended, once that was acknowledged. */
+  /** How it was ended, once that was acknowledged. */
   endedBy?: string;
   isChecked?: boolean;
 }
 
-/** A secret of an app, by what was last acknowledged about it. */
+/** A secret of an app, with its last acknowledged state. */
 export interface KnownSecret {
   id: string;
   secret: string;
@@ -35,17 +35,17 @@ export interface KnownSecret {
 
 export type Journal = ReturnType<typeof createJournal>;
 
-/** Every answer that was given, and what it promised. Whatever is in here must hold, whatever happens. */
+/** All responses, and what they acknowledged. The server must still agree after every fault. */
 export function createJournal() {
   const entries: Entry[] = [];
   const wrong: string[] = [];
   return {
     entries,
-    /** What should never have happened. */
+    /** Unexpected responses. */
     wrong,
     lineages: [] as Lineage[],
     secrets: [] as KnownSecret[],
-    /** True if it was done; an answer that is neither that nor among the others expected is a wrong one. */
+    /** True if the request succeeded; records a response that was not expected. */
     write(what: string, about: string, { status, body, began, ended }: TimedResponse, ...expected: number[]): boolean {
       entries.push({ what, about, status, began, ended });
       const isDone = status < 400;
@@ -54,7 +54,7 @@ export function createJournal() {
       }
       return isDone;
     },
-    /** What was written about one thing, for whoever has to find out what went wrong. */
+    /** The entries about one subject, for debugging. */
     about: (thing: string) =>
       entries
         .filter(({ about }) => about === thing)

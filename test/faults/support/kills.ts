@@ -11,7 +11,7 @@ import { createJournal, type Journal } from './journal.ts';
 import { runLoad } from './load.ts';
 import { createProgress, summarise } from './progress.ts';
 
-/** Longer than the slowest machine takes to start again: a refresh that was cut off is then always a retry. */
+/** Longer than any restart takes, so that a repeated refresh is always within the retry window. */
 export const PATIENT = { REFRESH_RETRY_SECONDS: '300' };
 
 interface Siege {
@@ -19,15 +19,15 @@ interface Siege {
   strikes: number;
   url: string;
   firms: TestBusiness[];
-  /** Where requests go, at random. */
+  /** The addresses, chosen at random for each request. */
   apis: string[];
-  /** Kills something at once, and starts it again. Says how many times it struck, and how long until all was ready. */
+  /** Kills processes and restarts them. Returns the number of kills, and the time until all were ready. */
   strike(): Promise<{ times?: number; readyAfter: number; api?: string }>;
-  /** What the database's own check finds wrong. */
+  /** Problems that the database's own checks find. */
   examine(): string[] | Promise<string[]>;
 }
 
-/** Kills again and again under load, and after each time holds every answer there was against what the server does. */
+/** Kills repeatedly under load, and after each kill compares the journal with the server. */
 export async function killUnderLoad(context: TestContext, { what, strikes, url, firms, apis, strike, examine }: Siege) {
   const [journal, gate] = [createJournal(), createGate()];
   const asker = createApiClient(() => apis[randomInt(apis.length)] ?? '');
@@ -60,7 +60,7 @@ export async function killUnderLoad(context: TestContext, { what, strikes, url, 
   return report(context, journal, { strikes, ready });
 }
 
-/** Some random moment after some more answers. */
+/** Waits for some more responses, and a random time. */
 async function underLoad({ entries, wrong }: Journal, signal: AbortSignal): Promise<void> {
   const enough = entries.length + randomInt(4, 40);
   while (entries.length < enough && wrong.length === 0) await setTimeout(5, undefined, { signal });

@@ -16,7 +16,7 @@ interface Work {
 
 const MOST_LIVE = 6;
 
-/** What happens in a firm all day, at random, and whatever happens to the server meanwhile. */
+/** Random activity of a business, during faults of the server. */
 export async function runLoad(work: Work, gate: Gate): Promise<void> {
   await fetchCsrf(work.firm.owner);
   await fetchCsrf(work.firm.mate);
@@ -25,7 +25,7 @@ export async function runLoad(work: Work, gate: Gate): Promise<void> {
   }
 }
 
-/** By how often each comes. */
+/** Repeated by frequency. */
 const STEPS: [times: number, step: (work: Work) => Promise<void>][] = [
   [6, connectOwner],
   [12, refreshOne],
@@ -106,7 +106,7 @@ async function revokeAccess({ firm, journal, asker }: Work): Promise<void> {
   if (journal.write('revoke access', grantIdIn(lineage.code), heard)) lineage.revokedAccess.add(access_token);
 }
 
-/** Ends all that the owner has allowed. */
+/** Ends all grants of the owner. */
 async function disconnect({ firm, journal }: Work): Promise<void> {
   const { owner, app, businessId } = firm;
   const fields = { app: app.id, business: businessId };
@@ -144,7 +144,7 @@ async function comeAndGo(work: Work): Promise<void> {
   if (lineage) lineage.endedBy = 'member_removed';
 }
 
-/** An app, a second secret for it, and the first one removed; given up where nobody knows how far it came. */
+/** Registers an app, adds a secret and removes the first; gives up if the state is unknown. */
 async function registerApp({ firm: { owner }, journal }: Work): Promise<void> {
   const began = Date.now();
   const shown = await registerInBrowser(owner.browser, DEVELOPER).catch(() => undefined);

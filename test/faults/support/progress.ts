@@ -3,21 +3,21 @@ export const ROUNDS = Number(process.env.TEST_ROUNDS ?? 15);
 const KILLS = Number(process.env.TEST_FAULT_KILLS ?? 20);
 const PROMISED = process.env.TEST_READY_WITHIN;
 
-/** The kills are shared out among what can be killed: so many in a hundred of them all. */
+/** The number of kills for one target, as a percentage of all. */
 export const shareOfKills = (inHundred: number) => Math.ceil((KILLS * inHundred) / 100);
 
-/** For a machine with a lot of other things to do. */
+/** Generous, for a busy machine. */
 export const timeFor = (kills: number) => 300_000 + kills * 20_000;
 
-/** Half of all restarts have to be quicker. Only measured where nothing else runs. */
+/** The median of all restarts has to be lower. Only checked if nothing else runs. */
 export const READY_WITHIN = Number(PROMISED ?? Number.POSITIVE_INFINITY);
 
-/** All side by side, unless it counts how soon each is ready: then so many, whose starts leave each other room on two cores. */
+/** All in parallel; fewer if restart times are checked, so that two cores are enough. */
 export const concurrency = (most: number) => ({ concurrency: PROMISED ? most : true });
 
 const SAY_EVERY = 10_000;
 
-/** Says now and then, in `npm run faults`, how far it has come and how long it may still take. */
+/** Prints the progress and the remaining time in `npm run faults`. */
 export function createProgress(what: string, of: number): (done: number) => void {
   const began = performance.now();
   let saidAt = began;
@@ -30,7 +30,7 @@ export function createProgress(what: string, of: number): (done: number) => void
   };
 }
 
-/** The middle one, the one that nineteen of twenty stay below, and the worst. */
+/** The median, the 95th percentile and the maximum. */
 export function summarise(times: number[]) {
   const sorted = times.toSorted((a, b) => a - b);
   const at = (share: number) => Math.round(sorted[Math.floor(sorted.length * share)] ?? 0);

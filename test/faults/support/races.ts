@@ -17,10 +17,10 @@ export const count = (answers: TimedResponse[], status: number) =>
 
 export type Request = () => Promise<TimedResponse | undefined>;
 
-/** How many were turned away before anything was looked at, since the machine had too much to do. */
+/** The number of requests that an overloaded server rejected. */
 export const turnedAway = { count: 0 };
 
-/** All at once. Each has to be answered: nothing is killed here. Who is turned away at the door comes again. */
+/** Sends all at once. Each must get a response; those that an overloaded server rejects are repeated. */
 export async function race(questions: Request[]): Promise<TimedResponse[]> {
   return Promise.all(questions.map(enter));
 }
@@ -55,7 +55,7 @@ export async function connect({ asker, app }: ForApp, person: Person): Promise<T
   return answer.body;
 }
 
-/** Many at once: most refresh one token, a few exchange codes of their own, and a few end it all. Says what went wrong. */
+/** Concurrent refreshes of one token, exchanges of codes, and requests that end the grants. Returns the failures. */
 export async function raceAgainst(parties: Parties, ending: Ending, ways: number): Promise<string[]> {
   const { asker, app, member } = parties;
   const [first, ...codes] = await Promise.all([
@@ -106,7 +106,7 @@ async function findAlive({ asker, app }: Parties, pairs: Tokens[]): Promise<stri
   return answers.filter(({ status }) => ![400, 401].includes(status)).map((answer) => `alive: ${describe(answer)}`);
 }
 
-/** After a pause the newest pair works again, and what was spent is a replay. */
+/** After a pause the newest pair works again, and a spent token is a replay. */
 async function findLost({ asker, app }: Parties, first: Tokens, given: Tokens[]): Promise<string[]> {
   const newest = given.findLast(({ access_token }) => isOf(first, access_token)) ?? first;
   const used = await enter(() => asker.use(newest.access_token));

@@ -1,11 +1,11 @@
 import { createProgress } from './progress.ts';
 
-/** So many rounds go on at once: while one waits for the database, or prepares, another races. */
+/** The number of concurrent rounds: while one prepares, another races. */
 const LANES = 3;
 
 type Play = (round: number) => Promise<void>;
 
-/** Every lane prepares what it plays with, which is nobody else's, and takes the next round until all are played. */
+/** Every lane creates its own fixtures, and takes the next round until all are done. */
 export async function runRounds(what: string, rounds: number, prepare: (lane: number) => Promise<Play>) {
   const progress = createProgress(what, rounds);
   let begun = 0;

@@ -25,10 +25,10 @@ export async function newAddresses(): Promise<Addresses> {
 export interface ServeOptions {
   args?: string[];
   env?: Record<string, string>;
-  /** What stands before `node`, and what `node` is told first. */
+  /** A command before `node`, and options of `node`. */
   before?: string[];
   preload?: string;
-  /** Where its log goes, if the test is about that. */
+  /** The destination of its log, if the test is about that. */
   stdout?: number | 'pipe';
 }
 
@@ -38,7 +38,7 @@ const running = new Set<ChildProcess>();
 process.once('exit', () => running.forEach(end));
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
-/** A group of its own, so that one signal reaches all of it, as the end of a machine would. */
+/** A new process group, so that one signal reaches all processes. */
 function end({ pid }: ChildProcess): void {
   try {
     if (pid) process.kill(-pid, 'SIGKILL');
@@ -47,7 +47,7 @@ function end({ pid }: ChildProcess): void {
   }
 }
 
-/** Until it is said to clients, by whoever is the first of them, or by the process itself. */
+/** Resolves when the server is ready. */
 async function timeUntilReady(api: string, serves: Promise<void>): Promise<number> {
   const began = performance.now();
   let isServing = false;
@@ -61,7 +61,7 @@ async function timeUntilReady(api: string, serves: Promise<void>): Promise<numbe
   return performance.now() - began;
 }
 
-/** The real `serve`, as a process that can be killed and started again, time after time, at the same addresses. */
+/** The real `serve` in a child process that can be killed and restarted at the same addresses. */
 export function createServeProcess(
   { api, web }: Addresses,
   databaseUrl: string,
@@ -113,12 +113,12 @@ export function createServeProcess(
   const serving = {
     api,
     web,
-    /** What it last said on standard error. */
+    /** Its last standard error output. */
     said: () => said,
     pid: () => child?.pid ?? 0,
     /** Its log, if it goes to a pipe. */
     stdout: () => child?.stdout as Readable,
-    /** Waits until all of it serves. Gives how long it took until it was ready, in milliseconds. */
+    /** Waits until it is ready. Returns the start time in milliseconds. */
     async start(): Promise<number> {
       const launched = launch();
       const all = new Promise<void>((resolve, reject) => {
@@ -128,19 +128,19 @@ export function createServeProcess(
       const [readyAfter] = await Promise.all([timeUntilReady(api, all), all]);
       return readyAfter;
     },
-    /** For a start that should not succeed: what it said, and how it ended. */
+    /** For a start that should fail: its output and exit code. */
     async refuse(): Promise<{ code: number | null; said: string }> {
       const launched = launch();
       launched.on('said', () => said.includes('Gatehouse serves') && end(launched));
       const [code] = await once(launched, 'close');
       return { code, said };
     },
-    /** For a start that ends without help: its exit code and its standard error. */
+    /** For a process that exits without a signal: its exit code and standard error. */
     async untilEnd(): Promise<{ code: number | null; said: string }> {
       const [code] = await once(launch(), 'close');
       return { code, said };
     },
-    /** Starts it, and waits for nothing. */
+    /** Starts it without waiting. */
     launch: () => void launch(),
     async kill(): Promise<void> {
       if (!child || child.exitCode !== null || child.signalCode !== null) return;

@@ -11,7 +11,7 @@ import { createServeProcess, newAddresses, type ServeOptions } from './serve-pro
 
 export type SqliteServer = Awaited<ReturnType<typeof createSqliteServer>>;
 
-/** A database file in a folder of its own, with people in it. */
+/** A database file in a temporary folder, with fixtures. */
 export async function createSqliteServer(env: Record<string, string> = {}) {
   const place = mkdtempSync(join(tmpdir(), 'gatehouse-faults-'));
   after(() => rmSync(place, { recursive: true, force: true }));
@@ -39,7 +39,7 @@ export async function createSqliteServer(env: Record<string, string> = {}) {
   };
 }
 
-/** Whether a program runs here at all, and may do what it is asked to. */
+/** Whether a program is installed and permitted. */
 export function canRun(program: string, ...args: string[]): boolean {
   try {
     execFileSync(program, args, { stdio: 'ignore' });

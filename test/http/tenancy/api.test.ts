@@ -8,14 +8,14 @@ import { scannedFetch } from '../../support/secret-scanner.ts';
 import { startTestServer } from '../../support/test-server.ts';
 import { dump, rowsWith, withoutSending } from './dump.ts';
 
-/** Everything of the other business has this word in it, and what is Acme's has the other. */
+/** All names of the other business contain the first word, and those of Acme the second. */
 const [WORD, OWN_WORD] = ['Zanzibar', 'Acapulco'];
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 const INVOICES = '/api/v1/accounting/invoices';
 const BUSINESSES = '/api/v1/businesses';
 const ME = '/api/v1/me';
 
-/** What each address takes, and whom it asks for: nobody, the bearer of a token, or an app with its secret. */
+/** The methods of each route, and its authentication: none, a bearer token, or a client secret. */
 const RULES: Record<string, { asks: 'nothing' | 'token' | 'secret'; takes: string[]; path?: string; status?: number }> =
   {
     '/': { asks: 'nothing', takes: ['GET'] },

@@ -54,18 +54,18 @@ export type Belongings = Record<Thing, string>;
 export interface Holder {
   /** Null for the platform. */
   business: Business | null;
-  /** An owner of it: in whose name people are invited. */
+  /** The owner who invites people. */
   owner: User;
-  /** Whose session and passkey they are. */
+  /** The user of the session and passkey. */
   user: User;
-  /** Stands in every name. */
+  /** A part of every name. */
   word: string;
 }
 
 let people = 0;
 
 /**
- * Gives someone one of everything; or, for a route, one of what it is about. Nothing is left to be delivered, so that
+ * Creates one object of each kind; or, for a route, of its kinds. No delivery is pending, so that
  * tables can be compared.
  */
 export async function provide(server: TestServer, holder: Holder, route = ''): Promise<Belongings> {
@@ -98,12 +98,12 @@ export async function provide(server: TestServer, holder: Holder, route = ''): P
 
 const NOTHING = Object.fromEntries(THINGS.map((thing) => [thing, ''])) as Belongings;
 
-/** What nobody has, and yet could exist. */
+/** Unknown, well-formed ids. */
 export function nobodys(server: TestServer, mine: Belongings): Belongings {
   return everyId(mine, () => newId(server.clock()));
 }
 
-/** What cannot be anyone's. */
+/** Malformed ids. */
 export function malformed(mine: Belongings): Belongings {
   return everyId(mine, () => 'nonsense%00');
 }
@@ -172,7 +172,7 @@ async function makeLinkFor({ storage, clock }: TestServer, { id: userId }: User)
   return made?.token ?? '';
 }
 
-/** As an account is that was made with an invitation. */
+/** Like an account that was created with an invitation. */
 async function unverify({ storage }: TestServer, { id }: User): Promise<void> {
   await storage().durable.updateTable('users').set({ email_verified_at: null }).where('id', '=', id).execute();
 }
@@ -218,7 +218,7 @@ async function latestAct({ storage }: TestServer): Promise<string | undefined> {
   return row?.id;
 }
 
-/** What the form of a consent screen carries in this browser. */
+/** The signed request in the consent form of this browser. */
 export async function sealedIn(browser: Browser, question: string): Promise<string> {
   const page = await browser.open(`/consent${question}`);
   return page.status === 200 ? (hiddenFields(page.text, '/consent').question ?? '') : '';

@@ -4,16 +4,16 @@ import { ownStatus, RULES, type Rule, statusFor, type Visitor } from './routes.t
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const;
 
-/** One request, and what it must be answered. */
+/** One request, and its expected response. */
 export interface Case {
   rule: Rule;
-  /** As the server's own table has it. */
+  /** The route pattern of the server. */
   route: string;
   method: string;
   path: string;
   named: Belongings;
   expected: number;
-  /** Something is changed, by someone who may. */
+  /** Whether it is a permitted change. */
   isChange: boolean;
 }
 
@@ -22,7 +22,7 @@ interface Sides {
   other: Belongings;
 }
 
-/** Every method of one page, with whatever can be named in its address or its form. */
+/** All methods of one page, with all ids that its path or form can contain. */
 export function casesAt(server: TestServer, route: string, visitor: Visitor, sides: Sides): Case[] {
   const rule = RULES[route] ?? { who: 'anyone' };
   const aims = aimsAt(server, { route, rule }, sides);
@@ -48,7 +48,7 @@ interface Aim {
   named: Belongings;
 }
 
-/** One's own first; then everything somebody else's, and each by itself; then what nobody has, and what is no id. */
+/** Own ids first; then those of others, all and one at a time; then unknown and malformed ones. */
 function aimsAt(server: TestServer, { route, rule }: Pick<Case, 'route' | 'rule'>, { own, other }: Sides): Aim[] {
   const things = thingsIn(route);
   const aim = (target: Aim['target'], named: Belongings) => ({ target, named, path: addressOf(route, rule, named) });
@@ -69,7 +69,7 @@ function addressOf(route: string, rule: Rule, named: Belongings): string {
   return path + (rule.query?.(named) ?? '');
 }
 
-/** What each parameter of a route stands for. */
+/** The kind of object that each parameter of a route names. */
 function thingsIn(route: string): Thing[] {
   if (route === '/password/:token') return ['passwordToken'];
   return [...route.matchAll(/:(\w+)/g)].map(([, name]) => (name === 'id' ? kindIn(route) : (name as Thing)));
@@ -106,10 +106,10 @@ function expectedOf(asked: Asked): number {
   return statusFor((isForm && rule.foreignForm) || rule.foreign?.[target], visitor) ?? 404;
 }
 
-/** To most people these pages do not exist, so a wrong method is no reason to say that they do. */
+/** For most users these pages are 404, also for a wrong method. */
 const HIDDEN = /^\/(?:platform(?:\/|$)|settings\/(?:audit-log|members\/|developer\/))/;
 
-/** Another route may take what this one does not: to `/apps/:id`, `new` is an id, if nobody's. */
+/** Another route may match instead: for `/apps/:id`, `new` is an unknown id. */
 function wrongMethod(server: TestServer, { route, visitor, method, path }: Asked): number {
   const isTaken =
     method === 'POST' && /\/(new|try)(\?|$)/.test(path) && server.routes.web.get(toSibling(route))?.has(method);

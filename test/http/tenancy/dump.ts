@@ -39,12 +39,12 @@ export async function dump({ storage }: TestServer): Promise<string[]> {
     .sort();
 }
 
-/** Those rows in which one of these texts stands: what belongs to somebody, wherever it is. */
+/** The rows that contain one of these texts. */
 export function rowsWith(rows: string[], texts: string[]): string[] {
   return rows.filter((row) => texts.some((text) => row.includes(text)));
 }
 
-/** What is switched on may be sent at any moment, whoever asks for what. */
+/** Columns that background deliveries may change at any time. */
 export function withoutSending(rows: string[]): string[] {
   return rows.filter((row) => !/^(events|endpoints|deliveries|attempts) /.test(row));
 }

@@ -17,7 +17,7 @@ async function rowOf(table: keyof Tables, column: string, id: string): Promise<R
   return { ...row };
 }
 
-/** Every column of a table, as a careless server might read it from a form. */
+/** Every column of a table as a form field, for a mass assignment. */
 const COLUMNS = {
   id: '01a1dd0a-eb11-7000-997c-587fb8fee946',
   app_id: '01a1dd0a-eb11-7000-997c-587fb8fee946',

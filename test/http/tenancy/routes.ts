@@ -6,7 +6,7 @@ import type { Belongings } from './belongings.ts';
 export const VISITORS = ['owner', 'admin', 'member', 'outsider', 'platform', 'nobody'] as const;
 export type Visitor = (typeof VISITORS)[number];
 
-/** Who gets in, of those to whom a thing belongs. */
+/** The visitors with access to their own objects. */
 const GROUPS = {
   anyone: VISITORS,
   signedIn: ['owner', 'admin', 'member', 'outsider', 'platform'],
@@ -16,31 +16,31 @@ const GROUPS = {
   platform: ['platform'],
 } satisfies Record<string, readonly Visitor[]>;
 
-/** One status, or one for each visitor who is answered differently; the others are then not let in. */
+/** One status, or one for each visitor; visitors without one have no access. */
 type Status = number | Partial<Record<Visitor, number>>;
 
 export interface Rule {
   who: keyof typeof GROUPS;
-  /** What those who may are answered. */
+  /** The status for visitors with access. */
   GET?: Status;
   POST?: Status;
-  /** Who may change something, where fewer may than may look. */
+  /** Visitors who may change something, if fewer than may read. */
   changes?: keyof typeof GROUPS;
-  /** A form that would be obeyed. */
+  /** A valid form. */
   fields?: (mine: Belongings) => Fields;
-  /** What is asked for in the address. */
+  /** The query. */
   query?: (mine: Belongings) => string;
-  /** The way in which what is not one's own is refused, where that is not 404. */
+  /** The status for objects of others, if not 404. */
   foreign?: { other: Status; nobodys: Status; malformed: Status };
-  /** The same of a form, where it is refused in another way than the page. */
+  /** The same for a form, if it differs from the page. */
   foreignForm?: Status;
-  /** How those are refused who may not, where that is not 404. */
+  /** The status for visitors without access, if not 404. */
   refused?: Partial<Record<Visitor, number>>;
-  /** To the platform everything is its own. */
+  /** The platform has access to objects of every business. */
   isAll?: true;
-  /** For whom the form changes nothing even where it is answered so. */
+  /** Visitors for whom the form succeeds without a change. */
   keeps?: readonly Visitor[];
-  /** What has to be done first for the form to change something. */
+  /** A precondition for the form to change something. */
   after?: string;
 }
 
@@ -112,7 +112,7 @@ function appRules(section: string, { looks, changes }: { looks: Rule['who']; cha
   return rules;
 }
 
-/** Every page, and who may do what there. */
+/** The access rules of every page. */
 export const RULES: Record<string, Rule> = {
   '/': { who: 'anyone', GET: 303 },
   '/assets/*': { who: 'anyone', GET: 200 },
@@ -240,7 +240,7 @@ export const RULES: Record<string, Rule> = {
   '/platform/audit-log.csv': { who: 'platform', GET: 200 },
 };
 
-/** What someone is answered who asks for what is their own; undefined where they are not let in. */
+/** The expected status for a visitor's own objects; undefined without access. */
 export function ownStatus(rule: Rule, visitor: Visitor, method: 'GET' | 'POST'): number | undefined {
   const group: readonly Visitor[] = GROUPS[method === 'POST' ? (rule.changes ?? rule.who) : rule.who];
   return group.includes(visitor) ? statusFor(rule[method], visitor) : undefined;

@@ -14,7 +14,7 @@ import { type Case, casesAt } from './cases.ts';
 import { dump, rowsWith, withoutSending } from './dump.ts';
 import { ownStatus, RULES, VISITORS, type Visitor } from './routes.ts';
 
-/** Everything of the other business has this word in it; whoever reads it has read what is not theirs. */
+/** All names of the other business contain this word; it must not be in any response. */
 const WORD = 'Zanzibar';
 const server = await startTestServer({ LIMIT_SIGN_IN_PER_ADDRESS: '100000', LIMIT_SIGN_IN_PER_ACCOUNT: '100000' });
 const other = await server.addBusiness(`${WORD} Ltd`);
@@ -50,7 +50,7 @@ async function csrfOf(browser: Browser): Promise<string> {
   return hiddenFields((await browser.open('/sign-in')).text, '/sign-in').csrf ?? '';
 }
 
-/** What is one's own: to the platform, its own apps; to whoever has nothing, what is Acme's. */
+/** The own objects of a visitor: for the platform its apps; for visitors without any, those of Acme. */
 async function provideFor(visitor: Visitor, route = ''): Promise<Belongings> {
   const user = personOf(visitor) ?? server.ada;
   const isPlatforms = visitor === 'platform' && route.startsWith('/platform/developer/');
@@ -151,7 +151,7 @@ test('an unknown id looks like one of another business [D5]', async () => {
 
 const CLOSED = ['default-src', 'object-src', 'base-uri', 'frame-ancestors'];
 
-/** A page runs nothing, is framed nowhere, and tells no other site where one was; what is no page is left as it is. */
+/** Checks the security headers of a page. */
 function isGuarded(headers: IncomingHttpHeaders): boolean {
   if (!headers['content-type']?.startsWith('text/html')) return true;
   const policy = String(headers['content-security-policy']).split('; ');
@@ -163,7 +163,7 @@ function isGuarded(headers: IncomingHttpHeaders): boolean {
   );
 }
 
-/** Does one thing with things of its own, and says what is wrong with how that went. */
+/** Runs one permitted change on new objects, and returns what is wrong with the outcome. */
 async function tryChange(visitor: Visitor, route: string): Promise<string | undefined> {
   const own = await provideFor(visitor, route);
   const browser = await enter(visitor);
@@ -185,7 +185,7 @@ async function tryChange(visitor: Visitor, route: string): Promise<string | unde
   return isDeepStrictEqual(after, before) ? 'changes nothing' : undefined;
 }
 
-/** The platform sees every business on its own pages, but for those about its own apps. */
+/** The platform sees every business on its pages, except for those about its own apps. */
 function tellsTooMuch(visitor: Visitor, { route }: Case, said: string): boolean {
   const seesAll = visitor === 'platform' && /^\/platform\/(?!developer\/)/.test(route);
   return !seesAll && said.toLowerCase().includes(WORD.toLowerCase());

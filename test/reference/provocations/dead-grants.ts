@@ -28,7 +28,7 @@ export const PKCE = { code_challenge, code_challenge_method: 'S256' };
 
 export type Connections = ReturnType<typeof createConnections>;
 
-/** Makes grants, each of an app of its own, so that ending one touches no other. */
+/** Creates grants, each with its own app, so that ending one does not affect others. */
 export function createConnections(server: TestServer) {
   const ada = once(() => server.signedIn());
 
@@ -48,7 +48,7 @@ export function createConnections(server: TestServer) {
   return { server, newApp, connect, allow };
 }
 
-/** One way to end a grant for each reason there is; each gives what it has ended. */
+/** One way to end a grant for each reason; each returns the ended grant. */
 export function createInactiveGrants(connections: Connections): Record<string, () => Promise<Connected>> {
   const ends = { ...endedByApp(connections), ...endedByPeople(connections) };
   return Object.fromEntries(Object.entries(ends).map(([reason, end]) => [reason, once(end)]));
@@ -74,7 +74,7 @@ function endedByApp({ server, connect, newApp, allow }: Connections) {
       await refresh();
       return connected;
     },
-    /** A grant that has tokens can only end this way if the code was tried out while it was being exchanged. */
+    /** A grant with tokens can end this way only if the code was guessed during its exchange. */
     async code_verifier_wrong() {
       const { app, credentials } = await newApp();
       return retryUntilFound(async () => {

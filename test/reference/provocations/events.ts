@@ -4,7 +4,7 @@ import type { ApiResponse } from '../../support/client.ts';
 import type { TestServer } from '../../support/test-server.ts';
 import { type Provocation, provocationsOf } from './provocation.ts';
 
-/** An app reads its events again, with its credentials or with others. */
+/** Requests the events of an app, with its credentials or others. */
 export function askEvents(
   server: TestServer,
   { query = '', secret = server.ledger.secret } = {},

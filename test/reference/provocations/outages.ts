@@ -9,7 +9,7 @@ import type { TestServer } from '../../support/test-server.ts';
 import { askEvents } from './events.ts';
 import { once, type Provocation, provocationsOf, send } from './provocation.ts';
 
-/** Under these an app has used up its share once it is connected, and a grant after one call. */
+/** With these limits an app reaches its limit once it is connected, and a grant after one call. */
 export const SCARCE = { LIMIT_PER_APP: '1', LIMIT_PER_GRANT: '1' };
 
 type Ask = () => Promise<ApiResponse>;
@@ -53,7 +53,7 @@ function each(asks: Record<string, Ask>, status: number, reason: string, to: str
   );
 }
 
-/** In this order: the last ones close the database for good. */
+/** In this order: the last ones close the database. */
 export function outageProvocations(server: TestServer): Provocation[] {
   const { tokens, stored } = rightRequests(server);
   const checked = { ...stored, readyz: () => server.get('/readyz') };
@@ -88,7 +88,7 @@ async function whileLocked(server: TestServer, ask: Ask): Promise<ApiResponse> {
   }
 }
 
-/** A node that is about to stop answers on connections that it has, and sends whoever asks elsewhere. */
+/** A node that is shutting down still responds on open connections, with 503. */
 export function drainingProvocations(server: TestServer): Provocation[] {
   const provoke = async () => {
     const [port, webPort] = [await freePort(), await freePort()];
@@ -107,7 +107,7 @@ export function drainingProvocations(server: TestServer): Provocation[] {
   ]);
 }
 
-/** `fetch` would not say which of its connections it takes. */
+/** `fetch` does not let a test choose the connection. */
 async function askOver(agent: Agent, url: string): Promise<ApiResponse> {
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     get(url, { agent }, resolve).on('error', reject);

@@ -1,12 +1,12 @@
 import type { ApiResponse } from '../../support/client.ts';
 
-/** How the server is made to give one answer that its reference says it can give. */
+/** How to provoke one response that the reference documents. */
 export interface Provocation {
   operation: string;
   status: number;
-  /** `page` where people are refused, who have no use for a name; `none` where nothing is. */
+  /** `page` for an HTML error page; `none` for a success. */
   reason: string;
-  /** What the operation is answering. */
+  /** What provokes the response, in words. */
   to: string;
   provoke(): Promise<ApiResponse>;
 }
@@ -16,7 +16,7 @@ export function reasonOf({ status, body }: ApiResponse): string {
   return typeof body === 'string' ? 'page' : String(body.reason);
 }
 
-/** One request, as it stands. */
+/** Sends one request. */
 export async function send(url: string, init: RequestInit = {}): Promise<ApiResponse> {
   const response = await fetch(url, { redirect: 'manual', ...init });
   const { status, headers } = response;
@@ -24,7 +24,7 @@ export async function send(url: string, init: RequestInit = {}): Promise<ApiResp
   return { status, headers, body: headers.get('content-type')?.includes('json') ? JSON.parse(text) : text };
 }
 
-/** The name and the table of one operation, made into provocations. */
+/** Builds provocations from the table of one operation. */
 export function provocationsOf(
   operation: string,
   table: [status: number, reason: string, to: string, provoke: () => Promise<ApiResponse>][],

@@ -8,7 +8,7 @@ import { type Provocation, provocationsOf } from './provocation.ts';
 
 type Dead = Record<string, () => Promise<Connected>>;
 
-/** What the token endpoint refuses once it knows the app. */
+/** Errors of the token endpoint after client authentication. */
 export function tokenProvocations(connections: Connections, dead: Dead): Provocation[] {
   return [
     ...provocationsOf('token', [...unfitting(connections), ...unproven(connections), ...verifiers(connections)]),

@@ -12,7 +12,7 @@ interface Parts extends Omit<Registration, 'callbackURL'> {
 export interface ExpressApp {
   clientID: string;
   origin: string;
-  /** What Passport gave to the app's error handler. */
+  /** The errors that Passport passed to the app's error handler. */
   errors: Error[];
   accounts: Map<string, Account>;
 }

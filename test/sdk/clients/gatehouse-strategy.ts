@@ -18,7 +18,7 @@ export interface Registration {
 
 type Renewed = Pick<Account, 'accessToken' | 'refreshToken'>;
 
-/** What passport-oauth2 asks of whoever connects to a new provider: a subclass that knows its addresses and its profile. */
+/** The subclass that passport-oauth2 needs for a provider, with its URLs and profile. */
 export class GatehouseStrategy extends OAuth2Strategy {
   // Passport calls a copy made with Object.create, which has no #private fields.
   protected readonly api: string;
@@ -67,7 +67,7 @@ export class GatehouseStrategy extends OAuth2Strategy {
   }
 }
 
-/** The answer as Passport reads it; or, if there was none, what went wrong on the way. */
+/** The response as Passport reads it; or the error without one. */
 function readError(strategy: OAuth2Strategy, failure: Error | { statusCode: number; data?: unknown }): Error {
   if (failure instanceof Error) return failure;
   const { data, statusCode } = failure;
