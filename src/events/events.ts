@@ -58,9 +58,9 @@ function skipDispatchWithoutEndpoint(row: EventRow): InsertObject<Tables, 'event
 }
 
 export async function recordEvents(db: Database, events: NewEvent[], now: number): Promise<void> {
-  for (let place = 0; place < events.length; place += INSERT_SIZE) {
+  for (let start = 0; start < events.length; start += INSERT_SIZE) {
     const rows = events
-      .slice(place, place + INSERT_SIZE)
+      .slice(start, start + INSERT_SIZE)
       .map((event) => skipDispatchWithoutEndpoint(toRow(event, now)));
     await db.insertInto('events').values(rows).execute();
   }

@@ -184,7 +184,7 @@ ${isFiltered && html`<a href="${path}">Show all</a>`}
 }
 
 function table(view: AuditView, entries: AuditEntry[]): Html {
-  return html`<div class="table acts" role="region" aria-label="Audit log" tabindex="0"><table>
+  return html`<div class="table audit" role="region" aria-label="Audit log" tabindex="0"><table>
 <thead><tr><th scope="col">When</th><th scope="col">Who</th><th scope="col">What</th><th scope="col">On what</th>${view.namesBusiness && html`<th scope="col">Business</th>`}<th scope="col">Where from</th></tr></thead>
 <tbody>${entries.map((entry) => row(view, entry))}</tbody>
 </table></div>`;

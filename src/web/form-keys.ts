@@ -27,9 +27,9 @@ export function formKey<More extends object>(
 export function readFormKey<More extends object>(
   { keys, clock }: FormKeyDeps,
   purpose: string,
-  { sealed, owner }: { sealed: string; owner: string | null },
+  { text, owner }: { text: string; owner: string | null },
 ): FormKey & More {
-  const key = decodeSigned<FormKey & More>(keys, purpose, sealed);
+  const key = decodeSigned<FormKey & More>(keys, purpose, text);
   if (!key) throw notFound();
   if (key.owner !== owner) {
     throw new PageError(

@@ -83,7 +83,7 @@ export function mountNewApp(host: FastifyInstance, pages: AppPages): void {
     const viewer = await section.loadViewer(request);
     const settings = readAppForm(request.body, section);
     const ticket = text(request.body, 'ticket');
-    const { id } = readFormKey(pages, 'new app', { sealed: ticket, owner: viewer.ownerBusinessId });
+    const { id } = readFormKey(pages, 'new app', { text: ticket, owner: viewer.ownerBusinessId });
     const register = async () => {
       const newApp = { ...settings, id, ownerBusinessId: viewer.ownerBusinessId };
       const registered = await registerApp(actorOf(request), db, newApp, clock());

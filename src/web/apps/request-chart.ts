@@ -1,6 +1,7 @@
 import { DAY, HOUR } from '../../lib/clock.ts';
 import { type Html, html } from '../../lib/html.ts';
 import type { Counts, HourlyCounts } from '../../request-log/counts.ts';
+import { pluralize } from '../components.ts';
 
 /** The period of a chart, and its resolution. */
 export interface Period {
@@ -38,20 +39,20 @@ export function chart(period: Period, counts: HourlyCounts[], now: number): Html
   const bars = toBars(period, counts, now);
   const total = bars.reduce(add, { requests: 0, errors: 0, refreshes: 0 });
   if (total.requests === 0) return html`<p class="empty">No requests in the last ${period.words}.</p>`;
-  const most = Math.max(...bars.map(({ requests }) => requests));
+  const max = Math.max(...bars.map(({ requests }) => requests));
   const when = (at: number) => inUtc(period, at);
   const unit = period.name === 'day' ? 'an hour' : 'a day';
-  const label = `In the last ${period.words}: ${inWords(total)}. At most ${count(most, 'request', 's')} in ${unit}.`;
+  const label = `In the last ${period.words}: ${describeCounts(total)}. At most ${pluralize(max, 'request', 'requests')} in ${unit}.`;
   return html`<figure class="chart">
 <figcaption><ul class="legend">
 <li class="requests">Requests <strong>${total.requests}</strong></li>
 <li class="errors">Errors <strong>${total.errors}</strong></li>
 <li class="refreshes">Refreshes <strong>${total.refreshes}</strong></li>
-<li class="most">At most ${most} in ${unit}</li>
+<li class="most">At most ${max} in ${unit}</li>
 </ul></figcaption>
 <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${label}">
-${bars.map((bar, place) => drawBar(bar, place, { count: bars.length, most }))}
-<polyline class="refreshes" points="${refreshLine(bars, most)}"/>
+${bars.map((bar, index) => drawBar(bar, index, { count: bars.length, max }))}
+<polyline class="refreshes" points="${refreshLine(bars, max)}"/>
 </svg>
 <div class="ends"><span>${when(bars[0]?.at ?? now)} UTC</span><span>${when(now)} UTC</span></div>
 <details><summary>View as table</summary>${table(bars, period)}</details>
@@ -60,16 +61,16 @@ ${bars.map((bar, place) => drawBar(bar, place, { count: bars.length, most }))}
 
 function toBars(period: Period, counts: HourlyCounts[], now: number): Bar[] {
   const start = startOf(period, now);
-  const bars = Array.from({ length: period.steps }, (_, place) => ({
-    at: start + place * period.step,
+  const bars = Array.from({ length: period.steps }, (_, index) => ({
+    at: start + index * period.step,
     requests: 0,
     errors: 0,
     refreshes: 0,
   }));
   for (const each of counts) {
-    const place = Math.floor((each.hour * HOUR - start) / period.step);
-    const bar = bars[place];
-    if (bar) bars[place] = { at: bar.at, ...add(bar, each) };
+    const index = Math.floor((each.hour * HOUR - start) / period.step);
+    const bar = bars[index];
+    if (bar) bars[index] = { at: bar.at, ...add(bar, each) };
   }
   return bars;
 }
@@ -83,20 +84,20 @@ function add(a: Counts, b: Counts): Counts {
 }
 
 /** Errors are part of the requests, so they are drawn inside the bar. */
-function drawBar(bar: Bar, place: number, { count, most }: { count: number; most: number }): Html | null {
+function drawBar(bar: Bar, index: number, { count, max }: { count: number; max: number }): Html | null {
   if (bar.requests === 0) return null;
-  const wide = WIDTH / count;
+  const width = WIDTH / count;
   const rect = (name: string, value: number) => {
-    const height = round((value / most) * HEIGHT);
-    return html`<rect class="${name}" x="${round(place * wide + GAP / 2)}" y="${round(HEIGHT - height)}" width="${round(wide - GAP)}" height="${height}"/>`;
+    const height = round((value / max) * HEIGHT);
+    return html`<rect class="${name}" x="${round(index * width + GAP / 2)}" y="${round(HEIGHT - height)}" width="${round(width - GAP)}" height="${height}"/>`;
   };
-  return html`<g><title>${inWords(bar)}</title>${rect('requests', bar.requests)}${bar.errors > 0 && rect('errors', bar.errors)}</g>`;
+  return html`<g><title>${describeCounts(bar)}</title>${rect('requests', bar.requests)}${bar.errors > 0 && rect('errors', bar.errors)}</g>`;
 }
 
-function refreshLine(bars: Bar[], most: number): string {
-  const wide = WIDTH / bars.length;
-  const points = bars.map(({ refreshes }, place) => {
-    return `${round((place + 0.5) * wide)},${round(HEIGHT - (refreshes / most) * HEIGHT)}`;
+function refreshLine(bars: Bar[], max: number): string {
+  const width = WIDTH / bars.length;
+  const points = bars.map(({ refreshes }, index) => {
+    return `${round((index + 0.5) * width)},${round(HEIGHT - (refreshes / max) * HEIGHT)}`;
   });
   return points.join(' ');
 }
@@ -118,13 +119,13 @@ function inUtc({ name }: Period, at: number): string {
   return name === 'day' ? iso.slice(0, 16).replace('T', ' ') : iso.slice(0, 10);
 }
 
-function inWords({ requests, errors, refreshes }: Counts): string {
-  const parts = [count(requests, 'request', 's'), count(errors, 'error', 's'), count(refreshes, 'refresh', 'es')];
+function describeCounts({ requests, errors, refreshes }: Counts): string {
+  const parts = [
+    pluralize(requests, 'request', 'requests'),
+    pluralize(errors, 'error', 'errors'),
+    pluralize(refreshes, 'refresh', 'refreshes'),
+  ];
   return parts.join(', ');
-}
-
-function count(number: number, thing: string, ending: string): string {
-  return `${number} ${thing}${number === 1 ? '' : ending}`;
 }
 
 function round(length: number): number {

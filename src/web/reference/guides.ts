@@ -79,15 +79,15 @@ function listFiles(folder: (typeof FOLDERS)[number]): [file: string, path: strin
 }
 
 function addressOf(from: string, href: string, served: ReadonlyMap<string, string>): string | undefined {
-  const [path = '', place] = href.split('#');
+  const [path = '', fragment] = href.split('#');
   const address = served.get(posix.join(posix.dirname(from), path));
-  return address && (place ? `${address}#${place}` : address);
+  return address && (fragment ? `${address}#${fragment}` : address);
 }
 
 function listGuides(all: ReadonlyMap<string, Guide>): Guide[] {
-  const place = ({ path }: Guide) => (ORDER.indexOf(path.slice(GUIDES.length + 1)) + ORDER.length) % ORDER.length;
+  const rank = ({ path }: Guide) => (ORDER.indexOf(path.slice(GUIDES.length + 1)) + ORDER.length) % ORDER.length;
   const guides = [...all.values()].filter(({ path }) => path.startsWith(`${GUIDES}/`));
-  return guides.toSorted((a, b) => place(a) - place(b) || (a.path < b.path ? -1 : 1));
+  return guides.toSorted((a, b) => rank(a) - rank(b) || (a.path < b.path ? -1 : 1));
 }
 
 function framed(guides: Guide[], content: Html, here?: string): Html {

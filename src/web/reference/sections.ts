@@ -14,9 +14,9 @@ import {
 export function operationSection(document: Document, operation: RouteOperation): Html {
   const { operationId, summary, method, path, description = '', parameters = [], requestBody, responses } = operation;
   const body = requestBody?.content['application/json'];
-  const fields = parameters.map(({ name, in: place, required, description: meaning, schema }) => ({
+  const fields = parameters.map(({ name, in: location, required, description: meaning, schema }) => ({
     name,
-    note: [place, typeOf(schema), required && 'required'].filter(Boolean).join(', '),
+    note: [location, typeOf(schema), required && 'required'].filter(Boolean).join(', '),
     meaning: meaning ?? '',
   }));
   return html`<section class="card" id="${operationId}">
@@ -130,13 +130,13 @@ function samplesOf(document: Document, operation: RouteOperation): string[] {
 
 function addressOf({ servers }: Document, { path, parameters = [] }: RouteOperation): string {
   const query = parameters
-    .filter(({ in: place, required }) => place === 'query' && required)
+    .filter(({ in: location, required }) => location === 'query' && required)
     .map(({ name, schema, example }) => `${name}=${encodeURIComponent(String(schema.enum?.[0] ?? example ?? ''))}`);
   return `${servers[0]?.url}${path}${query.length > 0 ? `?${query.join('&')}` : ''}`;
 }
 
 function headersOf({ parameters = [], security = [] }: RouteOperation): string[] {
-  const named = parameters.filter(({ in: place, required }) => place === 'header' && required);
+  const named = parameters.filter(({ in: location, required }) => location === 'header' && required);
   const isBasicAlone = security.length === 1 && 'basic' in (security[0] ?? {});
   return [
     ...(isBasicAlone ? ['-u "$CLIENT_ID:$CLIENT_SECRET"'] : []),

@@ -57,7 +57,7 @@ function mountInvite(host: FastifyInstance, deps: WebDeps): void {
     };
     const { actor, business } = context;
     const { businessId } = business;
-    const key = { sealed: typed.ticket, owner: businessId };
+    const key = { text: typed.ticket, owner: businessId };
     const { id, token } = readFormKey<{ token: string }>(deps, 'new invitation', key);
     const create = async () => {
       const wanted = { id, token, businessId, role: typed.role, email: typed.email, inviter: actor };

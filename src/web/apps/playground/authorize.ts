@@ -172,15 +172,15 @@ export function readPasted(pasted: string, state: string): URLSearchParams {
     throw new FormError('pasted', 'Paste the whole URL that your browser was redirected to, or the code in it.');
   }
   const query = new URLSearchParams(typed.replace(/^[^?]*\?/, '').replace(/#.*$/s, ''));
-  const answer = new URLSearchParams([...query].filter(([name]) => NAMES.includes(name)));
-  if (!readCallback(Object.fromEntries(answer))) {
+  const response = new URLSearchParams([...query].filter(([name]) => NAMES.includes(name)));
+  if (!readCallback(Object.fromEntries(response))) {
     throw new FormError('pasted', 'This URL contains neither a code nor an error.');
   }
-  if (answer.get('state') !== state) {
+  if (response.get('state') !== state) {
     throw new FormError(
       'pasted',
       'The state is not the one that was sent, so this response belongs to another request. Your app must reject it, too.',
     );
   }
-  return answer;
+  return response;
 }

@@ -57,7 +57,7 @@ function bodyParts(body: Record<string, Part>): Part[] {
     const label = `  ${JSON.stringify(name)}: `;
     return typeof value === 'string' ? [label + JSON.stringify(value)] : [`${label}"`, value, '"'];
   });
-  return ['{\n', ...fields.flatMap((field, place) => (place === 0 ? field : [',\n', ...field])), '\n}'];
+  return ['{\n', ...fields.flatMap((field, index) => (index === 0 ? field : [',\n', ...field])), '\n}'];
 }
 
 function named(part: Part): string {

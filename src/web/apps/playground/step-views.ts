@@ -100,7 +100,7 @@ ${sample('tokens', exportText(variables))}</details>`;
 
 /** The first card is the next step. */
 function stepCards(context: StepContext, names: StepName[]): Html {
-  return html`${names.map((name, place) => stepCard(context, name, place === 0))}`;
+  return html`${names.map((name, index) => stepCard(context, name, index === 0))}`;
 }
 
 function stepCard({ playground, progress, encrypted, problem }: StepContext, name: StepName, isNext: boolean): Html {

@@ -94,8 +94,8 @@ export function isStep(name: string): name is StepName {
 
 /** The possible steps: first those after the last one, then the earlier ones. */
 export function nextSteps(progress: PlaygroundState, last: StepName | undefined): StepName[] {
-  const place = last === undefined ? 0 : NAMES.indexOf(last) + 1;
-  return [...NAMES.slice(place), ...NAMES.slice(0, place)].filter((name) => STEPS[name].isPossible(progress));
+  const start = last === undefined ? 0 : NAMES.indexOf(last) + 1;
+  return [...NAMES.slice(start), ...NAMES.slice(0, start)].filter((name) => STEPS[name].isPossible(progress));
 }
 
 function storeTokens(progress: PlaygroundState, { json }: ApiResponse): PlaygroundState {

@@ -61,7 +61,7 @@ function mountAddition(host: FastifyInstance, pages: AppPages, path: string): vo
     const settings = readEndpointForm(request.body);
     const ticket = text(request.body, 'ticket');
     const appId = list.app.id;
-    const { id } = readFormKey(pages, 'new endpoint', { sealed: ticket, owner: appId });
+    const { id } = readFormKey(pages, 'new endpoint', { text: ticket, owner: appId });
     const add = async () => {
       rejectLoopback(settings.url, pages);
       const added = await addEndpoint(actorOf(request), pages, { app: list.app, id, ...settings }, clock());
