@@ -81,13 +81,13 @@ async function mayDisable(actor: Actor, tx: Database, user: User): Promise<boole
 
 async function recordSuspension(
   db: Database,
-  whose: { app_id: string } | { user_id: string },
+  filter: { app_id: string } | { user_id: string },
   reason: InactiveReason,
   now: number,
 ): Promise<void> {
   const live = await selectLiveGrants(db, now)
     .select(['id as grantId', 'app_id as appId', 'business_id as businessId', 'user_id as userId'])
-    .where(({ and }) => and(whose))
+    .where(({ and }) => and(filter))
     .execute();
   const events = live.map(({ grantId, userId, ...audience }) => ({
     type: 'grant.revoked' as const,

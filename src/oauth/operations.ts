@@ -41,7 +41,7 @@ const REQUEST_REASONS = [...BODY_REASONS, 'credentials_sent_twice'] as const;
 export const authorizeOperation = {
   operationId: 'authorize',
   tags: TAGS,
-  summary: 'Send a user to sign in and decide',
+  summary: 'Ask a user to authorize the app',
   description:
     'Redirect the user’s browser to this URL; do not fetch it. A valid request is redirected to the sign-in and consent ' +
     'pages, whose host may change, and then to the `redirect_uri` with `code`, `state` and `iss`, or with `error`, ' +

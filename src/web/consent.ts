@@ -139,15 +139,19 @@ async function switchBusiness(
 }
 
 /** The same screen for the selected business, with the same boxes ticked. */
-async function showOtherBusiness(deps: WebDeps, reply: FastifyReply, asking: SubmittedConsent): Promise<FastifyReply> {
-  const { request, authRequest, session, state } = asking;
+async function showOtherBusiness(
+  deps: WebDeps,
+  reply: FastifyReply,
+  submitted: SubmittedConsent,
+): Promise<FastifyReply> {
+  const { request, authRequest, session, state } = submitted;
   const { query, businessId } = state;
-  const consent = await findEarlierConsent(deps, asking);
+  const consent = await findEarlierConsent(deps, submitted);
   if (isExpired(state, deps.clock()) || needsNoScreen(authRequest, consent)) return restart(deps, reply, query);
   const ticked = commonScopes(authRequest.optionalScopes, list(request.body, 'optional_scope'));
   const path = readReturnTo(request.body.return_to, deps.consentUrl);
   const again = createConsentState({ query, businessId, scopes: authRequest.scopes, session }, deps.clock());
-  return showConsent(deps, reply, { ...asking, state: again, consent, ticked, path, isSwitched: true });
+  return showConsent(deps, reply, { ...submitted, state: again, consent, ticked, path, isSwitched: true });
 }
 
 /** Through the authorize endpoint, which checks the request again and appends a new timestamp. */
@@ -196,11 +200,15 @@ interface ConsentContext {
 type SubmittedConsent = ConsentContext & { request: FastifyRequest<{ Body: Form }> };
 
 /** All scopes are optional, and none is ticked: a grant needs at least one. */
-async function showNothingTicked(deps: WebDeps, reply: FastifyReply, asking: SubmittedConsent): Promise<FastifyReply> {
-  const consent = await findEarlierConsent(deps, asking);
-  const path = readReturnTo(asking.request.body.return_to, deps.consentUrl);
+async function showNothingTicked(
+  deps: WebDeps,
+  reply: FastifyReply,
+  submitted: SubmittedConsent,
+): Promise<FastifyReply> {
+  const consent = await findEarlierConsent(deps, submitted);
+  const path = readReturnTo(submitted.request.body.return_to, deps.consentUrl);
   const problem = { field: 'optional_scope', message: 'Tick at least one, or choose Deny.' };
-  return showConsent(deps, reply, { ...asking, consent, ticked: [], path, problem });
+  return showConsent(deps, reply, { ...submitted, consent, ticked: [], path, problem });
 }
 
 function findEarlierConsent({ storage }: WebDeps, { authRequest, session, state }: ConsentContext): Promise<Consent> {
@@ -218,9 +226,9 @@ interface ShownConsent extends ConsentContext {
   problem?: Problem;
 }
 
-async function showConsent(deps: WebDeps, reply: FastifyReply, showing: ShownConsent): Promise<FastifyReply> {
+async function showConsent(deps: WebDeps, reply: FastifyReply, shown: ShownConsent): Promise<FastifyReply> {
   const { storage, keys, platformName, issuer, consentUrl } = deps;
-  const { request, authRequest, session, state, consent, ticked, path, isSwitched = false, problem } = showing;
+  const { request, authRequest, session, state, consent, ticked, path, isSwitched = false, problem } = shown;
   const db = storage.durable;
   const owner = await findBusiness(db, authRequest.app.ownerBusinessId ?? '');
   const page = consentScreen({

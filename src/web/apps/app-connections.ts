@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { App } from '../../apps/apps.ts';
-import { type AppConnection, listAppConnections } from '../../grants/impact.ts';
+import { type AppConnection, listAppConnections } from '../../grants/connections.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { type Form, time } from '../forms.ts';
 import { type Listing, PAGE_SIZE, pager, readListing, searchForm, takePage } from '../listing.ts';
