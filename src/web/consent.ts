@@ -3,14 +3,7 @@ import { findBusiness } from '../accounts/businesses.ts';
 import { findMembership, listMemberships, type Membership } from '../accounts/memberships.ts';
 import { resumeSession, type Session } from '../accounts/sessions.ts';
 import { setCurrentBusiness } from '../accounts/users.ts';
-import {
-  type Consent,
-  chooseScopes,
-  denyApp,
-  findConsent,
-  scopesAllowedBefore,
-  undecidedScopes,
-} from '../grants/consents.ts';
+import { type Consent, chooseScopes, denyApp, findConsent } from '../grants/consents.ts';
 import { boundBusiness, findActingMembership, mayActIn } from '../grants/tenancy.ts';
 import { TooManyRequests } from '../lib/errors.ts';
 import { isId, newId } from '../lib/ids.ts';
@@ -22,7 +15,7 @@ import {
   readAuthorizationRequest,
   readTimestamp,
 } from '../oauth/authorize/request.ts';
-import { codeLocation, issueCode, issueCodeSilently } from '../oauth/authorize/response.ts';
+import { codeLocation, issueCode, issueCodeSilently, needsNoScreen } from '../oauth/authorize/response.ts';
 import { CallbackError, OAuthError } from '../oauth/errors.ts';
 import { access } from './access.ts';
 import {
@@ -53,8 +46,7 @@ async function openConsent(deps: WebDeps, request: FastifyRequest, reply: Fastif
   const session = requireSignIn(request, authRequest, requestedAt);
   await countRequest(deps.limits.perUser, authRequest, session);
   const { businessId } = await requireMembership(deps, authRequest, session);
-  const parties = { userId: session.user.id, appId: authRequest.app.id, businessId };
-  const consent = await findConsent(storage.durable, parties);
+  const consent = await findEarlierConsent(deps, authRequest, session, businessId);
 
   if (needsNoScreen(authRequest, consent)) {
     await countRequest(deps.limits.changesPerUser, authRequest, session);
@@ -81,13 +73,6 @@ async function countRequest(limit: RateLimit, { prompt, callback }: Authorizatio
     const code = 'temporarily_unavailable';
     throw new CallbackError(callback, new OAuthError(code, code, description));
   }
-}
-
-/** With `prompt=none`, optional scopes that the user has not decided about are left out. */
-function needsNoScreen(authRequest: AuthorizationRequest, consent: Consent): boolean {
-  if (authRequest.app.ownerScope === 'platform') return true;
-  if (scopesAllowedBefore(authRequest, consent).length === 0) return false;
-  return authRequest.prompt === 'none' || undecidedScopes(authRequest, consent).length === 0;
 }
 
 async function submitConsent(
@@ -146,7 +131,7 @@ async function showOtherBusiness(
 ): Promise<FastifyReply> {
   const { request, authRequest, session, state } = submitted;
   const { query, businessId } = state;
-  const consent = await findEarlierConsent(deps, submitted);
+  const consent = await findEarlierConsent(deps, authRequest, session, businessId);
   if (isExpired(state, deps.clock()) || needsNoScreen(authRequest, consent)) return restart(deps, reply, query);
   const ticked = commonScopes(authRequest.optionalScopes, list(request.body, 'optional_scope'));
   const path = readReturnTo(request.body.return_to, deps.consentUrl);
@@ -161,11 +146,7 @@ function restart({ issuer }: WebDeps, reply: FastifyReply, query: string): Fasti
 
 /** The user went back and clicked Allow again: that must not issue a second code, nor undo a disconnect in between. */
 function alreadySubmitted(): PageError {
-  return new PageError(
-    409,
-    'Already submitted',
-    'You have submitted this form before. Go back to the app and start again.',
-  );
+  return new PageError(409, 'Already submitted', 'Go back to the app to start again.');
 }
 
 function requireSignIn(request: FastifyRequest, authRequest: AuthorizationRequest, requestedAt: number): Session {
@@ -205,15 +186,20 @@ async function showNothingTicked(
   reply: FastifyReply,
   submitted: SubmittedConsent,
 ): Promise<FastifyReply> {
-  const consent = await findEarlierConsent(deps, submitted);
+  const { authRequest, session, state } = submitted;
+  const consent = await findEarlierConsent(deps, authRequest, session, state.businessId);
   const path = readReturnTo(submitted.request.body.return_to, deps.consentUrl);
   const problem = { field: 'optional_scope', message: 'Tick at least one, or choose Deny.' };
   return showConsent(deps, reply, { ...submitted, consent, ticked: [], path, problem });
 }
 
-function findEarlierConsent({ storage }: WebDeps, { authRequest, session, state }: ConsentContext): Promise<Consent> {
-  const parties = { userId: session.user.id, appId: authRequest.app.id, businessId: state.businessId };
-  return findConsent(storage.durable, parties);
+function findEarlierConsent(
+  { storage }: WebDeps,
+  { app }: AuthorizationRequest,
+  { user }: Session,
+  businessId: string,
+) {
+  return findConsent(storage.durable, { userId: user.id, appId: app.id, businessId });
 }
 
 interface ShownConsent extends ConsentContext {

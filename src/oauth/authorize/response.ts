@@ -7,6 +7,7 @@ import {
   recordSilentlyAllowed,
   saveConsent,
   scopesAllowedBefore,
+  undecidedScopes,
 } from '../../grants/consents.ts';
 import { createGrant, findGrant, type NewCode } from '../../grants/grants.ts';
 import { errorUri, toErrorCharacters } from '../../http/errors.ts';
@@ -52,6 +53,13 @@ export async function issueCode(
   const grant = await findGrant(db, { grantId, rotation: 0 });
   const isOpen = grant && grant.exchangedAt === null && !grant.inactiveReason && now < grant.codeExpiresAt;
   return isOpen ? codeOf(keys, grant) : undefined;
+}
+
+/** With `prompt=none`, optional scopes that the user has not decided about are left out. */
+export function needsNoScreen(authRequest: AuthorizationRequest, consent: Consent): boolean {
+  if (authRequest.app.ownerScope === 'platform') return true;
+  if (scopesAllowedBefore(authRequest, consent).length === 0) return false;
+  return authRequest.prompt === 'none' || undecidedScopes(authRequest, consent).length === 0;
 }
 
 /**
