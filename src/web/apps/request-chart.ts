@@ -1,7 +1,6 @@
 import { DAY, HOUR } from '../../lib/clock.ts';
 import { type Html, html } from '../../lib/html.ts';
 import type { Counts, HourlyCounts } from '../../request-log/counts.ts';
-import { pluralize } from '../components.ts';
 
 /** The period of a chart, and its resolution. */
 export interface Period {
@@ -42,7 +41,7 @@ export function chart(period: Period, counts: HourlyCounts[], now: number): Html
   const max = Math.max(...bars.map(({ requests }) => requests));
   const when = (at: number) => inUtc(period, at);
   const unit = period.name === 'day' ? 'an hour' : 'a day';
-  const label = `In the last ${period.words}: ${describeCounts(total)}. At most ${pluralize(max, 'request', 'requests')} in ${unit}.`;
+  const label = `In the last ${period.words}: ${describeCounts(total)}. At most ${count(max, 'request', 's')} in ${unit}.`;
   return html`<figure class="chart">
 <figcaption><ul class="legend">
 <li class="requests">Requests <strong>${total.requests}</strong></li>
@@ -120,12 +119,12 @@ function inUtc({ name }: Period, at: number): string {
 }
 
 function describeCounts({ requests, errors, refreshes }: Counts): string {
-  const parts = [
-    pluralize(requests, 'request', 'requests'),
-    pluralize(errors, 'error', 'errors'),
-    pluralize(refreshes, 'refresh', 'refreshes'),
-  ];
+  const parts = [count(requests, 'request', 's'), count(errors, 'error', 's'), count(refreshes, 'refresh', 'es')];
   return parts.join(', ');
+}
+
+function count(number: number, noun: string, plural: string): string {
+  return `${number} ${noun}${number === 1 ? '' : plural}`;
 }
 
 function round(length: number): number {
