@@ -105,7 +105,7 @@ const ACCEPTED: [env: Record<string, string>, expected: Partial<Settings>][] = [
 ];
 
 for (const [env, expected] of ACCEPTED) {
-  test(`${setting(env)} is taken`, () => {
+  test(`${setting(env)} is accepted`, () => {
     assert.partialDeepStrictEqual(read(env), expected);
   });
 }
@@ -160,7 +160,7 @@ const REFUSED: Record<string, string>[] = [
 ];
 
 for (const env of REFUSED) {
-  test(`${setting(env)} is refused in one sentence that names the setting`, () => {
+  test(`${setting(env)} is rejected in one sentence that names the setting`, () => {
     const [name = ''] = Object.keys(env);
 
     assert.throws(

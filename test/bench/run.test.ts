@@ -69,7 +69,7 @@ test('a wrong answer ends the run and is shown without its secrets', async () =>
   assert.doesNotMatch(failure.message, /nobody-should-see|x{20}/);
 });
 
-test('an answer is read whole, in whatever pieces it comes', () => {
+test('a response is read completely, in whatever chunks it arrives', () => {
   const chunked = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n';
   const sized = 'HTTP/1.1 201 Created\r\nContent-Length: 5\r\n\r\nabcde';
 

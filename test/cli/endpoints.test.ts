@@ -133,7 +133,7 @@ const REFUSALS: [what: string, args: string[], sentence: RegExp][] = [
 ];
 
 for (const [what, args, sentence] of REFUSALS) {
-  test(`${what} is refused with one sentence`, async () => {
+  test(`${what} is rejected with one sentence`, async () => {
     const SECRET_KEYS = 'a-key-so-that-none-is-made-in-this-folder';
     const { status, stdout, stderr } = await cli.run(args, { env: { SECRET_KEYS } });
 

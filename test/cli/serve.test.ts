@@ -34,7 +34,7 @@ const REFUSED_AT_START: typeof REFUSED = [
 ];
 
 for (const [what, env, names] of [...REFUSED, ...REFUSED_AT_START]) {
-  test(`serve refuses ${what} with one sentence that names the setting, and exit 1`, async () => {
+  test(`serve rejects ${what} with one sentence that names the setting, and exit 1`, async () => {
     const { status, stdout, stderr } = await cli.run(['serve'], {
       env: { ...local, ...env },
       asProcess: REFUSED_AT_START.some(([each]) => each === what),
@@ -47,7 +47,7 @@ for (const [what, env, names] of [...REFUSED, ...REFUSED_AT_START]) {
   });
 }
 
-test('serve refuses a port that is taken with one sentence that names the setting, and exit 1', async () => {
+test('serve rejects a port that is in use with one sentence that names the setting, and exit 1', async () => {
   const taken = createServer();
   await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
   const address = taken.address();

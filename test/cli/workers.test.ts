@@ -11,7 +11,7 @@ import { startWorkers, type Workers } from '../support/workers.ts';
 const cli = createCommandLine();
 
 for (const workers of ['0', '65', '1.5']) {
-  test(`serve refuses --workers=${workers} with one sentence, and exit 1`, async () => {
+  test(`serve rejects --workers=${workers} with one sentence, and exit 1`, async () => {
     const { status, stdout, stderr } = await cli.run(['serve', `--workers=${workers}`]);
 
     assert.deepEqual([status, stdout], [1, '']);

@@ -24,14 +24,14 @@ const WRONG: [what: string, url: string, sentence: RegExp][] = [
     /password authentication failed.*DATABASE_URL/,
   ],
   ['of a database that does not exist', databaseUrl(postgres.url, 'nowhere'), /"nowhere" does not exist.*DATABASE_URL/],
-  ['that nobody listens on', `postgres://a:b@127.0.0.1:${await freePort()}/x`, /ECONNREFUSED.*DATABASE_URL/],
+  ['without a listener', `postgres://a:b@127.0.0.1:${await freePort()}/x`, /ECONNREFUSED.*DATABASE_URL/],
   ['with a pool_size of nothing', `${empty}?pool_size=0`, /DATABASE_URL.*pool_size/],
   ['of a database that is not up to date', empty, /not up to date.*gatehouse -- migrate/],
   ['of another program’s database', databaseUrl(postgres.url, 'foreign_one'), /not Gatehouse's.*users/],
 ];
 
 for (const [what, DATABASE_URL, sentence] of WRONG) {
-  test(`serve refuses a DATABASE_URL ${what} with one sentence, and exit 1`, async () => {
+  test(`serve rejects a DATABASE_URL ${what} with one sentence, and exit 1`, async () => {
     const { status, stderr } = await cli.run(['serve'], { env: { ...env, DATABASE_URL } });
 
     assert.equal(status, 1);
@@ -40,7 +40,7 @@ for (const [what, DATABASE_URL, sentence] of WRONG) {
   });
 }
 
-test('migrate refuses another program’s database and changes nothing in it', async () => {
+test('migrate rejects another program’s database and changes nothing in it', async () => {
   const DATABASE_URL = databaseUrl(postgres.url, 'foreign_one');
 
   const { status, stderr } = await cli.run(['migrate'], { env: { DATABASE_URL } });

@@ -55,7 +55,7 @@ test('two hundred concurrent reads take one connection, and each returns its own
   assert.equal(await connections(), before);
 });
 
-test('reads go on while a rotation waits for a locked row, and the rotation succeeds when the lock is released', async () => {
+test('reads continue while a rotation waits for a locked row, and the rotation succeeds when the lock is released', async () => {
   const id = await newGrant();
   const grant = (await find(id)) as Grant;
   await other.query('begin');

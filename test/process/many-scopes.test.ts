@@ -42,7 +42,7 @@ test('each of fifty scopes can be the only one of an access token', async () => 
   }
 });
 
-test('a scope behind the 32nd can be optional, declined, and taken from the app', async () => {
+test('a scope after the 32nd can be optional, declined, and removed from the app', async () => {
   const browser = await server.signedIn(await server.addUser('Eve', [[server.acme, 'member']]));
   const [kept = '', declined = ''] = added.slice(-2);
   const request = { client_id: app.id, scope: kept, optional_scope: declined };

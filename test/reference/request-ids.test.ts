@@ -122,7 +122,7 @@ for (const [what, status, bytes] of UNSOUND) {
 /** To these the HTTP layer has an answer of its own, before any of our code is asked. */
 const UNASKED: [what: string, bytes: string][] = [
   ['a request without Host', 'GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n'],
-  ['an expectation that nobody knows', 'GET /healthz HTTP/1.1\r\nHost: x\r\nExpect: y\r\nConnection: close\r\n\r\n'],
+  ['an unknown expectation', 'GET /healthz HTTP/1.1\r\nHost: x\r\nExpect: y\r\nConnection: close\r\n\r\n'],
 ];
 
 for (const [what, bytes] of UNASKED) {

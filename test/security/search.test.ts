@@ -23,7 +23,7 @@ const WAYS: [form: string, hidden: string | Buffer][] = [
   ['in base64', btoa(TOKEN)],
   ['in base64 at the front of more', btoa(`${TOKEN}:more`)],
   ['in hexadecimal', Buffer.from(TOKEN).toString('hex')],
-  ['as the bytes that it stands for', Buffer.from(body, 'base64url')],
+  ['as decoded bytes', Buffer.from(body, 'base64url')],
   ['as those bytes in hexadecimal', Buffer.from(body, 'base64url').toString('hex')],
 ];
 const around = (hidden: string | Buffer) =>

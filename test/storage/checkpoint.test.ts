@@ -70,7 +70,7 @@ test('a reader keeps its snapshot, however much is written meanwhile', async () 
   await storage.close();
 });
 
-test('writes go on after the file was removed, and it is not created again', async () => {
+test('writes continue after the file was removed, and it is not created again', async () => {
   const path = join(folder, 'gone.db');
   const storage = await open(path);
   for (const end of ['', '-wal', '-shm']) rmSync(`${path}${end}`);

@@ -27,7 +27,7 @@ test('without a session the user is bounced to /sign-in, the full authorize URL 
   assert.ok(isConsent(page));
 });
 
-test('prompt=none without a session answers login_required and shows nothing [A18]', async () => {
+test('prompt=none without a session returns login_required and shows nothing [A18]', async () => {
   const answer = await server.browse().open(server.authorizeUrl({ prompt: 'none' }));
 
   assert.equal(answer.status, 303);
@@ -37,7 +37,7 @@ test('prompt=none without a session answers login_required and shows nothing [A1
   assert.ok(error_description);
 });
 
-test('prompt=none with a session but without consent answers consent_required [A18]', async () => {
+test('prompt=none with a session but without consent returns consent_required [A18]', async () => {
   const browser = await server.signedIn(await newMember());
   const answer = await browser.open(server.authorizeUrl({ prompt: 'none' }));
   const { error, state, iss } = redirectParams(answer.leftTo?.href);
@@ -66,7 +66,7 @@ test('prompt=none gives a platform app its code as soon as someone is signed in 
   assert.ok(redirectParams(someone.leftTo?.href).code);
 });
 
-test('prompt=login asks for the password exactly once, even with a session, and then goes on [A19]', async () => {
+test('prompt=login asks for the password exactly once, even with a session, and then continues [A19]', async () => {
   const member = await newMember();
   const browser = await server.signedIn(member);
   server.advanceClock(1000);

@@ -68,7 +68,7 @@ test('an ended connection is not shown, and an active one is shown with its last
   assert.ok(page.text.includes(`<time datetime="${used}">`), page.text);
 });
 
-test('an app that nobody has connected says so', async () => {
+test('an app without connections says so', async () => {
   const { path } = await newApp('Lonely');
 
   assert.match((await browser.open(`${path}/connections`)).text, /No connections yet/);

@@ -43,7 +43,7 @@ test('a user of one business has nothing to switch', async () => {
   assert.match(text, /<span class="business">Acme<\/span>/);
 });
 
-test('nobody can switch to a business that is not theirs, or find out whether it exists [D5]', async () => {
+test('a user cannot switch to a business of others, or find out whether it exists [D5]', async () => {
   const browser = await server.signedIn(bob);
   const csrf = await browser.csrf();
   const answers = [];

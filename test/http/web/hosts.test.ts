@@ -170,7 +170,7 @@ test('on an unknown path any method and body is a 404', async () => {
 });
 
 for (const path of ['/sign-in', '/sign-out', '/settings/account', '/nowhere']) {
-  test(`HEAD ${path} is answered like GET, without a body`, async () => {
+  test(`HEAD ${path} gets the same response as GET, without a body`, async () => {
     const get = await browser.ask(path);
 
     const head = await browser.ask(path, { method: 'HEAD' });

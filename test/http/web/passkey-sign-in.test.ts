@@ -166,7 +166,7 @@ const LIES: [what: string, lies: AuthenticatorOverrides][] = [
   ['of a device that did not ask who is there', { isVerified: false }],
   ['that names another user', { userHandle: 'AAAAAAAAAAAAAAAAAAAAAA' }],
   ['that names no user', { userHandle: '' }],
-  ['of a passkey that nobody has', { credentialId: 'AAAAAAAAAAAAAAAAAAAAAA' }],
+  ['of an unknown passkey', { credentialId: 'AAAAAAAAAAAAAAAAAAAAAA' }],
 ];
 
 for (const [what, lies] of LIES) {

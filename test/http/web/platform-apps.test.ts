@@ -11,7 +11,7 @@ const console_ = await server.addApp({ name: 'Console' });
 const admin = await server.signedIn(root);
 const owner = await server.signedIn();
 
-test('a platform admin registers a first-party app, which then asks nobody for consent', async () => {
+test('a platform admin registers a first-party app, which then needs no consent', async () => {
   const { id, secret } = shownCredentials(await registerInBrowser(admin, PLATFORM, { name: 'Till' }));
   const client = createClient({ ...server, user: server.ada, app: { ...console_, id, secret }, business: server.acme });
 
@@ -77,7 +77,7 @@ test('a first-party app can be disabled, enabled, changed and deleted, each with
   assert.match(changed.text, /<h1>Briefer/);
 });
 
-test('the menu leads a platform admin to the platform apps, and nobody else', async () => {
+test('only platform admins have the platform apps in their menu', async () => {
   assert.ok((await admin.open('/settings/account')).text.includes('href="/platform"'));
   assert.ok(!(await owner.open('/settings/account')).text.includes('href="/platform'));
 });

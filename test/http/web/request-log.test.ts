@@ -233,7 +233,7 @@ test('the chart is in one time zone, UTC, and says so', async () => {
   }
 });
 
-test('an app that nobody uses has an empty chart and an empty log', async () => {
+test('an unused app has an empty chart and an empty log', async () => {
   const { text } = await (await newApp('Idle')).open();
 
   assert.match(text, /No requests in the last 24 hours\./);

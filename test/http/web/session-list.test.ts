@@ -98,7 +98,7 @@ test('a user ends a single other session, and the rest continue [D3]', async () 
   assert.equal((await browser.submit(page, `${PATH}/end-session`, { session })).status, 404);
 });
 
-test('nobody can end a session of another user, or one by a forged reference [D5]', async () => {
+test('a user cannot end a session of another user, or one by a forged reference [D5]', async () => {
   const { user, browser } = await newcomer('Kit');
   const other = await server.signedIn(user);
   const [session = ''] = endable(await browser.open(PATH));

@@ -39,7 +39,7 @@ test('the forms that one user sends are limited in a minute, and a form beyond t
   assert.deepEqual(names, ['{"to":"A"}', '{"to":"B"}', '{"to":"C"}']);
 });
 
-test('silent authorizations of one user are limited in a minute, and the app is told by redirect where no page may be shown [X9]', async () => {
+test('silent authorizations of one user are limited in a minute, and the app learns of it by redirect where no page may be shown [X9]', async () => {
   const server = await startTestServer({ LIMIT_CHANGES_PER_USER: '4' });
   const console_ = await server.addApp({ name: 'Console' });
   const browser = await server.signedIn();
@@ -57,7 +57,7 @@ test('silent authorizations of one user are limited in a minute, and the app is 
   assert.ok((await other.open(server.authorizeUrl({ client_id: console_.id }))).leftTo?.searchParams.get('code'));
 });
 
-test('the app is also told by redirect if the user has opened too many pages [X9]', async () => {
+test('the app also gets a redirect if the user has opened too many pages [X9]', async () => {
   const server = await startTestServer({ LIMIT_PER_USER: '2' });
   const browser = await server.signedIn();
   for (let i = 0; i < 2; i++) await browser.open('/settings/account');

@@ -1,5 +1,5 @@
 import { HOUR, SECOND } from '../../../src/lib/clock.ts';
-import type { Connected, Connections } from './dead-grants.ts';
+import type { Connected, Connections } from './inactive-grants.ts';
 import { once, type Provocation, provocationsOf } from './provocation.ts';
 
 const CALLS = [

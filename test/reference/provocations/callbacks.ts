@@ -1,5 +1,5 @@
 import type { TestServer } from '../../support/test-server.ts';
-import { PKCE } from './dead-grants.ts';
+import { PKCE } from './inactive-grants.ts';
 import { once } from './provocation.ts';
 
 /** What an app is told by way of the browser: the error, its reason, and how to come by it. */
@@ -63,7 +63,7 @@ function refusedAtTheScreen(
     [
       'login_required',
       'login_required',
-      'prompt=none when nobody is signed in',
+      'prompt=none without a session',
       async () => (await server.browse().open(server.authorizeUrl({ prompt: 'none' }))).leftTo,
     ],
     [

@@ -3,7 +3,7 @@ import { OPERATOR } from '../../../src/audit/entries.ts';
 import { DAY, MINUTE } from '../../../src/lib/clock.ts';
 import type { ApiResponse } from '../../support/client.ts';
 import { retryUntilFound, runInSequence } from './concurrency.ts';
-import { type Connected, type Connections, PKCE, VERIFIER } from './dead-grants.ts';
+import { type Connected, type Connections, PKCE, VERIFIER } from './inactive-grants.ts';
 import { type Provocation, provocationsOf } from './provocation.ts';
 
 type Dead = Record<string, () => Promise<Connected>>;

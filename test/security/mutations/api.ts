@@ -3,7 +3,7 @@ import type { Mutation } from './mutation.ts';
 const BEARER = 'test/http/business/bearer.test.ts';
 const TENANCY = 'test/http/business/tenancy.test.ts';
 const METADATA = 'test/http/oauth/metadata.test.ts';
-const DEAD = 'test/http/oauth/dead-grants.test.ts';
+const DEAD = 'test/http/oauth/ended-grants.test.ts';
 
 /** The business API. */
 export const API_MUTATIONS: Mutation[] = [

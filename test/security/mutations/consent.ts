@@ -1,6 +1,6 @@
 import type { Mutation } from './mutation.ts';
 
-const SEAL = 'test/http/oauth/consent-seal.test.ts';
+const SEAL = 'test/http/oauth/consent-form.test.ts';
 const CONSENT = 'test/http/oauth/consent.test.ts';
 const HEADERS = 'test/http/web/headers.test.ts';
 

@@ -151,7 +151,7 @@ export const REFRESH_MUTATIONS: Mutation[] = [
     file: 'src/oauth/token/refresh.ts',
     find: 'if (grant.inactiveReason) throw',
     replace: 'if (false) throw',
-    tests: ['test/http/oauth/dead-grants.test.ts'],
+    tests: ['test/http/oauth/ended-grants.test.ts'],
   },
   {
     promise: 'T24',

@@ -64,7 +64,7 @@ const REFUSALS: [what: string, args: string[], sentence: RegExp][] = [
     ['member', 'set-role', '--user', ada, '--business', acme, '--role', 'admin'],
     /^--user: .*no such member/,
   ],
-  ['an app of nobody', [...APP, '--scope', 'read:deals'], /--business ID or --platform/],
+  ['an app without an owner', [...APP, '--scope', 'read:deals'], /--business ID or --platform/],
   [
     'an app of two owners',
     [...APP, '--scope', 'read:deals', '--platform', '--business', acme],
@@ -98,7 +98,7 @@ const REFUSALS: [what: string, args: string[], sentence: RegExp][] = [
 ];
 
 for (const [what, args, sentence] of REFUSALS) {
-  test(`${what} is refused with one sentence that names the option, and exit 1`, async () => {
+  test(`${what} is rejected with one sentence that names the option, and exit 1`, async () => {
     assertRefused(await cli.run(args), sentence);
   });
 }
@@ -164,7 +164,7 @@ const DATABASES: [what: string, url: string][] = [
 ];
 
 for (const [what, DATABASE_URL] of DATABASES) {
-  test(`a DATABASE_URL that points at ${what} is refused with one sentence that names it`, async () => {
+  test(`a DATABASE_URL that points at ${what} is rejected with one sentence that names it`, async () => {
     assertRefused(await cli.run(['business', 'list'], { env: { DATABASE_URL } }), /DATABASE_URL/);
   });
 }
