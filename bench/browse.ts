@@ -1,58 +1,64 @@
 import { createHash } from 'node:crypto';
-import { type Visitor, WrongAnswer } from './contender.ts';
-import { type Answer, get, headerOf, type Lane, type Request } from './wire.ts';
+import { UnexpectedResponse, type Visitor } from './contender.ts';
+import { get, type HttpClient, type HttpRequest, type HttpResponse, headerOf } from './http-client.ts';
 
-/** Every authorize request has a challenge (RFC 7636), as today's advice is, and every exchange answers it. */
-export const VERIFIER = 'a-verifier-of-the-bench-that-is-long-enough-for-rfc-7636';
+/** Every flow uses PKCE (RFC 7636). */
+export const VERIFIER = 'a-verifier-of-the-benchmark-long-enough-for-rfc-7636';
 export const CHALLENGE = createHash('sha256').update(VERIFIER).digest('base64url');
 
-const MOST_HOPS = 8;
-let asked = 0;
+const MAX_REDIRECTS = 8;
+let requests = 0;
 
-/** A request has a state of its own, which has to come back. */
+/** A new state for each request. */
 export function nextState(): string {
-  asked += 1;
-  return `state-${asked}`;
+  requests += 1;
+  return `state-${requests}`;
 }
 
-interface Way {
+interface FlowTarget {
   origins: readonly string[];
   redirectUri: string;
   state: string;
 }
 
-/** Goes where it is sent, as a browser does, until it is sent back to the app. Gives the code that it comes with. */
-export async function followToCode(lane: Lane, visitor: Visitor, first: Request, way: Way): Promise<string> {
+/** Follows redirects, as a browser does, to the redirect URI of the app. Returns the code. */
+export async function followToCode(
+  client: HttpClient,
+  visitor: Visitor,
+  first: HttpRequest,
+  target: FlowTarget,
+): Promise<string> {
   let request = first;
-  for (let hops = 0; hops < MOST_HOPS; hops += 1) {
-    const answer = await lane.ask(request);
-    keepCookies(visitor, answer);
-    const location = headerOf(answer, 'location');
-    if (location === undefined || answer.status < 300 || answer.status > 399) {
-      throw new WrongAnswer('It should send the browser on.', request, answer);
+  for (let redirects = 0; redirects < MAX_REDIRECTS; redirects += 1) {
+    const response = await client.ask(request);
+    storeCookies(visitor, response);
+    const location = headerOf(response, 'location');
+    if (location === undefined || response.status < 300 || response.status > 399) {
+      throw new UnexpectedResponse('The response should be a redirect.', request, response);
     }
-    if (location.startsWith(way.redirectUri)) return readCode(location, way.state, request, answer);
-    request = visit(visitor, new URL(location, request.origin));
-    if (!way.origins.includes(request.origin)) throw new WrongAnswer('It leads astray.', request, answer);
+    if (location.startsWith(target.redirectUri)) return readCode(location, target.state, request, response);
+    request = getPage(visitor, new URL(location, request.origin));
+    if (!target.origins.includes(request.origin))
+      throw new UnexpectedResponse('The redirect goes to another origin.', request, response);
   }
-  throw new Error('It sends the browser on and on.');
+  throw new Error('There are too many redirects.');
 }
 
-export function visit(visitor: Visitor, { origin, pathname, search }: URL): Request {
+export function getPage(visitor: Visitor, { origin, pathname, search }: URL): HttpRequest {
   return get(origin, pathname + search, { cookie: visitor.cookie });
 }
 
-function readCode(location: string, state: string, request: Request, answer: Answer): string {
+function readCode(location: string, state: string, request: HttpRequest, response: HttpResponse): string {
   const { searchParams } = new URL(location);
   const code = searchParams.get('code');
   if (!code || searchParams.get('state') !== state) {
-    throw new WrongAnswer('It should come with a code and the state that was sent.', request, answer);
+    throw new UnexpectedResponse('The redirect should have a code and the state of the request.', request, response);
   }
   return code;
 }
 
-/** Cookies by name; the last one counts, and an empty one is gone. */
-export function keepCookies(visitor: Visitor, { head }: Answer): void {
+/** An empty value removes a cookie. */
+export function storeCookies(visitor: Visitor, { head }: HttpResponse): void {
   const sent = [...head.matchAll(/\r\nset-cookie: *([^;\r=]+)=([^;\r]*)/gi)];
   if (sent.length === 0) return;
   const jar = new Map(visitor.cookie.split('; ').filter(Boolean).map(splitCookie));
@@ -64,6 +70,6 @@ export function keepCookies(visitor: Visitor, { head }: Answer): void {
 }
 
 function splitCookie(pair: string): [name: string, value: string] {
-  const place = pair.indexOf('=');
-  return [pair.slice(0, place), pair.slice(place + 1)];
+  const index = pair.indexOf('=');
+  return [pair.slice(0, index), pair.slice(index + 1)];
 }

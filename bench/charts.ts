@@ -1,7 +1,7 @@
-/** Bars beside each other, for a person to see at a glance. */
+/** A bar chart. */
 export interface Chart {
   title: string;
-  /** What the numbers are. */
+  /** Of the values. */
   unit: string;
   bars: { label: string; value: number; text: string; isOurs: boolean }[];
 }
@@ -9,7 +9,7 @@ export interface Chart {
 const [WIDTH, LABELS, BAR, GAP, TOP] = [760, 230, 26, 10, 64];
 const VALUES = 110;
 
-/** Dark where the reader's screen is: the picture decides by itself. */
+/** Follows the color scheme of the reader. */
 const STYLE = `
   text { font-family: system-ui, sans-serif; font-size: 14px; fill: #1f2328; }
   .title { font-size: 17px; font-weight: 600; }
@@ -28,15 +28,15 @@ const STYLE = `
 export function drawChart({ title, unit, bars }: Chart): string {
   const most = Math.max(...bars.map(({ value }) => value), 1e-9);
   const height = TOP + bars.length * (BAR + GAP) + GAP;
-  const lines = bars.map(({ label, value, text, isOurs }, place) => {
-    const y = TOP + place * (BAR + GAP);
+  const lines = bars.map(({ label, value, text, isOurs }, index) => {
+    const y = TOP + index * (BAR + GAP);
     const length = Math.max(2, Math.round((value / most) * (WIDTH - LABELS - VALUES)));
     return `  <text x="${LABELS - 12}" y="${y + 18}" text-anchor="end">${inXml(label)}</text>
   <rect class="${isOurs ? 'ours' : 'theirs'}" x="${LABELS}" y="${y}" width="${length}" height="${BAR}" rx="3"/>
   <text x="${LABELS + length + 8}" y="${y + 18}">${inXml(text)}</text>`;
   });
-  const said = bars.map(({ label, text }) => `${label}: ${text}`).join('; ');
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" role="img" aria-label="${inXml(`${title}, ${unit}. ${said}.`)}">
+  const description = bars.map(({ label, text }) => `${label}: ${text}`).join('; ');
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" role="img" aria-label="${inXml(`${title}, ${unit}. ${description}.`)}">
   <style>${STYLE}
   </style>
   <rect class="page" width="${WIDTH}" height="${height}" rx="6"/>

@@ -1,10 +1,10 @@
-import type { Answer, Lane, Request } from './wire.ts';
+import type { HttpClient, HttpRequest, HttpResponse } from './http-client.ts';
 
-/** Someone in front of a browser that is signed in, who has allowed the app before. */
+/** A signed-in browser whose user has allowed the app before. */
 export interface Visitor {
-  /** Which of the people it is. */
+  /** The index of the user. */
   place: number;
-  /** As the header has it. */
+  /** The value of the Cookie header. */
   cookie: string;
 }
 
@@ -13,79 +13,78 @@ export interface Tokens {
   refresh: string;
 }
 
-export interface Connected {
+export interface ConnectedApp {
   visitor: Visitor;
   tokens: Tokens;
 }
 
-/** A server that runs, and how it is spoken to. Whoever reads an answer throws `WrongAnswer` if it is not right. */
-export interface Running {
+/** A running server: its request builders and response checks, which throw `UnexpectedResponse`. */
+export interface RunningServer {
   pid: number;
-  /** The process whose children work for it, whichever database they are at work in; undefined where there is none. */
+  /** The main process of PostgreSQL; undefined if the server does not use it. */
   findPostmaster?(): Promise<number | undefined>;
-  /** What a scenario needs it to have; what it has not is shown as a dash. */
+  /** Whether the server supports these; the report has a dash where it does not. */
   introspects: boolean;
   revokes: boolean;
-  /** So many connections that have long been there, from anywhere in the database; undefined where there are none. */
-  pick?: ((count: number) => Connected[]) | undefined;
-  /** How it is spoken to in one scenario, where that is not as in the others. */
-  speakFor?(scenario: string): Running;
-  /** Brings someone in who is signed in and has allowed the app, so that the authorize endpoint need not ask. */
-  welcome(lane: Lane, place: number): Promise<Visitor>;
-  /** From the authorize endpoint to the code, as a browser goes. */
-  authorize(lane: Lane, visitor: Visitor): Promise<string>;
-  exchange(code: string): Request;
-  refresh(token: string): Request;
-  readTokens(request: Request, answer: Answer): Tokens;
-  call(visitor: Visitor, accessToken: string): Request;
-  checkCall(request: Request, answer: Answer, visitor: Visitor): void;
-  introspect(token: string): Request;
-  checkIntrospection(request: Request, answer: Answer, isActive: boolean): void;
-  revoke(token: string): Request;
-  checkRevocation(request: Request, answer: Answer): void;
+  /** Random existing connections of a filled database; undefined for a new database. */
+  pick?: ((count: number) => ConnectedApp[]) | undefined;
+  /** Overrides for one scenario. */
+  speakFor?(scenario: string): RunningServer;
+  /** Signs a user in who has allowed the app, so that the authorize endpoint shows no page. */
+  welcome(client: HttpClient, place: number): Promise<Visitor>;
+  /** Follows the redirects from the authorize endpoint to the code. */
+  authorize(client: HttpClient, visitor: Visitor): Promise<string>;
+  exchange(code: string): HttpRequest;
+  refresh(token: string): HttpRequest;
+  readTokens(request: HttpRequest, response: HttpResponse): Tokens;
+  call(visitor: Visitor, accessToken: string): HttpRequest;
+  checkCall(request: HttpRequest, response: HttpResponse, visitor: Visitor): void;
+  introspect(token: string): HttpRequest;
+  checkIntrospection(request: HttpRequest, response: HttpResponse, isActive: boolean): void;
+  revoke(token: string): HttpRequest;
+  checkRevocation(request: HttpRequest, response: HttpResponse): void;
   stop(): Promise<void>;
 }
 
 export interface Contender {
   name: string;
   title: string;
-  /** Whether its work also needs the core that the load is on. */
+  /** Whether it also uses the core of the load generator. */
   needsBothCores: boolean;
-  /** Whether it comes from the packages of bench/. */
+  /** Whether it needs the packages of bench/. */
   isPeer: boolean;
-  start(setting: Setting): Promise<Running>;
+  start(setting: BenchEnvironment): Promise<RunningServer>;
 }
 
-/** What a contender is given to run in. */
-export interface Setting {
-  /** For its files; removed at the end. */
+/** Shared by all contenders. */
+export interface BenchEnvironment {
+  /** For database files; removed at the end. */
   folder: string;
-  /** How many people there are. */
+  /** The number of users. */
   people: number;
-  /** A PostgreSQL that runs, for those who need one. */
+  /** Starts PostgreSQL at the first call. */
   postgresUrl(): Promise<string>;
 }
 
-/** Every secret in it is cut, so that it can be shown to anyone. */
-export class WrongAnswer extends Error {
-  constructor(why: string, request: Request, answer: Answer) {
+/** Its message contains the request and the response, with secrets truncated. */
+export class UnexpectedResponse extends Error {
+  constructor(why: string, request: HttpRequest, response: HttpResponse) {
     super(
-      `${why}\n\nIt was asked:\n${cutSecrets(request.text)}\n\nIt answered:\n${cutSecrets(`${answer.head}\n\n${answer.body}`)}`,
+      `${why}\n\nRequest:\n${redactSecrets(request.text)}\n\nResponse:\n${redactSecrets(`${response.head}\n\n${response.body}`)}`,
     );
   }
 }
 
-function cutSecrets(text: string): string {
+function redactSecrets(text: string): string {
   return text.slice(0, 4000).replace(/[\w%.-]{24,}/g, (secret) => `${secret.slice(0, 8)}…`);
 }
 
-/** The parts of an answer in JSON. */
-// biome-ignore lint/suspicious/noExplicitAny: it is whatever came, and the caller checks what it should be.
-export function readJson(request: Request, answer: Answer, status = 200): any {
-  if (answer.status !== status) throw new WrongAnswer(`It should be ${status}.`, request, answer);
+// biome-ignore lint/suspicious/noExplicitAny: the caller checks the type.
+export function readJson(request: HttpRequest, response: HttpResponse, status = 200): any {
+  if (response.status !== status) throw new UnexpectedResponse(`The status should be ${status}.`, request, response);
   try {
-    return JSON.parse(answer.body);
+    return JSON.parse(response.body);
   } catch {
-    throw new WrongAnswer('It should be JSON.', request, answer);
+    throw new UnexpectedResponse('The body should be JSON.', request, response);
   }
 }

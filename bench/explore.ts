@@ -1,105 +1,105 @@
-import { measureCleaning } from './cleaning.ts';
-import type { Setting } from './contender.ts';
-import { type Engine, enginesOf } from './databases.ts';
-import { fillMeanwhile, type Grown } from './filling.ts';
-import { grownContender } from './growth.ts';
-import { refreshOneGrant, weighGrants } from './long-life.ts';
+import type { BenchEnvironment } from './contender.ts';
+import { createEngines, type Engine } from './databases.ts';
+import { type FilledDatabase, fillInBackground } from './filling.ts';
+import { contenderOfSize } from './growth.ts';
 import { type Entry, type Measured, measureAll } from './measure.ts';
 import type { Options } from './options.ts';
 import { type Memory, measureMemory, timeStarts } from './overhead.ts';
-import { PROFILE_TAKES, type Profile, takeProfile } from './profile.ts';
+import { PROFILE_DURATION, type Profile, takeProfile } from './profile.ts';
 import type { Progress } from './progress.ts';
+import { measureGrantSize, refreshOneGrant } from './refresh-chain.ts';
 import { find, type Growth, type Results } from './results.ts';
+import { measureRetention } from './retention.ts';
 import { SCENARIOS } from './scenarios/all.ts';
 import { findSlowed } from './verdicts.ts';
 
-interface Exploring {
+interface ExploreContext {
   options: Options;
-  setting: Setting;
+  setting: BenchEnvironment;
   progress: Progress;
 }
 
-const WEIGHED = 100_000;
-/** In seconds: the three are the same program, but each process compiles it anew. */
+const MAX_GRANTS_FOR_SIZE = 100_000;
+/** In seconds. */
 const WARM_UP = 2.5;
 
-/** On PostgreSQL a million would take most of the time that there is, and shows nothing that fewer do not. */
+/** On PostgreSQL a million requests would take too long. */
 const SHARE_OF_REQUESTS = { sqlite: 1, postgres: 0.05 };
 
-/** What the full form has beyond the scenarios: starts, memory, a long life, clean-up and growth, on each of the chosen engines. */
-export async function explore(results: Results, exploring: Exploring): Promise<void> {
-  const { options, setting, progress } = exploring;
+/** The measurements that only the full form has: start, memory, refresh chains, retention and growth, on each engine. */
+export async function explore(results: Results, context: ExploreContext): Promise<void> {
+  const { options, setting, progress } = context;
   const { amounts, lanes } = options;
-  const engines = enginesOf(setting).filter(({ name }) => options.contenders.includes(`gatehouse-${name}`));
+  const engines = createEngines(setting).filter(({ name }) => options.contenders.includes(`gatehouse-${name}`));
   progress.plan(engines.length * 170);
   for (const engine of engines) {
     progress.step(`Starting, ${engine.title}`, 10);
     results.starts.push(await timeStarts(engine));
   }
-  const grown = await fillMeanwhile(engines, amounts.sizes, async () => {
-    for (const engine of engines) results.memory.push(await weighServer(engine, exploring));
+  const grown = await fillInBackground(engines, amounts.sizes, async () => {
+    for (const engine of engines) results.memory.push(await measureServerMemory(engine, context));
     progress.step('Filling databases', 0);
   });
-  const grants = Math.min(WEIGHED, Math.max(...amounts.sizes));
+  const grants = Math.min(MAX_GRANTS_FOR_SIZE, Math.max(...amounts.sizes));
   for (const engine of engines) {
-    progress.step(`One grant, refreshed over and over, ${engine.title}`, 20);
+    progress.step(`Refreshing one grant, ${engine.title}`, 20);
     results.chains.push(await refreshOneGrant(engine, amounts.refreshes));
-    progress.step(`Bytes for each grant, ${engine.title}`, 20);
-    results.bytes.push(await weighGrants(engine, grants));
-    progress.step(`Cleaning up while serving, ${engine.title}`, 30);
-    results.cleaning.push(await measureCleaning(engine, { grants, dead: amounts.dead, lanes }));
-    results.growth.push(await measureGrowth(engine, grown.get(engine.name) ?? [], exploring));
+    progress.step(`Bytes per grant, ${engine.title}`, 20);
+    results.bytes.push(await measureGrantSize(engine, grants));
+    progress.step(`Retention under load, ${engine.title}`, 30);
+    results.cleaning.push(await measureRetention(engine, { grants, dead: amounts.dead, lanes }));
+    results.growth.push(await measureGrowth(engine, grown.get(engine.name) ?? [], context));
   }
 }
 
-async function weighServer(engine: Engine, { options, progress }: Exploring): Promise<Memory> {
+async function measureServerMemory(engine: Engine, { options, progress }: ExploreContext): Promise<Memory> {
   const requests = options.amounts.requests * SHARE_OF_REQUESTS[engine.name];
-  progress.step(`Memory, ${engine.title}, while databases are filled`, 90);
+  progress.step(`Memory, ${engine.title}, while databases are being filled`, 90);
   const onProgress = (done: number) =>
     progress.step(
-      `Memory after ${done.toLocaleString('en-GB')} requests, ${engine.title}, while databases are filled`,
+      `Memory after ${done.toLocaleString('en-GB')} requests, ${engine.title}, while databases are being filled`,
       0,
     );
   return measureMemory(engine, { requests, lanes: options.lanes, onProgress });
 }
 
-/** One after the other in each scenario, so that they can be laid side by side. */
+/** Ordered by scenario. */
 export async function profileAll(
   entries: Entry[],
   measured: Measured[],
-  { options, progress }: Omit<Exploring, 'setting'>,
+  { options, progress }: Omit<ExploreContext, 'setting'>,
 ): Promise<Profile[]> {
   const scenarios = SCENARIOS.filter(({ name }) => options.scenarios.includes(name));
-  const acts = scenarios.flatMap((scenario) => entries.map((entry) => ({ ...entry, scenario })));
-  progress.plan(acts.length * PROFILE_TAKES);
+  const runs = scenarios.flatMap((scenario) => entries.map((entry) => ({ ...entry, scenario })));
+  progress.plan(runs.length * PROFILE_DURATION);
   const profiles: Profile[] = [];
-  for (const act of acts) {
-    progress.step(`Profile: ${act.contender.title}, ${act.scenario.title.toLowerCase()}`, PROFILE_TAKES);
-    const cpu = find(measured, act.contender.name, act.scenario.name)?.cpu ?? null;
-    profiles.push(await takeProfile(act, options.lanes, cpu));
+  for (const run of runs) {
+    progress.step(`Profile: ${run.contender.title}, ${run.scenario.title.toLowerCase()}`, PROFILE_DURATION);
+    const cpu = find(measured, run.contender.name, run.scenario.name)?.cpu ?? null;
+    profiles.push(await takeProfile(run, options.lanes, cpu));
   }
   return profiles;
 }
 
-/** A server for each size, all at once, and their turns by rounds, as with contenders. */
+/** Runs one server per size; they alternate as contenders do. */
 async function measureGrowth(
   engine: Engine,
-  grown: Grown[],
-  { options, setting, progress }: Exploring,
+  grown: FilledDatabase[],
+  { options, setting, progress }: ExploreContext,
 ): Promise<Growth> {
   const entries: Entry[] = [];
   try {
     for (const database of grown) {
-      const contender = grownContender(database, engine.needsBothCores);
+      const contender = contenderOfSize(database, engine.needsBothCores);
       progress.step(`Starting ${contender.title}, ${engine.title}`, 0);
       entries.push({ contender, running: await contender.start(setting) });
     }
     const warmUp = Math.min(WARM_UP, options.warmUp);
     const measured = await measureAll(entries, { ...options, warmUp, pacedSpell: 0 }, progress);
-    const ends = [entries[0], entries.at(-1)].filter((entry) => entry !== undefined);
+    const extremes = [entries[0], entries.at(-1)].filter((entry) => entry !== undefined);
     const worst = findSlowed(measured);
     const slowed = { ...options, scenarios: worst ? [worst.scenario] : [] };
-    const profiles = await profileAll(ends, measured, { options: slowed, progress });
+    const profiles = await profileAll(extremes, measured, { options: slowed, progress });
     return { engine: engine.name, measured, profiles };
   } finally {
     for (const { running } of entries) await running.stop();

@@ -1,11 +1,11 @@
-// A thread of its own: makes one database after the other and fills it, which takes minutes.
+// A worker thread that creates and fills databases, which takes minutes.
 import { parentPort, workerData } from 'node:worker_threads';
 import { fill } from './fill.ts';
-import type { Grown, Unfilled } from './filling.ts';
+import type { EmptyDatabase, FilledDatabase } from './filling.ts';
 import { seed } from './seed.ts';
 
-const filled: Grown[] = [];
-for (const { url, grants } of workerData as Unfilled[]) {
+const filled: FilledDatabase[] = [];
+for (const { url, grants } of workerData as EmptyDatabase[]) {
   const { app } = await seed(url, 1);
   const people = await fill(url, { grants, appId: app.id, order: 'none' });
   filled.push({ url, grants, seeded: { app, people } });

@@ -1,75 +1,75 @@
 import { DAY, HOUR, MINUTE, SECOND } from '../src/lib/clock.ts';
 import { readId } from '../src/lib/ids.ts';
 import { hashSecret } from '../src/lib/secrets.ts';
-import { type Person, REDIRECT_URI, SCOPE } from './seed.ts';
-import { openSink, type Row, type Sink } from './sink.ts';
+import { openSink, type Row, type Sink } from './bulk-insert.ts';
+import { REDIRECT_URI, SCOPE, type SeededUser } from './seed.ts';
 
-/** Everyone has four grants, the first of them for the app that is measured; five people are one business. */
-export const GRANTS_EACH = 4;
-const BUSINESS_OF = 5;
+/** The first grant of each user is for the measured app. */
+export const GRANTS_PER_USER = 4;
+const USERS_PER_BUSINESS = 5;
 const OTHER_APPS = 200;
 const INVOICES = 20;
-const MOST_PEOPLE = 2048;
-/** Shares no factor with the sizes, so that counting in steps of it visits all, in no order that an index would like. */
+const MAX_SEEDED_USERS = 2048;
+/** Coprime to the sizes: counting in steps of it visits every row once, in an order unlike that of the indexes. */
 const STRIDE = 7_368_787;
 
-export interface Wanted {
+export interface FillOptions {
   grants: number;
   appId: string;
-  /** Of the grants: as they would come, or in no order at all. */
+  /** The insertion order of the grants. */
   order: 'of time' | 'none';
-  /** Grants that ended so long ago that they should be gone. */
+  /** Additional grants that the retention job will remove. */
   dead?: number;
 }
 
-/** Fills a database that Gatehouse has made, past its own statements, since those would take hours. */
-export async function fill(url: string, wanted: Wanted): Promise<Person[]> {
+/** Inserts rows directly into a migrated database: Gatehouse's own functions would take hours. */
+export async function fill(url: string, options: FillOptions): Promise<SeededUser[]> {
   const sink = await openSink(url);
   const now = Date.now();
-  const users = Math.ceil(wanted.grants / GRANTS_EACH);
-  const businesses = Math.ceil(users / BUSINESS_OF);
+  const users = Math.ceil(options.grants / GRANTS_PER_USER);
+  const businesses = Math.ceil(users / USERS_PER_BUSINESS);
   try {
     await sink.insert('businesses', businesses, (n) => businessRow(n, now));
     await sink.insert('apps', OTHER_APPS, (n) => appRow(n, now));
     await sink.insert('users', users, (n) => userRow(n, now));
     await sink.insert('memberships', users, (n) => membershipRow(n, now));
-    const step = wanted.order === 'none' ? STRIDE : 1;
-    const shuffled = (n: number) => (n * step) % wanted.grants;
-    await sink.insert('grants', wanted.grants, (n) => grantRow(shuffled(n), wanted, now));
-    await sink.insert('consents', wanted.grants, (n) => consentRow(shuffled(n), wanted, now));
-    await sink.insert('grants', wanted.dead ?? 0, (n) => deadRow(n, wanted, now));
-    return await addPeople(sink, businesses, now);
+    const step = options.order === 'none' ? STRIDE : 1;
+    const shuffled = (n: number) => (n * step) % options.grants;
+    await sink.insert('grants', options.grants, (n) => grantRow(shuffled(n), options, now));
+    await sink.insert('consents', options.grants, (n) => consentRow(shuffled(n), options, now));
+    await sink.insert('grants', options.dead ?? 0, (n) => expiredRow(n, options, now));
+    return await addSeededUsers(sink, businesses, now);
   } finally {
     await sink.close();
   }
 }
 
-/** What a grant's tokens are made of: the same every time it is asked. */
+/** The id and salt of a grant, for its tokens. Deterministic. */
 export function grantAt(n: number): { id: string; salt: Buffer } {
   return { id: idAt('grant', n), salt: digest('salt', n).subarray(0, 16) };
 }
 
 export function ledgerGrantOf(user: number): number {
-  return user * GRANTS_EACH;
+  return user * GRANTS_PER_USER;
 }
 
 /** The first member of a business. */
 export function userOf(business: number): number {
-  return business * BUSINESS_OF;
+  return business * USERS_PER_BUSINESS;
 }
 
-/** Some businesses have invoices, and a member with a signed-in browser. */
-async function addPeople(sink: Sink, businesses: number, now: number): Promise<Person[]> {
-  const count = Math.min(businesses, MOST_PEOPLE);
-  const people = Array.from({ length: count }, (_, n): Person => {
+/** Adds invoices to some businesses, and a session for one member of each. */
+async function addSeededUsers(sink: Sink, businesses: number, now: number): Promise<SeededUser[]> {
+  const count = Math.min(businesses, MAX_SEEDED_USERS);
+  const people = Array.from({ length: count }, (_, n): SeededUser => {
     const business = (n * STRIDE) % businesses;
-    const invoiceIds = Array.from({ length: INVOICES }, (_, place) => idAt('invoice', n * INVOICES + place)).reverse();
+    const invoiceIds = Array.from({ length: INVOICES }, (_, index) => idAt('invoice', n * INVOICES + index)).reverse();
     const [userId, businessId] = [idAt('user', userOf(business)), idAt('business', business)];
     return { userId, businessId, session: `session-${n}`, invoiceIds, business };
   });
-  await sink.insert('sessions', count, (n) => sessionRow(people[n] as Person, now));
+  await sink.insert('sessions', count, (n) => sessionRow(people[n] as SeededUser, now));
   await sink.insert('invoices', count * INVOICES, (n) => {
-    const { businessId, invoiceIds } = people[Math.floor(n / INVOICES)] as Person;
+    const { businessId, invoiceIds } = people[Math.floor(n / INVOICES)] as SeededUser;
     return invoiceRow(invoiceIds[n % INVOICES] as string, businessId, n, now);
   });
   return people;
@@ -105,7 +105,7 @@ function userRow(n: number, now: number): Row {
     name: `User ${n}`,
     password_hash: digest('password', n).toString('base64url').repeat(2),
     platform_admin: 0,
-    current_business_id: idAt('business', Math.floor(n / BUSINESS_OF)),
+    current_business_id: idAt('business', Math.floor(n / USERS_PER_BUSINESS)),
     last_signed_in_at: now - HOUR,
     created_at: now - 90 * DAY,
     disabled_at: null,
@@ -113,31 +113,31 @@ function userRow(n: number, now: number): Row {
 }
 
 function membershipRow(n: number, now: number): Row {
-  const [user_id, business_id] = [idAt('user', n), idAt('business', Math.floor(n / BUSINESS_OF))];
-  return { user_id, business_id, role: n % BUSINESS_OF === 0 ? 'owner' : 'member', created_at: now - 90 * DAY };
+  const [user_id, business_id] = [idAt('user', n), idAt('business', Math.floor(n / USERS_PER_BUSINESS))];
+  return { user_id, business_id, role: n % USERS_PER_BUSINESS === 0 ? 'owner' : 'member', created_at: now - 90 * DAY };
 }
 
 function partiesOf(n: number, appId: string) {
-  const user = Math.floor(n / GRANTS_EACH);
+  const user = Math.floor(n / GRANTS_PER_USER);
   return {
     user_id: idAt('user', user),
-    app_id: n % GRANTS_EACH === 0 ? appId : idAt('app', (user + 61 * (n % GRANTS_EACH)) % OTHER_APPS),
-    business_id: idAt('business', Math.floor(user / BUSINESS_OF)),
+    app_id: n % GRANTS_PER_USER === 0 ? appId : idAt('app', (user + 61 * (n % GRANTS_PER_USER)) % OTHER_APPS),
+    business_id: idAt('business', Math.floor(user / USERS_PER_BUSINESS)),
     scopes: SCOPE,
   };
 }
 
-function grantRow(n: number, { appId }: Wanted, now: number): Row {
-  const made = now - 20 * DAY;
+function grantRow(n: number, { appId }: FillOptions, now: number): Row {
+  const createdAt = now - 20 * DAY;
   const rotated = lastRefresh(n, now);
   return {
     ...grantAt(n),
     ...partiesOf(n, appId),
     redirect_uri: null,
     code_challenge: null,
-    created_at: made,
-    code_expires_at: made + 10 * MINUTE,
-    exchanged_at: made,
+    created_at: createdAt,
+    code_expires_at: createdAt + 10 * MINUTE,
+    exchanged_at: createdAt,
     rotation: 5,
     rotated_at: rotated,
     refresh_expires_at: rotated + 30 * DAY,
@@ -149,24 +149,24 @@ function grantRow(n: number, { appId }: Wanted, now: number): Row {
 }
 
 /**
- * An app in use refreshes every hour, so one refresh in 24 is the first of its day and moves the day on which its grant may
- * go. That share is the same at whatever hour this runs.
+ * An active app refreshes every hour, so one refresh in 24 is the first of its day and updates `removable_on`. This share
+ * does not depend on the hour at which the benchmark runs.
  */
 function lastRefresh(n: number, now: number): number {
   const today = Math.floor(now / DAY) * DAY;
   return n % 24 === 0 ? today - HOUR : today + (n % 24) * SECOND;
 }
 
-function deadRow(n: number, wanted: Wanted, now: number): Row {
-  const { id, salt } = grantAt(wanted.grants + n);
-  return { ...grantRow(n, wanted, now - 40 * DAY), id, salt };
+function expiredRow(n: number, options: FillOptions, now: number): Row {
+  const { id, salt } = grantAt(options.grants + n);
+  return { ...grantRow(n, options, now - 40 * DAY), id, salt };
 }
 
-function consentRow(n: number, { appId }: Wanted, now: number): Row {
+function consentRow(n: number, { appId }: FillOptions, now: number): Row {
   return { ...partiesOf(n, appId), declined: '', allowed_at: now - 20 * DAY };
 }
 
-function sessionRow({ userId, session }: Person, now: number): Row {
+function sessionRow({ userId, session }: SeededUser, now: number): Row {
   return {
     id_hash: hashSecret(session),
     user_id: userId,
@@ -191,7 +191,7 @@ function invoiceRow(id: string, businessId: string, n: number, now: number): Row
   };
 }
 
-/** Like the ids that Gatehouse makes: they grow with time. */
+/** Ordered by time, like Gatehouse's ids (UUIDv7). */
 function idAt(kind: string, n: number): string {
   const bytes = digest(kind, n).subarray(0, 16);
   bytes.writeUIntBE(1_700_000_000_000 + n * 100, 0, 6);
@@ -200,15 +200,15 @@ function idAt(kind: string, n: number): string {
   return readId(bytes);
 }
 
-/** 32 bytes that look random and are the same each time. Millions are needed, so no true hash (murmur3's last step). */
+/** 32 deterministic pseudorandom bytes. Faster than a cryptographic hash (the finalizer of MurmurHash3). */
 function digest(kind: string, n: number): Buffer {
   const bytes = Buffer.allocUnsafe(32);
   const seed = Math.imul(kind.charCodeAt(0) * 31 + kind.charCodeAt(1), 0x9e3779b1);
-  for (let place = 0; place < 32; place += 4) {
-    let word = seed ^ Math.imul(n + 1, 0x85ebca6b + place * 2);
+  for (let index = 0; index < 32; index += 4) {
+    let word = seed ^ Math.imul(n + 1, 0x85ebca6b + index * 2);
     word = Math.imul(word ^ (word >>> 16), 0x85ebca6b);
     word = Math.imul(word ^ (word >>> 13), 0xc2b2ae35);
-    bytes.writeInt32LE(word ^ (word >>> 16), place);
+    bytes.writeInt32LE(word ^ (word >>> 16), index);
   }
   return bytes;
 }

@@ -3,32 +3,32 @@ import { Worker } from 'node:worker_threads';
 import type { Engine } from './databases.ts';
 import type { Seed } from './seed.ts';
 
-export interface Unfilled {
+export interface EmptyDatabase {
   url: string;
   grants: number;
 }
 
-/** A database with so many grants in it, of people, businesses and apps in proportion. */
-export interface Grown extends Unfilled {
+/** With users, businesses and apps in proportion to the grants. */
+export interface FilledDatabase extends EmptyDatabase {
   seeded: Seed;
 }
 
 /**
- * Fills a database of each size on every engine, all engines at once, while something else is done that is not timed.
- * Told apart by the names of the engines.
+ * Fills a database of each size on every engine in worker threads, while `work` runs. Returns the databases by the name of
+ * the engine.
  */
-export async function fillMeanwhile(
+export async function fillInBackground(
   engines: Engine[],
   sizes: number[],
   work: () => Promise<void>,
-): Promise<Map<string, Grown[]>> {
+): Promise<Map<string, FilledDatabase[]>> {
   const threads = new Map<string, Worker>();
   for (const { name, newUrl } of engines) {
-    const unfilled: Unfilled[] = [];
-    for (const grants of sizes) unfilled.push({ url: await newUrl(), grants });
-    threads.set(name, new Worker(new URL('./fill-thread.ts', import.meta.url), { workerData: unfilled }));
+    const empty: EmptyDatabase[] = [];
+    for (const grants of sizes) empty.push({ url: await newUrl(), grants });
+    threads.set(name, new Worker(new URL('./fill-thread.ts', import.meta.url), { workerData: empty }));
   }
-  const filled = [...threads].map(async ([name, thread]): Promise<[string, Grown[]]> => {
+  const filled = [...threads].map(async ([name, thread]): Promise<[string, FilledDatabase[]]> => {
     const [grown] = await once(thread, 'message');
     return [name, grown];
   });

@@ -1,33 +1,33 @@
-/** A process that lets itself be inspected, spoken to over the protocol of Chrome's developer tools. */
+/** A client of the Chrome DevTools protocol. */
 export interface Inspector {
-  ask(method: string, params?: object): Promise<unknown>;
-  leave(): void;
+  send(method: string, params?: object): Promise<unknown>;
+  close(): void;
 }
 
 export async function attach(port: number): Promise<Inspector> {
-  const [target] = (await (await fetch(`http://127.0.0.1:${port}/json/list`)).json()) as TargetOfInspector[];
+  const [target] = (await (await fetch(`http://127.0.0.1:${port}/json/list`)).json()) as InspectorTarget[];
   const socket = new WebSocket(target?.webSocketDebuggerUrl ?? '');
-  const waiting = new Map<number, (result: unknown) => void>();
+  const pending = new Map<number, (result: unknown) => void>();
   socket.addEventListener('message', ({ data }) => {
     const { id, result } = JSON.parse(String(data));
-    waiting.get(id)?.(result);
-    waiting.delete(id);
+    pending.get(id)?.(result);
+    pending.delete(id);
   });
   await new Promise((resolve, reject) => {
     socket.addEventListener('open', resolve);
     socket.addEventListener('error', reject);
   });
-  let asked = 0;
+  let lastId = 0;
   return {
-    ask(method, params = {}) {
-      asked += 1;
-      socket.send(JSON.stringify({ id: asked, method, params }));
-      return new Promise((resolve) => waiting.set(asked, resolve));
+    send(method, params = {}) {
+      lastId += 1;
+      socket.send(JSON.stringify({ id: lastId, method, params }));
+      return new Promise((resolve) => pending.set(lastId, resolve));
     },
-    leave: () => socket.close(),
+    close: () => socket.close(),
   };
 }
 
-interface TargetOfInspector {
+interface InspectorTarget {
   webSocketDebuggerUrl: string;
 }

@@ -1,16 +1,16 @@
 import { spawnSync } from 'node:child_process';
 import { statSync } from 'node:fs';
 
-/** Peers are needed here and nowhere else, so whoever never measures never has them. */
+/** Installed at the first benchmark, because nothing else needs them. */
 export function installPeers(): void {
   if (changedAt('node_modules/.package-lock.json') >= changedAt('package-lock.json')) return;
-  console.error('Installing the peers that bench/package-lock.json names (once; about half a minute)…');
+  console.error('Installing the packages of bench/package-lock.json (once, about half a minute)…');
   const { status } = spawnSync('npm ci --no-audit --no-fund --loglevel=error', {
     cwd: new URL('.', import.meta.url),
     shell: true,
     stdio: ['ignore', 2, 2],
   });
-  if (status !== 0) throw new Error('npm ci failed in bench/: see the lines above.');
+  if (status !== 0) throw new Error('npm ci failed in bench/: see the output above.');
 }
 
 function changedAt(file: string): number {

@@ -1,62 +1,62 @@
 import { performance } from 'node:perf_hooks';
 import { setImmediate, setTimeout } from 'node:timers/promises';
+import { cpuTimeOf, cpuTimeOfFirstThread, cpuTimeSince, cpuTimesOfChildren } from './cpu-usage.ts';
+import type { HttpClient } from './http-client.ts';
 import { untilIdle } from './process.ts';
-import { cpuTimeOf, cpuTimeOfFirstThread, cpuTimeSince, cpuTimesOfChildren } from './usage.ts';
-import type { Lane } from './wire.ts';
 
-/** What is done over and over. A turn takes what it needs out of what was stocked, and checks what it is answered. */
-export interface Work {
-  /** How many turns one stock is good for, at most. */
+/** The repeated operation of a scenario. An iteration uses prepared data and checks each response. */
+export interface Workload {
+  /** The maximum number of iterations per batch. */
   batch: number;
-  /** Makes what so many turns need, on nobody's time. */
-  stock(turns: number): Promise<void>;
-  turn(lane: Lane): Promise<void>;
-  /** After a batch, on nobody's time: whether what was done has come true. */
-  review?(): Promise<void>;
+  /** Prepares the data of that many iterations. Not measured. */
+  prepareBatch(iterations: number): Promise<void>;
+  iterate(client: HttpClient): Promise<void>;
+  /** Checks the effect of a batch. Not measured. */
+  verifyBatch?(): Promise<void>;
 }
 
 export interface Peak {
-  turns: number;
+  iterations: number;
   perSecond: number;
-  /** Of the server, in microseconds for each turn. */
+  /** CPU time of the server, in microseconds per iteration. */
   cpu: number | null;
-  /** Of that, what other threads than the first took. */
+  /** The part of `cpu` in threads other than the main thread. */
   cpuOfOthers: number;
-  /** Of the processes of PostgreSQL, in the same unit. */
+  /** CPU time of PostgreSQL's processes, in microseconds per iteration. */
   cpuOfPostgres: number;
-  /** Of the time, the share in which the load itself was at work: near 1, it is the load that was measured. */
+  /** CPU use of the load generator. If it is near 1, the load generator is the bottleneck. */
   loadShare: number | null;
 }
 
-interface Spell {
+interface PeakOptions {
   seconds: number;
   pid: number;
   postmaster?: number | undefined;
-  /** Turns per second, where that is known: what a slow contender will not use is then not made. */
+  /** Iterations per second, if known: limits the data that is prepared for a slow contender. */
   expected?: number | undefined;
 }
 
-/** As fast as it will go: every lane sends its next request once the last is answered. */
-export async function runPeak(work: Work, lanes: Lane[], spell: Spell): Promise<Peak> {
-  const { seconds, pid, postmaster, expected } = spell;
-  let [turns, spent, cpu, first, byPostgres, load] = [0, 0, 0, 0, 0, 0];
+/** Closed loop: every client sends its next request when it has received the previous response. */
+export async function runPeak(work: Workload, clients: HttpClient[], options: PeakOptions): Promise<Peak> {
+  const { seconds, pid, postmaster, expected } = options;
+  let [iterations, spent, cpu, first, byPostgres, load] = [0, 0, 0, 0, 0, 0];
   while (spent < seconds * 1000) {
     const wanted = Math.ceil((expected ?? Number.POSITIVE_INFINITY) * (seconds - spent / 1000));
-    const batch = Math.min(work.batch, Math.max(lanes.length, wanted));
-    await work.stock(batch);
+    const batch = Math.min(work.batch, Math.max(clients.length, wanted));
+    await work.prepareBatch(batch);
     await untilIdle(pid);
     const [cpuBefore, loadBefore] = [cpuTimeOf(pid) ?? Number.NaN, cpuTimeOf(process.pid) ?? Number.NaN];
     const [firstBefore, byPostgresBefore] = [cpuTimeOfFirstThread(pid), timesOfPostgres(postmaster)];
     const began = performance.now();
     let left = batch;
-    // A batch that could go on for long ends with the spell.
+    // A long batch ends with the measured time.
     const until = began + seconds * 1000 - spent;
     await Promise.all(
-      lanes.map(async (lane) => {
+      clients.map(async (client) => {
         while (left > 0 && performance.now() < until) {
           left -= 1;
-          turns += 1;
-          await work.turn(lane);
+          iterations += 1;
+          await work.iterate(client);
         }
       }),
     );
@@ -65,14 +65,14 @@ export async function runPeak(work: Work, lanes: Lane[], spell: Spell): Promise<
     first += cpuTimeOfFirstThread(pid) - firstBefore;
     byPostgres += cpuTimeSince(byPostgresBefore, timesOfPostgres(postmaster));
     load += (cpuTimeOf(process.pid) ?? Number.NaN) - loadBefore;
-    await work.review?.();
+    await work.verifyBatch?.();
   }
   return {
-    turns,
-    perSecond: turns / (spent / 1000),
-    cpu: Number.isNaN(cpu) ? null : cpu / 1000 / turns,
-    cpuOfOthers: Number.isNaN(cpu) ? 0 : (cpu - first) / 1000 / turns,
-    cpuOfPostgres: byPostgres / 1000 / turns,
+    iterations,
+    perSecond: iterations / (spent / 1000),
+    cpu: Number.isNaN(cpu) ? null : cpu / 1000 / iterations,
+    cpuOfOthers: Number.isNaN(cpu) ? 0 : (cpu - first) / 1000 / iterations,
+    cpuOfPostgres: byPostgres / 1000 / iterations,
     loadShare: Number.isNaN(load) ? null : load / 1e6 / spent,
   };
 }
@@ -81,47 +81,47 @@ function timesOfPostgres(postmaster: number | undefined): Map<number, number> {
   return postmaster === undefined ? new Map() : cpuTimesOfChildren(postmaster);
 }
 
-/** Several as one. */
-export function together(peaks: Peak[]): Pick<Peak, 'turns' | 'perSecond' | 'cpu' | 'loadShare'> {
+/** The totals of several slices. */
+export function combine(peaks: Peak[]): Pick<Peak, 'iterations' | 'perSecond' | 'cpu' | 'loadShare'> {
   const sum = (of: (peak: Peak) => number) => peaks.reduce((all, peak) => all + of(peak), 0);
-  const secondsOf = ({ turns, perSecond }: Peak) => turns / perSecond;
-  const [turns, seconds] = [sum((peak) => peak.turns), sum(secondsOf)];
-  const cpu = sum((peak) => (peak.cpu ?? Number.NaN) * peak.turns) / turns;
+  const secondsOf = ({ iterations, perSecond }: Peak) => iterations / perSecond;
+  const [iterations, seconds] = [sum((peak) => peak.iterations), sum(secondsOf)];
+  const cpu = sum((peak) => (peak.cpu ?? Number.NaN) * peak.iterations) / iterations;
   const loadShare = sum((peak) => (peak.loadShare ?? Number.NaN) * secondsOf(peak)) / seconds;
   return {
-    turns,
-    perSecond: turns / seconds,
+    iterations,
+    perSecond: iterations / seconds,
     cpu: Number.isNaN(cpu) ? null : cpu,
     loadShare: Number.isNaN(loadShare) ? null : loadShare,
   };
 }
 
-export interface Pace {
+export interface PacedOptions {
   perSecond: number;
   seconds: number;
   pid: number;
-  /** Whether to sleep between arrivals, for those who need the core that the load is on; it costs up to a millisecond. */
+  /** Sleeps between arrivals instead of polling, to leave its core to the contender; adds up to a millisecond. */
   sleeps: boolean;
 }
 
 /**
- * Requests come when they come, whether or not the last is answered, and what one waits for a free connection is part of
- * how long it took. The gaps are random (a Poisson process), and the same for every contender. Gives milliseconds.
+ * Open loop: requests arrive at random times (a Poisson process), whether or not the previous ones have been answered. The
+ * time that a request waits for a free connection counts. The arrivals are the same for every contender. Returns milliseconds.
  */
 export async function runPaced(
-  work: Work,
-  lanes: Lane[],
-  { perSecond, seconds, pid, sleeps }: Pace,
+  work: Workload,
+  clients: HttpClient[],
+  { perSecond, seconds, pid, sleeps }: PacedOptions,
 ): Promise<number[]> {
-  const gaps = newGaps(perSecond);
+  const gaps = createGaps(perSecond);
   const latencies: number[] = [];
   const wanted = Math.max(1, Math.round(perSecond * seconds));
   while (latencies.length < wanted) {
     const count = Math.min(work.batch, wanted - latencies.length);
-    await work.stock(count);
+    await work.prepareBatch(count);
     await untilIdle(pid);
-    latencies.push(...(await runArrivals(work, lanes, { gaps, count, sleeps })));
-    await work.review?.();
+    latencies.push(...(await runArrivals(work, clients, { gaps, count, sleeps })));
+    await work.verifyBatch?.();
   }
   return latencies;
 }
@@ -132,25 +132,29 @@ interface Arrivals {
   sleeps: boolean;
 }
 
-async function runArrivals(work: Work, lanes: Lane[], { gaps, count, sleeps }: Arrivals): Promise<number[]> {
-  const free = [...lanes];
+async function runArrivals(
+  work: Workload,
+  clients: HttpClient[],
+  { gaps, count, sleeps }: Arrivals,
+): Promise<number[]> {
+  const free = [...clients];
   const waiting: number[] = [];
   const latencies: number[] = [];
   const failures: unknown[] = [];
-  const serve = async (lane: Lane) => {
+  const serve = async (client: HttpClient) => {
     for (let due = waiting.shift(); due !== undefined; due = waiting.shift()) {
-      await work.turn(lane);
+      await work.iterate(client);
       latencies.push(performance.now() - due);
     }
-    free.push(lane);
+    free.push(client);
   };
-  let [come, next] = [0, performance.now()];
+  let [arrived, next] = [0, performance.now()];
   while (latencies.length < count) {
-    for (; come < count && next <= performance.now(); come += 1) {
+    for (; arrived < count && next <= performance.now(); arrived += 1) {
       waiting.push(next);
       next += gaps();
-      const lane = free.pop();
-      if (lane) serve(lane).catch((error) => failures.push(error));
+      const client = free.pop();
+      if (client) serve(client).catch((error) => failures.push(error));
     }
     await (sleeps ? setTimeout(1) : setImmediate());
     if (failures.length > 0) throw failures[0];
@@ -158,8 +162,8 @@ async function runArrivals(work: Work, lanes: Lane[], { gaps, count, sleeps }: A
   return latencies;
 }
 
-/** Exponential gaps in milliseconds, from a small generator that starts alike each time (xorshift). */
-function newGaps(perSecond: number): () => number {
+/** Exponential gaps in milliseconds, from a generator with a fixed seed (xorshift). */
+function createGaps(perSecond: number): () => number {
   let state = 0x9e3779b9;
   return () => {
     state ^= state << 13;

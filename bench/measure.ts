@@ -1,108 +1,108 @@
-import type { Contender, Running } from './contender.ts';
-import { type Peak, runPaced, runPeak, together, type Work } from './load.ts';
+import type { Contender, RunningServer } from './contender.ts';
+import { createHttpClient, type HttpClient } from './http-client.ts';
+import { combine, type Peak, runPaced, runPeak, type Workload } from './load.ts';
 import type { Options } from './options.ts';
-import { halt, resume, untilIdle } from './process.ts';
+import { pause, resume, untilIdle } from './process.ts';
 import type { Progress } from './progress.ts';
 import { SCENARIOS } from './scenarios/all.ts';
 import type { Scenario } from './scenarios/scenario.ts';
-import { type Latency, latencyOf, middleOf, type Spread, spreadOf } from './statistics.ts';
+import { type Latency, latencyOf, medianOf, type Spread, spreadOf } from './statistics.ts';
 import { timeSameWork } from './steadiness.ts';
-import { type Lane, openLane } from './wire.ts';
 
 export interface Entry {
   contender: Contender;
-  running: Running;
+  running: RunningServer;
 }
 
-/** What one scenario of one contender came to. Null where it does not offer it. */
+/** The result of one scenario of one contender. Null if the contender does not support it. */
 export interface Measured {
   contender: string;
   scenario: string;
   perSecond: Spread | null;
   latency: Latency | null;
-  /** Of the server's own process, in microseconds for each turn. */
+  /** CPU time of the server process, in microseconds per iteration. */
   cpu: number | null;
-  /** Of the time, the share in which the load itself was at work. */
+  /** CPU use of the load generator. */
   loadShare: number | null;
-  /** How long the machine took for one and the same thing, before each stint. */
+  /** How long a fixed piece of work took before each slice: shows how steady the machine was. */
   sameWork: number[];
 }
 
 /**
- * In seconds. A spell is run in stints, by turns with the others: what slows the machine down for a second slows everyone.
- * Long enough for a whole batch of all but the slowest: how long a history a grant has costs some more than others.
+ * In seconds. The contenders alternate in short slices, so that a slow second of the machine affects all of them. A slice is
+ * long enough for a whole batch of all but the slowest.
  */
-export const STINT = 0.06;
-const WARMING_STINTS = 4;
+export const SLICE = 0.06;
+const WARM_UP_SLICES = 4;
 
-/** At the beginning of a round: the connections are new then, and what a contender needs is elsewhere in memory. */
-const UNCOUNTED_STINTS = 1;
+/** At the start of a round, when connections are new and caches are cold. */
+const UNCOUNTED_SLICES = 1;
 
-/** At this share of its own peak it is measured how long answers take. */
-const PACE = 0.8;
+/** Latency is measured at this share of the peak throughput. */
+const PACED_LOAD = 0.8;
 
-/** After every so many stints, at what the last of them came to: the machine may be twice as fast a second later. */
+/** Latency is measured after every so many slices, at a share of the throughput of the last one. */
 const PACED_EVERY = 2;
 
-/** Whose turn it is changes, so that nobody always comes first. They are left halted. */
+/** The order of the contenders rotates. Their processes are paused afterwards. */
 export async function measureAll(entries: Entry[], options: Options, progress: Progress): Promise<Measured[]> {
   const scenarios = SCENARIOS.filter(({ name }) => options.scenarios.includes(name));
-  const cells = scenarios.flatMap((scenario) => entries.map((entry) => newCell(entry, scenario)));
+  const cells = scenarios.flatMap((scenario) => entries.map((entry) => createCell(entry, scenario)));
   const { rounds, spell, warmUp, pacedSpell } = options;
-  const stints = Math.ceil(spell / STINT);
-  const spells = [
-    { peak: warmUp, stints: WARMING_STINTS, uncounted: 0, paced: 0 },
-    ...Array.from({ length: rounds }, () => ({ peak: spell, stints, uncounted: UNCOUNTED_STINTS, paced: pacedSpell })),
+  const slices = Math.ceil(spell / SLICE);
+  const plans = [
+    { peak: warmUp, slices: WARM_UP_SLICES, uncounted: 0, paced: 0 },
+    ...Array.from({ length: rounds }, () => ({ peak: spell, slices, uncounted: UNCOUNTED_SLICES, paced: pacedSpell })),
   ];
-  for (const length of spells) for (const { scenario } of cells) progress.plan(secondsOf(scenario, length));
-  for (const { running } of entries) halt(running.pid);
-  for (const [round, length] of spells.entries()) {
+  for (const plan of plans) for (const { scenario } of cells) progress.plan(secondsOf(scenario, plan));
+  for (const { running } of entries) pause(running.pid);
+  for (const [round, plan] of plans.entries()) {
     for (const scenario of scenarios) {
       const ofScenario = cells.filter((cell) => cell.scenario === scenario);
-      const what = round === 0 ? 'Warming up' : `Round ${round} of ${rounds}`;
-      progress.step(`${what}: ${scenario.title.toLowerCase()}`, ofScenario.length * secondsOf(scenario, length));
-      await playRound(rotate(ofScenario, round), options.lanes, length);
+      const phase = round === 0 ? 'Warming up' : `Round ${round} of ${rounds}`;
+      progress.step(`${phase}: ${scenario.title.toLowerCase()}`, ofScenario.length * secondsOf(scenario, plan));
+      await runRound(rotate(ofScenario, round), options.lanes, plan);
     }
-    if (round === 0) forgetAll(cells);
+    if (round === 0) discardResults(cells);
   }
   return cells.map(summarise);
 }
 
 /** One scenario of one contender. */
-export interface Act extends Entry {
+export interface ScenarioRun extends Entry {
   scenario: Scenario;
 }
 
-interface Cell extends Act {
+interface Cell extends ScenarioRun {
   peaks: number[];
   cpu: number[];
   loadShares: number[];
   sameWork: number[];
   latencies: Latency[];
-  /** Turns per second, by what was last measured. */
+  /** Iterations per second in the last slice. */
   expected?: number;
 }
 
-function newCell(entry: Entry, scenario: Scenario): Cell {
+function createCell(entry: Entry, scenario: Scenario): Cell {
   return { ...entry, scenario, peaks: [], cpu: [], loadShares: [], sameWork: [], latencies: [] };
 }
 
-/** In seconds: as fast as it goes, and at a pace in between. */
-interface Length {
+/** `peak` and `paced` are in seconds: at full load, and at a share of it. */
+interface RoundPlan {
   peak: number;
-  /** How many that is run in. */
-  stints: number;
-  /** How many of the same length come before. */
+  /** The number of slices that `peak` is divided into. */
+  slices: number;
+  /** Slices before them that are not counted. */
   uncounted: number;
   paced: number;
 }
 
-function secondsOf({ share }: Scenario, { peak, stints, uncounted, paced }: Length): number {
-  return share * (peak * (1 + uncounted / stints) + paced);
+function secondsOf({ share }: Scenario, { peak, slices, uncounted, paced }: RoundPlan): number {
+  return share * (peak * (1 + uncounted / slices) + paced);
 }
 
-/** The first round only warms up. */
-function forgetAll(cells: Cell[]): void {
+/** The first round is the warm-up. */
+function discardResults(cells: Cell[]): void {
   for (const cell of cells) {
     cell.peaks = [];
     cell.cpu = [];
@@ -116,73 +116,83 @@ function rotate<Thing>(things: Thing[], by: number): Thing[] {
   return [...things.slice(start), ...things.slice(0, start)];
 }
 
-async function playRound(cells: Cell[], lanes: number, length: Length): Promise<void> {
-  const { peak, stints: count, uncounted, paced } = length;
-  const playing = cells
+async function runRound(cells: Cell[], connections: number, plan: RoundPlan): Promise<void> {
+  const { peak, slices: count, uncounted, paced } = plan;
+  const runs = cells
     .filter(({ scenario, running }) => scenario.isOffered(running))
-    .map((cell) => ({ cell, stage: setStage(cell, lanes), stints: [] as Peak[], waits: [] as number[] }));
+    .map((cell) => ({
+      cell,
+      setup: setUpScenario(cell, connections),
+      slices: [] as Peak[],
+      latencies: [] as number[],
+    }));
   const pacedEach = paced / Math.ceil(count / PACED_EVERY);
   try {
-    for (let stint = -uncounted; stint < count; stint += 1) {
-      const isPaced = paced > 0 && stint >= 0 && stint % PACED_EVERY === 0;
-      for (const { cell, stage, stints, waits } of rotate(playing, uncounted + stint)) {
+    for (let slice = -uncounted; slice < count; slice += 1) {
+      const isPaced = paced > 0 && slice >= 0 && slice % PACED_EVERY === 0;
+      for (const { cell, setup, slices, latencies } of rotate(runs, uncounted + slice)) {
         cell.sameWork.push(timeSameWork());
-        await perform(cell, async () => {
-          const done = await runStint(cell, stage, peak / count);
-          if (stint >= 0) stints.push(done);
-          if (isPaced) waits.push(...(await runAtPace(cell, stage, PACE * done.perSecond, pacedEach)));
+        await runUnpaused(cell, async () => {
+          const done = await runSlice(cell, setup, peak / count);
+          if (slice >= 0) slices.push(done);
+          if (isPaced) latencies.push(...(await runAtPace(cell, setup, PACED_LOAD * done.perSecond, pacedEach)));
         });
       }
     }
-    for (const { cell, stints, waits } of playing) {
-      note(cell, together(stints));
-      if (waits.length > 0) cell.latencies.push(latencyOf(waits));
+    for (const { cell, slices, latencies } of runs) {
+      addResult(cell, combine(slices));
+      if (latencies.length > 0) cell.latencies.push(latencyOf(latencies));
     }
   } finally {
-    for (const { stage } of playing) stage.clear();
+    for (const { setup } of runs) setup.close();
   }
 }
 
-async function runStint(cell: Cell, { work, lanes }: Stage, seconds: number): Promise<Peak> {
+async function runSlice(cell: Cell, { work, clients }: ScenarioSetup, seconds: number): Promise<Peak> {
   const { scenario, running, expected } = cell;
-  const peak = await runPeak(work, lanes, { seconds: scenario.share * seconds, pid: running.pid, expected });
+  const peak = await runPeak(work, clients, { seconds: scenario.share * seconds, pid: running.pid, expected });
   cell.expected = peak.perSecond;
   return peak;
 }
 
-function runAtPace(cell: Cell, { work, lanes }: Stage, perSecond: number, seconds: number): Promise<number[]> {
+function runAtPace(
+  cell: Cell,
+  { work, clients }: ScenarioSetup,
+  perSecond: number,
+  seconds: number,
+): Promise<number[]> {
   const { contender, running, scenario } = cell;
   const pace = { perSecond, seconds: scenario.share * seconds, pid: running.pid, sleeps: contender.needsBothCores };
-  return runPaced(work, lanes, pace);
+  return runPaced(work, clients, pace);
 }
 
-function note(cell: Cell, { perSecond, cpu, loadShare }: ReturnType<typeof together>): void {
+function addResult(cell: Cell, { perSecond, cpu, loadShare }: ReturnType<typeof combine>): void {
   cell.peaks.push(perSecond);
   if (cpu !== null) cell.cpu.push(cpu);
   if (loadShare !== null) cell.loadShares.push(loadShare);
 }
 
-export interface Stage {
-  work: Work;
-  lanes: Lane[];
-  clear(): void;
+export interface ScenarioSetup {
+  work: Workload;
+  clients: HttpClient[];
+  close(): void;
 }
 
-/** New connections, and someone to use them. */
-export function setStage({ running, scenario }: Act, count: number): Stage {
-  const lanes = Array.from({ length: count }, openLane);
-  const work = scenario.prepare(running.speakFor?.(scenario.name) ?? running, lanes);
+/** Opens new connections. */
+export function setUpScenario({ running, scenario }: ScenarioRun, count: number): ScenarioSetup {
+  const clients = Array.from({ length: count }, createHttpClient);
+  const work = scenario.prepare(running.speakFor?.(scenario.name) ?? running, clients);
   const clear = () => {
-    for (const lane of lanes) lane.close();
+    for (const client of clients) client.close();
   };
-  return { work, lanes, clear };
+  return { work, clients, close: clear };
 }
 
 /**
- * Everyone else rests meanwhile. What came due while a contender was halted it does first: what it does every few seconds
- * would otherwise fall into each stint of a few hundredths of a second.
+ * All other contenders are paused. Waits first until the contender has run the timers that came due while it was paused:
+ * otherwise its periodic work would run in every slice.
  */
-export async function perform<Result>(act: Act, work: () => Promise<Result>): Promise<Result> {
+export async function runUnpaused<Result>(act: ScenarioRun, work: () => Promise<Result>): Promise<Result> {
   const { contender, running, scenario } = act;
   resume(running.pid);
   try {
@@ -192,7 +202,7 @@ export async function perform<Result>(act: Act, work: () => Promise<Result>): Pr
     const what = `${contender.title}, ${scenario.title.toLowerCase()}`;
     throw new Error(`${what}: ${error instanceof Error ? error.message : error}`, { cause: error });
   } finally {
-    halt(running.pid);
+    pause(running.pid);
   }
 }
 
@@ -201,7 +211,7 @@ function summarise({ contender, scenario, peaks, cpu, loadShares, sameWork, late
     contender: contender.name,
     scenario: scenario.name,
     perSecond: peaks.length > 0 ? spreadOf(peaks) : null,
-    latency: latencies.length > 0 ? middleOf(latencies) : null,
+    latency: latencies.length > 0 ? medianOf(latencies) : null,
     cpu: cpu.length > 0 ? spreadOf(cpu).median : null,
     loadShare: loadShares.length > 0 ? spreadOf(loadShares).median : null,
     sameWork,

@@ -1,15 +1,15 @@
 import { performance } from 'node:perf_hooks';
 import { setTimeout } from 'node:timers/promises';
-import { speakTo, startGatehouse } from './contenders/gatehouse.ts';
+import { addRequests, startGatehouse } from './contenders/gatehouse.ts';
+import { residentMemoryOf } from './cpu-usage.ts';
 import type { Engine } from './databases.ts';
+import { createHttpClient, type HttpClient } from './http-client.ts';
 import { runPeak } from './load.ts';
 import { callScenario } from './scenarios/call.ts';
 import { introspectScenario } from './scenarios/introspect.ts';
 import { refreshScenario } from './scenarios/refresh.ts';
 import { seed } from './seed.ts';
 import { type Spread, spreadOf } from './statistics.ts';
-import { residentMemoryOf } from './usage.ts';
-import { type Lane, openLane } from './wire.ts';
 
 export interface Start {
   engine: string;
@@ -40,37 +40,37 @@ export async function timeStarts({ name: engine, newUrl }: Engine): Promise<Star
   return { engine, ready: spreadOf(ready) };
 }
 
-/** Not by the clock, so other work may be done beside it. */
+/** Takes no times, so other work can run in parallel. */
 export async function measureMemory(
   { name: engine, newUrl }: Engine,
   { requests, lanes, onProgress }: { requests: number; lanes: number; onProgress(done: number): void },
 ): Promise<Memory> {
   const url = await newUrl();
   const seeded = await seed(url, lanes);
-  const running = speakTo(await startGatehouse(url), seeded);
+  const running = addRequests(await startGatehouse(url), seeded);
   let done = 0;
-  const open = Array.from({ length: lanes }, () => counting(openLane(), () => done++));
+  const clients = Array.from({ length: lanes }, () => counting(createHttpClient(), () => done++));
   try {
     await setTimeout(IDLE_FOR);
     const idleBytes = residentMemoryOf(running.pid) ?? null;
-    const works = [refreshScenario, callScenario, introspectScenario].map((each) => each.prepare(running, open));
+    const works = [refreshScenario, callScenario, introspectScenario].map((each) => each.prepare(running, clients));
     while (done < requests) {
-      for (const work of works) await runPeak(work, open, { seconds: 1, pid: running.pid });
+      for (const work of works) await runPeak(work, clients, { seconds: 1, pid: running.pid });
       onProgress(done);
     }
     return { engine, idleBytes, requests: done, bytesAfter: residentMemoryOf(running.pid) ?? null };
   } finally {
-    for (const lane of open) lane.close();
+    for (const client of clients) client.close();
     await running.stop();
   }
 }
 
-function counting(lane: Lane, count: () => void): Lane {
+function counting(client: HttpClient, count: () => void): HttpClient {
   return {
-    ...lane,
+    ...client,
     ask(request) {
       count();
-      return lane.ask(request);
+      return client.ask(request);
     },
   };
 }

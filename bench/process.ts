@@ -4,21 +4,21 @@ import { readdirSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { setTimeout } from 'node:timers/promises';
 import { freePort } from '../test/support/ports.ts';
+import { cpuTimeOf } from './cpu-usage.ts';
 import { attach, type Inspector } from './inspector.ts';
-import { cpuTimeOf } from './usage.ts';
 
 const hasTaskset = spawnSync('taskset', ['--version']).status === 0;
 
-/** Contenders work on the first core, the load on the second; what is said of it where that cannot be. */
+/** For the report. */
 export const PINNING = hasTaskset
-  ? 'each contender on core 0, the load on core 1 (taskset)'
+  ? 'each contender on core 0, the load generator on core 1 (taskset)'
   : 'not pinned to cores: this machine has no taskset';
 
 /** In milliseconds. */
-const LOOKS_EVERY = 2;
-const MOST_LOOKS = 50;
+const POLL_INTERVAL = 2;
+const MAX_POLLS = 50;
 
-/** Nanoseconds of work between two looks. */
+/** CPU time between two polls, in nanoseconds. */
 const IDLE_BELOW = 100_000;
 
 const running = new Set<ChildProcess>();
@@ -28,8 +28,8 @@ process.once('exit', () => {
 });
 
 /**
- * Whatever this process itself does from now on it does on core 1. What compiles or tidies up in other threads gives way: by
- * turns with them, the load would send requests some milliseconds late, and those would look like the server's.
+ * Pins the load generator to core 1. Its compiler and garbage collector threads get a low priority: otherwise they would
+ * delay requests by milliseconds, which would be measured as latency of the server.
  */
 export function pinMyself(): void {
   if (!hasTaskset) return;
@@ -45,27 +45,27 @@ export interface Child {
   stop(): Promise<void>;
 }
 
-/** Starts a server on core 0, and waits until its address answers with 200. */
+/** Starts a server on core 0, and waits until `readyUrl` responds with 200. */
 export async function startChild(args: string[], env: Record<string, string>, readyUrl: string): Promise<Child> {
   const inspectorPort = await freePort();
-  // Nobody listens there before `inspect` is called.
+  // Opened by `inspect`.
   const command = [process.execPath, `--inspect-port=127.0.0.1:${inspectorPort}`, ...args];
   const [program = '', ...rest] = hasTaskset ? ['taskset', '-c', '0', ...command] : command;
   const child = spawn(program, rest, {
     env: { PATH: process.env.PATH, NODE_ENV: 'production', ...env },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
-  const said: string[] = [];
-  child.stderr.setEncoding('utf8').on('data', (text) => said.push(text));
+  const output: string[] = [];
+  child.stderr.setEncoding('utf8').on('data', (text) => output.push(text));
   running.add(child);
   inspectorPorts.set(child.pid ?? 0, inspectorPort);
   child.once('exit', () => running.delete(child));
   while (!(await isReady(readyUrl))) {
-    if (child.exitCode !== null) throw new Error(`${args.join(' ')} ended with ${child.exitCode}: ${said.join('')}`);
+    if (child.exitCode !== null) throw new Error(`${args.join(' ')} ended with ${child.exitCode}: ${output.join('')}`);
     await setTimeout(2);
   }
   return {
-    // `taskset` becomes the program that it starts, so this is the program's own.
+    // `taskset` replaces itself with the program, so this is the pid of the program.
     pid: child.pid ?? 0,
     async stop() {
       if (child.exitCode !== null || child.signalCode !== null) return;
@@ -78,19 +78,18 @@ export async function startChild(args: string[], env: Record<string, string>, re
 }
 
 /**
- * Waits until a server is done with what it has put off, for at most a tenth of a second: what came due while it was
- * halted, or what is left of making codes and tokens, a log to be worked in or garbage, should not fall into what is
- * measured next. Where the system does not tell, it waits for one look.
+ * Waits until a server is idle, for at most a tenth of a second, so that deferred work (timers, checkpoints, garbage
+ * collection) is not measured. Waits for one poll where CPU time is unknown.
  */
 export async function untilIdle(pid: number): Promise<void> {
-  for (let look = 0; look < MOST_LOOKS; look += 1) {
+  for (let poll = 0; poll < MAX_POLLS; poll += 1) {
     const before = cpuTimeOf(pid) ?? 0;
-    await setTimeout(LOOKS_EVERY);
+    await setTimeout(POLL_INTERVAL);
     if ((cpuTimeOf(pid) ?? 0) - before < IDLE_BELOW) return;
   }
 }
 
-/** What is inspected may be slower from then on. */
+/** The process may be slower from then on. */
 export async function inspect(pid: number): Promise<Inspector> {
   const port = inspectorPorts.get(pid) ?? 0;
   process.kill(pid, 'SIGUSR1');
@@ -105,8 +104,8 @@ async function isReady(url: string): Promise<boolean> {
   );
 }
 
-/** Only one contender runs at a time: what another still has to tidy up is done on its own time. */
-export function halt(pid: number): void {
+/** Only one contender runs at a time. */
+export function pause(pid: number): void {
   process.kill(pid, 'SIGSTOP');
 }
 

@@ -3,8 +3,8 @@ interface Frame {
   url: string;
 }
 
-/** Whose time it is, by the first line that fits. */
-const PARTS: [title: string, fits: (frame: Frame, caller: Frame | undefined) => boolean][] = [
+/** The first match decides. */
+const PARTS: [title: string, matches: (frame: Frame, caller: Frame | undefined) => boolean][] = [
   ['SQLite: commits', ({ url, functionName: name }, caller) => !url && (name === 'exec' || isCommit(name, caller))],
   ['SQLite: statements', ({ url, functionName: name }) => !url && ['all', 'get', 'run'].includes(name)],
   ['Hashes and MACs', ({ url, functionName: name }) => /crypto/.test(url) || (!url && /digest|random/i.test(name))],
@@ -18,19 +18,19 @@ const PARTS: [title: string, fits: (frame: Frame, caller: Frame | undefined) => 
   ['Node’s HTTP, streams and promises', () => true],
 ];
 
-/** The profile is of the first one alone. */
-export const OTHER_THREADS = 'Other threads (SQLite’s log, garbage, compiling)';
+/** Not in the profile, which covers the main thread. */
+export const OTHER_THREADS = 'Other threads (WAL sync, garbage collection, compiler)';
 
 export const POSTGRES = 'PostgreSQL, in its own processes';
 
 export const PART_TITLES = [...PARTS.map(([title]) => title), OTHER_THREADS, POSTGRES];
 
-/** Undefined while nothing was done. */
+/** Undefined for idle time. */
 export function partOf(frame: Frame, caller: Frame | undefined): string | undefined {
   if (['(idle)', '(root)'].includes(frame.functionName)) return undefined;
-  return PARTS.find(([, fits]) => fits(frame, caller))?.[0];
+  return PARTS.find(([, matches]) => matches(frame, caller))?.[0];
 }
 
 function isCommit(name: string, caller: Frame | undefined): boolean {
-  return name === 'run' && caller?.functionName === 'commit';
+  return name === 'run' && /^commit/.test(caller?.functionName ?? '');
 }

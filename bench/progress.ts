@@ -1,14 +1,14 @@
-/** One line that says what runs and how long it still takes; on a terminal it is always the same line. */
+/** Prints the current step and the remaining time; on a terminal, in one line. */
 export interface Progress {
-  /** So many more seconds of measuring are planned. */
+  /** Adds to the planned time. */
   plan(seconds: number): void;
-  /** What runs now, and for how many of the planned seconds. */
+  /** Starts a step, which takes that many of the planned seconds. */
   step(what: string, seconds: number): void;
-  /** Ends the line, so that something else can be printed. */
+  /** Clears the line. */
   clear(): void;
 }
 
-export function newProgress(): Progress {
+export function createProgress(): Progress {
   const began = performance.now();
   const isTerminal = process.stderr.isTTY;
   let [planned, done, lastPrinted] = [0, 0, 0];
@@ -18,7 +18,7 @@ export function newProgress(): Progress {
     },
     step(what, seconds) {
       const spent = (performance.now() - began) / 1000;
-      // What is made between the spells takes time, too: so far it has taken this much more than was planned.
+      // Preparation is not planned for, so the remaining time is scaled by the time used so far.
       const slowness = done > 5 ? Math.max(1, spent / done) : 1.6;
       const left = Math.round((planned - done) * slowness);
       done += seconds;

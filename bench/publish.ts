@@ -6,15 +6,16 @@ import { sizesOf, titleOfEngine } from './verdicts.ts';
 
 const root = new URL('../', import.meta.url);
 
-/** The results, the report and its charts, where everyone can read them. */
+/** Writes the results, the report and its charts. */
 export function publish(results: Results, folder: URL = root): void {
-  const place = (path: string) => new URL(path, folder);
-  mkdirSync(place('bench/results'), { recursive: true });
-  writeFileSync(place('bench/results/latest.json'), `${JSON.stringify(results, withFewerDigits, 1)}\n`);
-  rmSync(place('docs/performance'), { recursive: true, force: true });
-  mkdirSync(place('docs/performance'), { recursive: true });
-  for (const [name, chart] of chartsOf(results)) writeFileSync(place(`docs/performance/${name}.svg`), drawChart(chart));
-  writeFileSync(place('docs/performance.md'), writeReport(results));
+  const locate = (path: string) => new URL(path, folder);
+  mkdirSync(locate('bench/results'), { recursive: true });
+  writeFileSync(locate('bench/results/latest.json'), `${JSON.stringify(results, withFewerDigits, 1)}\n`);
+  rmSync(locate('docs/performance'), { recursive: true, force: true });
+  mkdirSync(locate('docs/performance'), { recursive: true });
+  for (const [name, chart] of chartsOf(results))
+    writeFileSync(locate(`docs/performance/${name}.svg`), drawChart(chart));
+  writeFileSync(locate('docs/performance.md'), writeReport(results));
 }
 
 function withFewerDigits(_: string, value: unknown): unknown {
@@ -22,14 +23,14 @@ function withFewerDigits(_: string, value: unknown): unknown {
 }
 
 function chartsOf(results: Results): [name: string, chart: Chart][] {
-  const charts = scenariosOf(results).map(({ name, title, means }): [string, Chart] => {
+  const charts = scenariosOf(results).map(({ name, title, description }): [string, Chart] => {
     const bars = results.contenders.flatMap(({ name: contender, title: label }) => {
       const perSecond = find(results.measured, contender, name)?.perSecond;
       if (!perSecond) return [];
       const isOurs = contender.startsWith('gatehouse');
       return [{ label, value: perSecond.median, text: round(perSecond.median), isOurs }];
     });
-    return [name, { title, unit: `per second, more is better: ${means}`, bars }];
+    return [name, { title, unit: `per second; more is better: ${description}`, bars }];
   });
   return results.growth.length > 0 ? [...charts, ['growth', growthChart(results)]] : charts;
 }
@@ -43,7 +44,7 @@ function growthChart({ growth }: Results): Chart {
   );
   return {
     title: 'Refreshes as the database grows',
-    unit: 'per second with so many grants in the database, more is better',
+    unit: 'per second, by grants in the database; more is better',
     bars,
   };
 }

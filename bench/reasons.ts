@@ -5,16 +5,16 @@ import { describeSteadiness } from './steadiness.ts';
 
 const NOTHING = { parts: {} };
 
-/** So many parts of a turn are named, and none that is smaller than a microsecond. */
-const MOST = 3;
+/** Of the parts that take at least a microsecond. */
+const MAX_PARTS = 3;
 
-/** Why one contender is no faster than it is, by what the bare server can do and by where the time goes. */
+/** Compares with the bare server, and names the parts that take the most CPU time. */
 export function whyNoFaster(results: Results, ours: string, scenario: string, theirs: string): string {
   const profileOf = (contender: string) =>
     results.profiles.find((each) => each.contender === contender && each.scenario === scenario);
   if (ours.endsWith('postgres')) {
     const longest = listLongest(profileOf(ours), NOTHING);
-    return longest && `What takes longest in a turn, all of it on the same two cores: ${longest}.`;
+    return longest && `The largest parts of an iteration, all on the same two cores: ${longest}.`;
   }
   const [limit, peer] = [find(results.measured, 'bare', scenario), find(results.measured, theirs, scenario)];
   const sentences = [];
@@ -31,22 +31,22 @@ export function whyLate({ measured }: Results, scenario: string): string {
   const latency = find(measured, 'bare', scenario)?.latency;
   if (!latency) return '';
   const limit = `The bare server, which does nothing else, reaches ${(latency.p99 / latency.median).toFixed(1)} × there`;
-  return `${limit}; ${asToTheMachine(measured)}.`;
+  return `${limit}; ${describeMachine(measured)}.`;
 }
 
-export function whyNotReady({ measured }: Results, { least, most }: Spread): string {
-  const [quick, slow] = [least, most].map((milliseconds) => (milliseconds / 1000).toFixed(2));
-  return `The starts took between ${quick} and ${slow} s; ${asToTheMachine(measured)}.`;
+export function whyNotReady({ measured }: Results, { min, max }: Spread): string {
+  const [quick, slow] = [min, max].map((milliseconds) => (milliseconds / 1000).toFixed(2));
+  return `The starts took ${quick} to ${slow} s; ${describeMachine(measured)}.`;
 }
 
-function asToTheMachine(measured: Results['measured']): string {
+function describeMachine(measured: Results['measured']): string {
   return `for comparison, ${describeSteadiness(measured.flatMap(({ sameWork }) => sameWork))}`;
 }
 
 export function whySlower({ profiles }: Growth, scenario: string): string {
   const [small, large] = profiles.filter((each) => each.scenario === scenario);
   const longest = listLongest(large, small);
-  return longest ? `What takes longer in a turn among the most grants: ${longest}.` : '';
+  return longest ? `What takes longer per iteration with the most grants: ${longest}.` : '';
 }
 
 function listLongest(one: Profile | undefined, other: Pick<Profile, 'parts'> | undefined): string {
@@ -55,7 +55,7 @@ function listLongest(one: Profile | undefined, other: Pick<Profile, 'parts'> | u
     .map(([part, microseconds]) => ({ part, more: Math.round(microseconds - (other.parts[part] ?? 0)) }))
     .filter(({ more }) => more >= 1)
     .sort((a, b) => b.more - a.more)
-    .slice(0, MOST)
+    .slice(0, MAX_PARTS)
     .map(({ part, more }) => `${part} (${more} µs)`)
     .join('; ');
 }

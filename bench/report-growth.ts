@@ -53,7 +53,7 @@ export function reportLongLife({ chains, bytes, cleaning }: Results): string {
   ]);
   return `## One grant, refreshed repeatedly
 
-${table(['', 'refreshes', 'new rows', 'rows of the request log', 'database'], chainRows)}
+${table(['', 'refreshes', 'new rows', 'new rows of the request log', 'database'], chainRows)}
 
 The request log of an app contains the last thousand requests and counts by the hour. It is bounded, and
 no token depends on it.
@@ -63,7 +63,7 @@ no token depends on it.
 The table of grants with its indexes, divided by the number of rows, after grants were added in order of time and each was refreshed
 once (on SQLite the pages that \`dbstat\` counts; on PostgreSQL \`pg_total_relation_size\` after a vacuum).
 
-${table(['', 'grants', 'bytes each'], byteRows)}
+${table(['', 'grants', 'bytes per grant'], byteRows)}
 
 ## Retention while serving
 
@@ -78,7 +78,7 @@ export function reportOverhead({ starts, memory }: Results): string {
   const startRows = starts.map(({ engine, ready }) => [
     titleOfEngine(engine),
     `${round(ready.median)} ms`,
-    `${round(ready.least)}–${round(ready.most)} ms`,
+    `${round(ready.min)}–${round(ready.max)} ms`,
   ]);
   const memoryRows = memory.map(({ engine, idleBytes, requests, bytesAfter }) => [
     titleOfEngine(engine),
@@ -89,7 +89,7 @@ export function reportOverhead({ starts, memory }: Results): string {
 
 From starting \`serve\` to the first 200 of \`/readyz\`: the median of five, with minimum and maximum.
 
-${table(['', 'ready', 'between'], startRows)}
+${table(['', 'median', 'range'], startRows)}
 
 Resident memory of the process, idle and after many requests (refreshes, invoice lists and introspections alternating).
 

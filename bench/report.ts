@@ -1,4 +1,5 @@
-import { type Measured, STINT } from './measure.ts';
+import { ABOUT_PEERS } from './about-peers.ts';
+import { type Measured, SLICE } from './measure.ts';
 import type { Profile } from './profile.ts';
 import { PART_TITLES } from './profile-parts.ts';
 import { reportGrowth, reportLongLife, reportOverhead } from './report-growth.ts';
@@ -6,9 +7,8 @@ import { find, type Results } from './results.ts';
 import { SCENARIOS } from './scenarios/all.ts';
 import { describeSteadiness } from './steadiness.ts';
 import { judge, nameOf } from './verdicts.ts';
-import { ABOUT_PEERS } from './words.ts';
 
-/** docs/performance.md, whole: made of the results of one run. */
+/** The text of docs/performance.md. */
 export function writeReport(results: Results): string {
   const parts = [
     introduce(results),
@@ -21,7 +21,7 @@ export function writeReport(results: Results): string {
     reportLongLife(results),
     reportOverhead(results),
     reportMethod(results),
-    `## What the peers do that Gatehouse does not\n\n${ABOUT_PEERS.map(({ title, text }) => `**${title}.** ${text}`).join('\n\n')}`,
+    `## Features of the peers that Gatehouse lacks\n\n${ABOUT_PEERS.map(({ title, text }) => `**${title}.** ${text}`).join('\n\n')}`,
   ];
   return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
 }
@@ -48,15 +48,15 @@ function reportVerdicts(results: Results): string {
 
 function reportPeaks(results: Results): string {
   const cell = ({ perSecond }: Measured) =>
-    perSecond ? `${round(perSecond.median)} <small>(${round(perSecond.least)}–${round(perSecond.most)})</small>` : '–';
-  const pictures = scenariosOf(results).map(({ name, title }) => `![${title}](performance/${name}.svg)`);
+    perSecond ? `${round(perSecond.median)} <small>(${round(perSecond.min)}–${round(perSecond.max)})</small>` : '–';
+  const charts = scenariosOf(results).map(({ name, title }) => `![${title}](performance/${name}.svg)`);
   return `## Throughput, per second
 
 The median of ${results.rounds} rounds, with minimum and maximum. A dash: not offered.
 
 ${matrix(results, cell)}
 
-${pictures.join('\n\n')}`;
+${charts.join('\n\n')}`;
 }
 
 function reportLatencies(results: Results): string {
@@ -98,7 +98,7 @@ PostgreSQL runs in its own processes, whose time was measured separately and is 
 ${profileTable(profiles)}`;
 }
 
-/** Those of one scenario stand beside each other. */
+/** One column per scenario. */
 export function profileTable(profiles: Profile[]): string {
   const scenarios = scenariosOf({ measured: profiles });
   const cell = (scenario: string, sum: (parts: Record<string, number>) => number) =>
@@ -111,17 +111,17 @@ export function profileTable(profiles: Profile[]): string {
     ...scenarios.map(({ name }) => cell(name, sum)),
   ];
   const rows = PART_TITLES.map((part) => row(part, (parts) => parts[part] ?? 0));
-  const all = row('**Together**', (parts) => Object.values(parts).reduce((sum, part) => sum + part, 0));
-  return table(['', ...scenarios.map(({ title }) => title)], [...rows, all]);
+  const total = row('**Total**', (parts) => Object.values(parts).reduce((sum, part) => sum + part, 0));
+  return table(['', ...scenarios.map(({ title }) => title)], [...rows, total]);
 }
 
 function reportMethod({ lanes, pinning, rounds, spell, warmUp, measured }: Results): string {
   const busiest = Math.max(...measured.map(({ loadShare }) => loadShare ?? 0));
-  const scenarios = SCENARIOS.map(({ title, means }) => `- **${title}**: ${means}.`);
-  return `## How it is measured
+  const scenarios = SCENARIOS.map(({ title, description }) => `- **${title}**: ${description}.`);
+  return `## Method
 
 One process for each contender, ${pinning}; PostgreSQL has both cores, with fsync on and a quarter of the memory (\`shared_buffers\`), as its documentation advises. ${lanes} connections over HTTP/1.1, with one request at a time
-on each; the load generator used at most ${Math.round(busiest * 100)} % of its core. In each of ${rounds} rounds a scenario is run for ${spell} s by each contender, in slices of about ${STINT * 1000} ms: the
+on each; the load generator used at most ${Math.round(busiest * 100)} % of its core. In each of ${rounds} rounds a scenario is run for ${spell} s by each contender, in slices of about ${SLICE * 1000} ms: the
 contenders take turns, in a different order each time, and the others are stopped (SIGSTOP) meanwhile. So a slow second of the machine affects all of them. Before that there are ${warmUp} s of warm-up. Codes and tokens
 are created outside of the measured time, and each contender may finish background work (for at most 0.1 s) before it is measured; the load generator runs with \`--max-semi-space-size=64\` to collect garbage rarely. Every authorize request
 carries a PKCE challenge. Gatehouse runs as \`serve\`, with its limits raised, since all of the load is one app from one
@@ -147,7 +147,7 @@ export function scenariosOf({ measured }: { measured: { scenario: string }[] }) 
 }
 
 export function table(head: string[], rows: string[][]): string {
-  const lines = [head, head.map((_, place) => (place === 0 ? '---' : '---:')), ...rows];
+  const lines = [head, head.map((_, index) => (index === 0 ? '---' : '---:')), ...rows];
   return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 

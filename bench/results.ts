@@ -1,15 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { cpus, release, totalmem, type } from 'node:os';
-import type { Cleaning } from './cleaning.ts';
 import type { Contender } from './contender.ts';
-import type { Bytes, Chain } from './long-life.ts';
 import type { Measured } from './measure.ts';
 import type { Options } from './options.ts';
 import type { Memory, Start } from './overhead.ts';
 import { PINNING } from './process.ts';
 import type { Profile } from './profile.ts';
+import type { GrantSize, RefreshChain } from './refresh-chain.ts';
+import type { RetentionResult } from './retention.ts';
 
-/** All that one run found out. The report and the charts are made of this and of nothing else. */
+/** The results of one run, from which the report and the charts are generated. */
 export interface Results {
   date: string;
   command: string;
@@ -23,9 +23,9 @@ export interface Results {
   contenders: { name: string; title: string }[];
   measured: Measured[];
   growth: Growth[];
-  chains: Chain[];
-  bytes: Bytes[];
-  cleaning: Cleaning[];
+  chains: RefreshChain[];
+  bytes: GrantSize[];
+  cleaning: RetentionResult[];
   starts: Start[];
   memory: Memory[];
   profiles: Profile[];
@@ -33,9 +33,9 @@ export interface Results {
 
 export interface Growth {
   engine: string;
-  /** By the number of grants, which stands where a contender would. */
+  /** One entry per number of grants, in place of the contender. */
   measured: Measured[];
-  /** Of the least and the most, in the scenario that loses most. */
+  /** Of the smallest and the largest size, in the scenario that slows down most. */
   profiles: Profile[];
 }
 
@@ -43,7 +43,7 @@ export function find(measured: Measured[], contender: string, scenario: string):
   return measured.find((each) => each.contender === contender && each.scenario === scenario);
 }
 
-export function newResults(options: Options, args: string[], contenders: Contender[]): Results {
+export function createResults(options: Options, args: string[], contenders: Contender[]): Results {
   const [cpu] = cpus();
   return {
     date: new Date().toISOString().slice(0, 10),

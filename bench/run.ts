@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir, totalmem } from 'node:os';
 import { join } from 'node:path';
 import { startPostgres } from '../test/support/postgres-server.ts';
-import type { Contender, Setting } from './contender.ts';
+import type { BenchEnvironment, Contender } from './contender.ts';
 import { bare } from './contenders/bare.ts';
 import { gatehouseOnPostgres, gatehouseOnSqlite } from './contenders/gatehouse.ts';
 import { loadOtherCheckout, nameOfOther } from './contenders/other-checkout.ts';
@@ -12,10 +12,10 @@ import { installPeers } from './install.ts';
 import { type Entry, measureAll } from './measure.ts';
 import { HELP, type Options, readOptions, UsageError } from './options.ts';
 import { PINNING, pinMyself } from './process.ts';
-import { newProgress } from './progress.ts';
+import { createProgress } from './progress.ts';
 import { publish } from './publish.ts';
 import { reportProfiles } from './report.ts';
-import { newResults } from './results.ts';
+import { createResults } from './results.ts';
 import { printTables, printVerdicts } from './tables.ts';
 
 /** Of the peers it matters how fast they are, and not why. */
@@ -66,8 +66,8 @@ async function bench(options: Options, args: string[], later: Later): Promise<vo
   // What needs both cores is started before this process keeps to one of them.
   if (chosen.some(({ needsBothCores }) => needsBothCores)) await setting.postgresUrl();
   pinMyself();
-  const results = newResults(options, args, chosen);
-  const progress = newProgress();
+  const results = createResults(options, args, chosen);
+  const progress = createProgress();
   console.error(`${options.lanes} connections; ${PINNING}.`);
   const entries: Entry[] = [];
   for (const contender of chosen) {
@@ -91,7 +91,7 @@ async function bench(options: Options, args: string[], later: Later): Promise<vo
   console.error('Written: docs/performance.md, docs/performance/*.svg, bench/results/latest.json');
 }
 
-function newSetting({ lanes }: Options, later: Later): Setting {
+function newSetting({ lanes }: Options, later: Later): BenchEnvironment {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-bench-'));
   later(() => rmSync(folder, { recursive: true, force: true }));
   let postgres: Promise<string> | undefined;

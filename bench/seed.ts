@@ -16,32 +16,32 @@ const INVOICES = 20;
 
 export interface Seed {
   app: { id: string; secret: string };
-  people: Person[];
+  people: SeededUser[];
 }
 
-/** A user with a business, twenty invoices, a signed-in browser, and an app that was allowed in. */
-export interface Person {
+/** A user with a business, twenty invoices, a session, and a consent for the app. */
+export interface SeededUser {
   userId: string;
   businessId: string;
   session: string;
-  /** Newest first, as they are listed. */
+  /** Newest first. */
   invoiceIds: string[];
-  /** Which of the many businesses it is, in a database that was filled. */
+  /** The index of the business in a filled database. */
   business?: number;
 }
 
-/** A database of Gatehouse's own making, with everyone in it that the scenarios need. */
+/** Migrates a database and adds the users that the scenarios need. */
 export async function seed(databaseUrl: string, count: number): Promise<Seed> {
   const storage = await openStorage(databaseUrl, 'migrating');
   try {
     await migrate(storage);
-    return await settle(storage, count);
+    return await addUsers(storage, count);
   } finally {
     await storage.close();
   }
 }
 
-async function settle(storage: Storage, count: number): Promise<Seed> {
+async function addUsers(storage: Storage, count: number): Promise<Seed> {
   const now = Date.now();
   const owner = await insertBusiness(storage.durable, { name: 'Ledger Ltd' }, now);
   const registration = {
@@ -55,17 +55,17 @@ async function settle(storage: Storage, count: number): Promise<Seed> {
   };
   const registered = await storage.transaction((db) => insertApp(db, registration, now));
   if (!registered) throw new Error('The app could not be registered.');
-  const people: Person[] = [];
-  for (let place = 0; place < count; place += 1) people.push(await addPerson(storage, registered.app.id, place, now));
+  const people: SeededUser[] = [];
+  for (let index = 0; index < count; index += 1) people.push(await addUser(storage, registered.app.id, index, now));
   return { app: { id: registered.app.id, secret: registered.secret }, people };
 }
 
-async function addPerson(storage: Storage, appId: string, place: number, now: number): Promise<Person> {
+async function addUser(storage: Storage, appId: string, index: number, now: number): Promise<SeededUser> {
   return storage.transaction(async (db) => {
-    const business = await insertBusiness(db, { name: `Business ${place}` }, now);
-    const person = { email: `person-${place}@example.com`, name: `Person ${place}` };
+    const business = await insertBusiness(db, { name: `Business ${index}` }, now);
+    const person = { email: `person-${index}@example.com`, name: `Person ${index}` };
     const user = await insertUser(db, newUserRow({ ...person, passwordHash: '-', isPlatformAdmin: false }, now));
-    if (!user) throw new Error('The user is there already.');
+    if (!user) throw new Error('The user exists already.');
     const parties = { userId: user.id, businessId: business.id };
     await insertMembership(db, { ...parties, role: 'owner' }, now);
     await saveConsent(db, { ...parties, appId }, { allowed: [SCOPE], declined: [] }, now);

@@ -4,7 +4,7 @@ import type { Results } from './results.ts';
 import { SCENARIOS } from './scenarios/all.ts';
 import { judge } from './verdicts.ts';
 
-/** For a terminal: one line for each contender, one column for each scenario. */
+/** For a terminal: one line per contender, one column per scenario. */
 export function printTables(measured: Measured[], contenders: Contender[]): string {
   const scenarios = SCENARIOS.filter(({ name }) => measured.some(({ scenario }) => scenario === name));
   const table = (title: string, cell: (found: Measured) => string) =>
@@ -19,13 +19,13 @@ export function printTables(measured: Measured[], contenders: Contender[]): stri
     measured.find((each) => each.contender === contender.name && each.scenario === scenario) as Measured;
   return [
     ...compareCheckouts(measured, scenarios),
-    table('Turns per second, the median of the rounds (least to most)', ({ perSecond }) =>
-      perSecond ? `${round(perSecond.median)} (${round(perSecond.least)}–${round(perSecond.most)})` : '–',
+    table('Iterations per second: median of the rounds (minimum–maximum)', ({ perSecond }) =>
+      perSecond ? `${round(perSecond.median)} (${round(perSecond.min)}–${round(perSecond.max)})` : '–',
     ),
-    table('Milliseconds at four fifths of the peak: median, 99 of 100', ({ latency }) =>
+    table('Milliseconds at 80 % of the peak: median, 99th percentile', ({ latency }) =>
       latency ? `${latency.median.toFixed(2)}, ${latency.p99.toFixed(2)}` : '–',
     ),
-    table('Microseconds of the server’s CPU for each turn', ({ cpu }) => (cpu === null ? '–' : round(cpu))),
+    table('Microseconds of CPU time of the server per iteration', ({ cpu }) => (cpu === null ? '–' : round(cpu))),
   ].join('\n\n');
 }
 
@@ -53,7 +53,7 @@ function compareCheckouts(measured: Measured[], scenarios: { name: string; title
 
 export function printVerdicts(results: Results): string {
   return judge(results)
-    .map(({ what, wanted, found, isMet }) => `${isMet ? '✔' : '✘'} ${what}: ${found} (wanted: ${wanted})`)
+    .map(({ what, wanted, found, isMet }) => `${isMet ? '✔' : '✘'} ${what}: ${found} (required: ${wanted})`)
     .join('\n');
 }
 

@@ -3,13 +3,13 @@ import { whyLate, whyNoFaster, whyNotReady, whySlower } from './reasons.ts';
 import { find, type Results } from './results.ts';
 import { SCENARIOS } from './scenarios/all.ts';
 
-/** One thing that has to show, and whether it does. */
+/** A requirement, and whether it is met. */
 export interface Verdict {
   what: string;
   wanted: string;
   found: string;
   isMet: boolean;
-  /** Where it is not, as far as this run can tell. */
+  /** If it is not met: the cause, as far as this run shows it. */
   why?: string;
 }
 
@@ -75,7 +75,7 @@ function judgeGrowth({ growth }: Results): Verdict[] {
   });
 }
 
-/** The scenario that the most grants slow down most, against the fewest; nothing if there is one size only. */
+/** The scenario that slows down most from the smallest to the largest size; undefined if there is only one size. */
 export function findSlowed(measured: Measured[]) {
   const sizes = sizesOf(measured);
   const [least, most] = [sizes[0], sizes.at(-1)];
@@ -93,7 +93,7 @@ function judgeLongLife({ chains, bytes }: Results): Verdict[] {
   return [
     ...chains.map(({ engine, refreshes, newRows }) => ({
       what: `Rows after ${refreshes.toLocaleString('en-GB')} refreshes of one grant, ${titleOfEngine(engine)}`,
-      wanted: 'none new',
+      wanted: '0 new',
       found: `${newRows} new`,
       isMet: newRows === 0,
     })),
@@ -119,7 +119,7 @@ function judgeOverhead(results: Results): Verdict[] {
     ...memory.map(({ engine, requests, bytesAfter }) => ({
       what: `Resident memory after ${requests.toLocaleString('en-GB')} requests, ${titleOfEngine(engine)}`,
       wanted: 'at most 200 MB',
-      found: bytesAfter === null ? 'unknown here' : `${Math.round(bytesAfter / MEGABYTE)} MB`,
+      found: bytesAfter === null ? 'unknown' : `${Math.round(bytesAfter / MEGABYTE)} MB`,
       isMet: bytesAfter !== null && bytesAfter <= 200 * MEGABYTE,
     })),
   ];

@@ -4,7 +4,7 @@ import { freePort } from '../../test/support/ports.ts';
 import type { Contender } from '../contender.ts';
 import { startChild } from '../process.ts';
 import { SECRET_KEY, seed } from '../seed.ts';
-import { speakToGatehouse } from './speech.ts';
+import { gatehouseRequests } from './gatehouse-requests.ts';
 
 const MAIN = fileURLToPath(new URL('../peers/bare.ts', import.meta.url));
 
@@ -20,6 +20,6 @@ export const bare: Contender = {
     const origin = `http://127.0.0.1:${port}`;
     const settings = { BARE_FILE: file, BARE_PORT: String(port), BARE_KEY: SECRET_KEY };
     const { pid, stop } = await startChild([MAIN], settings, `${origin}/readyz`);
-    return { pid, stop, ...speakToGatehouse(seeded, [origin]) };
+    return { pid, stop, ...gatehouseRequests(seeded, [origin]) };
   },
 };

@@ -1,14 +1,14 @@
 import { join } from 'node:path';
-import { keepCookies, nextState, visit } from '../browse.ts';
-import { type Contender, type Running, readJson, type Visitor } from '../contender.ts';
+import { getPage, nextState, storeCookies } from '../browse.ts';
+import { type Contender, type RunningServer, readJson, type Visitor } from '../contender.ts';
+import { type HttpClient, headerOf, postJson } from '../http-client.ts';
 import { SCOPE } from '../seed.ts';
-import { headerOf, type Lane, postJson } from '../wire.ts';
 import { startPeer } from './peer.ts';
-import { authorizeUrl, speakToPeer } from './peer-speech.ts';
+import { authorizeUrl, peerRequests } from './peer-requests.ts';
 
-/** `offline_access` is what brings a refresh token there. */
+/** `offline_access` requests a refresh token. */
 const PLAIN = `offline_access ${SCOPE}`;
-/** Its userinfo needs this scope; with it comes a signed ID token. */
+/** Needed by the userinfo endpoint; adds a signed ID token. */
 const OPENID = `openid ${PLAIN}`;
 
 const PATHS = {
@@ -28,9 +28,9 @@ export const betterAuth: Contender = {
     const { pid, stop, origin } = await startPeer('better-auth', { DATABASE_FILE: join(folder, 'better-auth.db') });
     const { clientId } = (await (await fetch(`${origin}/readyz`)).json()) as { clientId: string };
     const server: Server = { origin, clientId, people: new Map(), userIds: new Map() };
-    const plain: Running = { pid, stop, ...speak(server, PLAIN) };
-    const withUserinfo: Running = { pid, stop, ...speak(server, OPENID) };
-    // Where no userinfo is asked for it is spared the ID token, which ours does not make either.
+    const plain: RunningServer = { pid, stop, ...requestsFor(server, PLAIN) };
+    const withUserinfo: RunningServer = { pid, stop, ...requestsFor(server, OPENID) };
+    // Without userinfo there is no ID token: Gatehouse has none either.
     return { ...plain, speakFor: (scenario) => (['call', 'flow'].includes(scenario) ? withUserinfo : plain) };
   },
 };
@@ -38,42 +38,42 @@ export const betterAuth: Contender = {
 interface Server {
   origin: string;
   clientId: string;
-  /** Signing up hashes a password, slowly and on purpose: so each does it once. */
+  /** Signing up hashes a password, which is slow, so each user does it once. */
   people: Map<number, Promise<Visitor>>;
   userIds: Map<number, string>;
 }
 
-function speak(server: Server, scope: string) {
+function requestsFor(server: Server, scope: string) {
   const { origin, clientId, people, userIds } = server;
-  return speakToPeer({
+  return peerRequests({
     origin,
     clientId,
     scope,
     paths: PATHS,
     subjectAt: (place) => userIds.get(place),
-    welcome(lane, place) {
-      const known = people.get(place) ?? signUp(server, lane, place);
+    welcome(client, place) {
+      const known = people.get(place) ?? signUp(server, client, place);
       people.set(place, known);
       return known;
     },
   });
 }
 
-/** A new user, who allows the app all that will be asked for. */
-async function signUp({ origin, clientId, userIds }: Server, lane: Lane, place: number): Promise<Visitor> {
+/** A new user who allows all scopes of the app. */
+async function signUp({ origin, clientId, userIds }: Server, client: HttpClient, place: number): Promise<Visitor> {
   const visitor: Visitor = { place, cookie: '' };
   const fields = { email: `person-${place}@example.com`, password: 'correct horse battery', name: `Person ${place}` };
   const request = postJson(origin, '/api/auth/sign-up/email', fields, { origin });
-  const signedUp = await lane.ask(request);
-  keepCookies(visitor, signedUp);
+  const signedUp = await client.ask(request);
+  storeCookies(visitor, signedUp);
   userIds.set(place, readJson(request, signedUp).user.id);
 
   const url = authorizeUrl({ origin, clientId, scope: OPENID, paths: PATHS }, nextState());
-  const asked = await lane.ask(visit(visitor, url));
+  const asked = await client.ask(getPage(visitor, url));
   const page = new URL(headerOf(asked, 'location') ?? '', origin);
   const consent = { accept: true, oauth_query: page.search.slice(1) };
   const headers = { origin, cookie: visitor.cookie };
   const allowing = postJson(origin, '/api/auth/oauth2/consent', consent, headers);
-  readJson(allowing, await lane.ask(allowing));
+  readJson(allowing, await client.ask(allowing));
   return visitor;
 }

@@ -2,15 +2,15 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import manifest from '../../package.json' with { type: 'json' };
 import { freePort } from '../../test/support/ports.ts';
-import type { Contender, Running, Setting } from '../contender.ts';
-import { findPostmaster, newDatabase } from '../databases.ts';
+import type { BenchEnvironment, Contender, RunningServer } from '../contender.ts';
+import { createDatabase, findPostmaster } from '../databases.ts';
 import { type Child, startChild } from '../process.ts';
 import { SECRET_KEY, type Seed, seed } from '../seed.ts';
-import { speakToGatehouse } from './speech.ts';
+import { gatehouseRequests } from './gatehouse-requests.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** What `npm run gatehouse` runs, without `exec node`, from wherever. */
+/** The command of `npm run gatehouse` without `exec node`, with absolute paths. */
 const COMMAND = manifest.scripts.gatehouse
   .split(' ')
   .slice(2)
@@ -19,8 +19,8 @@ const COMMAND = manifest.scripts.gatehouse
 const MANY = '1000000000';
 
 /**
- * As it is run in production, but for two settings. Limits are raised: all of the load is one app from one address.
- * Only errors are logged, since no peer logs its requests either.
+ * As in production, except that limits are raised, because the whole load is one app from one address, and only errors are
+ * logged, because no peer logs its requests.
  */
 const SETTINGS = {
   SECRET_KEYS: SECRET_KEY,
@@ -45,12 +45,13 @@ export const gatehouseOnPostgres: Contender = {
   title: 'Gatehouse, PostgreSQL',
   needsBothCores: true,
   isPeer: false,
-  start: async ({ postgresUrl, people }: Setting) => startOn(await newDatabase(await postgresUrl()), people),
+  start: async ({ postgresUrl, people }: BenchEnvironment) =>
+    startOn(await createDatabase(await postgresUrl()), people),
 };
 
-async function startOn(url: string, people: number): Promise<Running> {
+async function startOn(url: string, people: number): Promise<RunningServer> {
   const seeded = await seed(url, people);
-  return speakTo(await startGatehouse(url), seeded);
+  return addRequests(await startGatehouse(url), seeded);
 }
 
 export interface Gatehouse extends Child {
@@ -59,7 +60,7 @@ export interface Gatehouse extends Child {
   findPostmaster(): Promise<number | undefined>;
 }
 
-/** The real command, on ports of its own. */
+/** Runs the real command on free ports. */
 export async function startGatehouse(url: string): Promise<Gatehouse> {
   const [api, web] = [`http://127.0.0.1:${await freePort()}`, `http://127.0.0.1:${await freePort()}`];
   const settings = { ...SETTINGS, BASE_URL: api, CONSENT_URL: web, DATABASE_URL: url };
@@ -67,6 +68,6 @@ export async function startGatehouse(url: string): Promise<Gatehouse> {
   return { ...child, api, web, findPostmaster: () => findPostmaster(url) };
 }
 
-export function speakTo({ api, web, ...process }: Gatehouse, seeded: Seed): Running {
-  return { ...process, ...speakToGatehouse(seeded, [api, web]) };
+export function addRequests({ api, web, ...process }: Gatehouse, seeded: Seed): RunningServer {
+  return { ...process, ...gatehouseRequests(seeded, [api, web]) };
 }

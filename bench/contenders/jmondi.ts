@@ -1,9 +1,9 @@
-import { keepCookies } from '../browse.ts';
+import { storeCookies } from '../browse.ts';
 import type { Contender, Visitor } from '../contender.ts';
+import { get } from '../http-client.ts';
 import { SCOPE } from '../seed.ts';
-import { get } from '../wire.ts';
 import { CLIENT, startPeer } from './peer.ts';
-import { speakToPeer } from './peer-speech.ts';
+import { peerRequests } from './peer-requests.ts';
 
 const PATHS = {
   authorize: '/authorize',
@@ -21,18 +21,18 @@ export const jmondi: Contender = {
   async start() {
     const { pid, stop, origin } = await startPeer('jmondi');
     const subjectAt = (place: number) => `person-${place}`;
-    const speech = speakToPeer({
+    const requests = peerRequests({
       origin,
       clientId: CLIENT.id,
       scope: SCOPE,
       paths: PATHS,
       subjectAt,
-      async welcome(lane, place) {
+      async welcome(client, place) {
         const visitor: Visitor = { place, cookie: '' };
-        keepCookies(visitor, await lane.ask(get(origin, `/sign-in?as=${subjectAt(place)}`)));
+        storeCookies(visitor, await client.ask(get(origin, `/sign-in?as=${subjectAt(place)}`)));
         return visitor;
       },
     });
-    return { pid, stop, ...speech };
+    return { pid, stop, ...requests };
   },
 };

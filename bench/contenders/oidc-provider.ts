@@ -1,11 +1,11 @@
-import { keepCookies, nextState, visit } from '../browse.ts';
-import type { Contender, Running, Visitor } from '../contender.ts';
+import { getPage, nextState, storeCookies } from '../browse.ts';
+import type { Contender, RunningServer, Visitor } from '../contender.ts';
+import { type HttpClient, type HttpResponse, headerOf } from '../http-client.ts';
 import { REDIRECT_URI, SCOPE } from '../seed.ts';
-import { type Answer, headerOf, type Lane } from '../wire.ts';
 import { CLIENT, startPeer } from './peer.ts';
-import { authorizeUrl, speakToPeer } from './peer-speech.ts';
+import { authorizeUrl, peerRequests } from './peer-requests.ts';
 
-/** Its userinfo, which is the bearer-protected call it has, needs this scope; with it comes a signed ID token. */
+/** Needed by the userinfo endpoint, its bearer-protected call; adds a signed ID token. */
 const OPENID = `openid ${SCOPE}`;
 
 const PATHS = {
@@ -23,22 +23,22 @@ export const oidcProvider: Contender = {
   isPeer: true,
   async start() {
     const { pid, stop, origin } = await startPeer('oidc-provider');
-    const plain: Running = { pid, stop, ...speak(origin, SCOPE) };
-    const withUserinfo: Running = { pid, stop, ...speak(origin, OPENID) };
-    // Where no userinfo is asked for it is spared the ID token, which ours does not make either.
+    const plain: RunningServer = { pid, stop, ...requestsFor(origin, SCOPE) };
+    const withUserinfo: RunningServer = { pid, stop, ...requestsFor(origin, OPENID) };
+    // Without userinfo there is no ID token: Gatehouse has none either.
     return { ...plain, speakFor: (scenario) => (['call', 'flow'].includes(scenario) ? withUserinfo : plain) };
   },
 };
 
-function speak(origin: string, scope: string) {
+function requestsFor(origin: string, scope: string) {
   const place = { origin, clientId: CLIENT.id, scope, paths: PATHS };
-  return speakToPeer({
+  return peerRequests({
     ...place,
     subjectAt: accountAt,
-    async welcome(lane, number) {
+    async welcome(client, number) {
       const visitor: Visitor = { place: number, cookie: '' };
-      const first = await signIn(lane, visitor, authorizeUrl(place, nextState()));
-      await passThrough(lane, visitor, first, origin);
+      const first = await signIn(client, visitor, authorizeUrl(place, nextState()));
+      await passThrough(client, visitor, first, origin);
       return visitor;
     },
   });
@@ -48,24 +48,24 @@ function accountAt(place: number): string {
   return `person-${place}`;
 }
 
-/** The first stop is the sign-in page: it is told who it is. */
-async function signIn(lane: Lane, visitor: Visitor, url: URL): Promise<Answer> {
-  const answer = await lane.ask(visit(visitor, url));
-  keepCookies(visitor, answer);
-  const page = new URL(headerOf(answer, 'location') ?? '', url);
+/** Submits the sign-in page. */
+async function signIn(client: HttpClient, visitor: Visitor, url: URL): Promise<HttpResponse> {
+  const response = await client.ask(getPage(visitor, url));
+  storeCookies(visitor, response);
+  const page = new URL(headerOf(response, 'location') ?? '', url);
   page.search = `as=${accountAt(visitor.place)}`;
-  const next = await lane.ask(visit(visitor, page));
-  keepCookies(visitor, next);
+  const next = await client.ask(getPage(visitor, page));
+  storeCookies(visitor, next);
   return next;
 }
 
-/** From there on, wherever it leads, until it is back at the app. */
-async function passThrough(lane: Lane, visitor: Visitor, first: Answer, origin: string): Promise<void> {
-  let answer = first;
-  for (let location = headerOf(answer, 'location'); location; location = headerOf(answer, 'location')) {
+/** Follows the redirects back to the app. */
+async function passThrough(client: HttpClient, visitor: Visitor, first: HttpResponse, origin: string): Promise<void> {
+  let response = first;
+  for (let location = headerOf(response, 'location'); location; location = headerOf(response, 'location')) {
     if (location.startsWith(REDIRECT_URI)) return;
-    answer = await lane.ask(visit(visitor, new URL(location, origin)));
-    keepCookies(visitor, answer);
+    response = await client.ask(getPage(visitor, new URL(location, origin)));
+    storeCookies(visitor, response);
   }
-  throw new Error(`Nobody could be signed in: ${answer.head}`);
+  throw new Error(`Nobody could be signed in: ${response.head}`);
 }

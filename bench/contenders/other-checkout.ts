@@ -1,7 +1,7 @@
 import { mkdtempSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import type { Contender, Setting } from '../contender.ts';
+import type { BenchEnvironment, Contender } from '../contender.ts';
 
 /** Gatehouse as it is in another checkout, whose packages are installed. Its own bench seeds and starts it. */
 export async function loadOtherCheckout(folder: string): Promise<Contender[]> {
@@ -12,7 +12,8 @@ export async function loadOtherCheckout(folder: string): Promise<Contender[]> {
       ...contender,
       name: nameOfOther(contender),
       title: `${contender.title}, other`,
-      start: (setting: Setting) => contender.start({ ...setting, folder: mkdtempSync(join(setting.folder, 'other-')) }),
+      start: (setting: BenchEnvironment) =>
+        contender.start({ ...setting, folder: mkdtempSync(join(setting.folder, 'other-')) }),
     }));
 }
 

@@ -3,14 +3,14 @@ import { freePort } from '../../test/support/ports.ts';
 import { type Child, startChild } from '../process.ts';
 import { REDIRECT_URI, SCOPE } from '../seed.ts';
 
-/** What every peer is told about the one app there is. */
+/** The app that is registered at every peer. */
 export const CLIENT = { id: 'ledger', secret: 'a-secret-of-the-app-that-is-long-enough-for-everyone' };
 
 interface StartedPeer extends Child {
   origin: string;
 }
 
-/** One of bench/peers, in a process of its own. */
+/** Starts a server of bench/peers. */
 export async function startPeer(name: string, settings: Record<string, string> = {}): Promise<StartedPeer> {
   const file = fileURLToPath(new URL(`../peers/${name}.ts`, import.meta.url));
   const port = await freePort();

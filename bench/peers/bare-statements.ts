@@ -1,6 +1,6 @@
 /**
- * What Gatehouse asks its database in each scenario, to the letter; `test/bench/bare.test.ts` holds the two together. The
- * same statements and nothing around them are the limit of what Node and SQLite can do here.
+ * Exactly the statements of Gatehouse in each scenario; `test/bench/bare.test.ts` compares them. The same statements and
+ * nothing else are the upper limit of what Node and SQLite can do.
  */
 const APP = 'select * from "apps" where "deleted_at" is null and "id" = ?';
 

@@ -25,10 +25,10 @@ export interface Bare {
 
 export type Fields = Record<string, string>;
 
-/** What is not as it should be is refused without a word. */
+/** Invalid requests are rejected without an explanation. */
 export class Refused extends Error {}
 
-/** After every id there is: where the newest page of a list begins. */
+/** Greater than every id: the first page of a list. */
 const NEWEST = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 const INVOICES_SHOWN = 100;
 const IDLE_LIFETIME = DAY / 2;
@@ -49,7 +49,7 @@ export function exchange(bare: Bare, fields: Fields, now: number) {
 export function refresh(bare: Bare, fields: Fields, now: number) {
   const { token, row } = identify(bare, ['refresh', fields.refresh_token], fields, now);
   const rotation = token.rotation + 1;
-  // Left out: the one refresh a day that also moves the day on which the row may go.
+  // Without the one refresh per day that also updates `removable_on`.
   const values = [rotation, row.exchanged_at, now, now + REFRESH_LIFETIME, row.id, row.rotation];
   bare.db.write('relaxed', 'rotate', ...values);
   return issueTokens(
@@ -115,13 +115,13 @@ function addEvent(db: BareDatabase, { type, appId, businessId, data }: Happening
   db.write('durable', 'addEvent', newId(now), type, appId, businessId, data, now, appId, now);
 }
 
-/** Where the authorize endpoint sends the browser. */
+/** The redirect of the authorize endpoint. */
 export function askConsent({ db, keys }: Bare, query: string, now: number): string {
   db.one('app', new URLSearchParams(query).get('client_id'));
   return `/consent?${appendTimestamp(keys, query, now)}`;
 }
 
-/** Where the consent page sends a browser that has nothing left to be asked. */
+/** The redirect of the consent page if consent exists. */
 export function allow({ db, keys }: Bare, stamped: string, cookies: Fields, from: From, now: number): string {
   const user = resumeSession(db, cookies['__Host-session'] ?? '', now);
   sign(keys, 'csrf', cookies['__Host-visitor'] ?? '');

@@ -21,8 +21,8 @@ interface Place {
 }
 
 /**
- * The limit: Node's own HTTP server, the statements that Gatehouse executes and the MACs that it checks, and nothing
- * else. No framework, no schema, no rate limit, no request log, no id in the answer.
+ * The upper limit: Node's HTTP server, the statements that Gatehouse executes and the MACs that it checks, and nothing
+ * else. No framework, schemas, rate limits, request log or request ids.
  */
 export function startBare({ file, port, secretKey }: Place): Promise<{ close(): Promise<void> }> {
   const bare: Bare = { db: openBareDatabase(file), keys: createKeyring([secretKey]) };

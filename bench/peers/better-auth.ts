@@ -8,11 +8,11 @@ import { jwt } from 'better-auth/plugins';
 
 /**
  * Set up after https://better-auth.com/docs/plugins/oauth-provider and https://better-auth.com/docs/guides/optimizing-for-performance:
- * - SQLite by Node's own driver (https://better-auth.com/docs/adapters/sqlite), in WAL mode and without waiting for the
- *   disk at each commit, which is more than its documentation asks for.
+ * - SQLite with Node's driver (https://better-auth.com/docs/adapters/sqlite), in WAL mode and without waiting for the
+ *   disk at each commit, which is faster than what its documentation suggests.
  * - The session is cached in its cookie, and the app in memory (`cachedTrustedClients`), both for speed.
- * - Access tokens are opaque, since no resource is named; refresh tokens rotate.
- * - Its rate limit is off: all of the load comes from one address. Nothing is logged and nothing reported home.
+ * - Access tokens are opaque, because no resource is requested; refresh tokens rotate.
+ * - Its rate limit is off: the whole load comes from one address. Logging and telemetry are off.
  */
 const { PORT: port = '', CLIENT_SECRET = '', REDIRECT_URI = '', SCOPE = '', DATABASE_FILE = '' } = process.env;
 

@@ -20,8 +20,8 @@ import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 
 /**
  * Set up after https://tsoauth2server.com/docs/authorization_server/configuration, whose defaults «are correct for most
- * projects»: PKCE with S256, codes and refresh tokens as signed JWTs, credentials at every endpoint. It brings no storage
- * and no sign-in. Here the repositories are maps, what is spent is removed from them, and a cookie names the user.
+ * projects»: PKCE with S256, codes and refresh tokens as signed JWTs, credentials at every endpoint. It has no storage
+ * and no sign-in. Here the repositories are maps, used codes and tokens are removed from them, and a cookie identifies the user.
  */
 const { PORT: port = '', CLIENT_ID = '', CLIENT_SECRET = '', REDIRECT_URI = '', SCOPE = '' } = process.env;
 
@@ -31,7 +31,7 @@ const client: OAuthClient = {
   name: 'Ledger',
   secret: CLIENT_SECRET,
   redirectUris: [REDIRECT_URI],
-  // Introspection and revocation belong to the grant of client credentials there.
+  // This library implements introspection and revocation in its client credentials grant.
   allowedGrants: ['authorization_code', 'refresh_token', 'client_credentials'],
   scopes: [scope],
 };
@@ -130,7 +130,7 @@ await app.register(forms);
 
 type Answer = Awaited<ReturnType<typeof server.revoke>>;
 
-/** As https://tsoauth2server.com/docs/adapters/fastify has it. */
+/** See https://tsoauth2server.com/docs/adapters/fastify. */
 function mount(path: string, answer: (request: FastifyRequest) => Promise<Answer>): void {
   app.post(path, async (request: FastifyRequest, reply: FastifyReply) => {
     try {
@@ -146,7 +146,7 @@ mount('/token', (request) => server.respondToAccessTokenRequest(requestFromFasti
 mount('/token/introspect', (request) => server.introspect(requestFromFastify(request)));
 mount('/token/revoke', (request) => server.revoke(requestFromFastify(request)));
 
-/** https://tsoauth2server.com/docs/endpoints/authorize, for someone who is signed in and has allowed it before. */
+/** https://tsoauth2server.com/docs/endpoints/authorize, for a signed-in user who has allowed the app before. */
 app.get('/authorize', async (request, reply) => {
   try {
     const asked = await server.validateAuthorizationRequest(requestFromFastify(request));

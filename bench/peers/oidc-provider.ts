@@ -4,13 +4,13 @@ import Provider, { type Configuration } from 'oidc-provider';
 
 /**
  * Set up after https://github.com/panva/node-oidc-provider/blob/main/docs/README.md:
- * - The adapter is the one it comes with, in memory. The documentation keeps that for development: there, too, nothing
- *   is written anywhere, so it is the fastest there is.
- * - `devInteractions` off, own signing keys, signed cookies: what the documentation says of production.
- * - Access tokens are opaque (its default), and `rotateRefreshToken` is on, since ours rotate as well.
+ * - The built-in adapter, which the documentation recommends only for development. It is in memory and therefore the
+ *   fastest.
+ * - `devInteractions` off, own signing keys, signed cookies: as the documentation says for production.
+ * - Access tokens are opaque (its default), and `rotateRefreshToken` is on, as in Gatehouse.
  * - Refresh tokens without `offline_access` (which would ask for consent each time), and not bound to the session, so that
- *   no token costs a look at it.
- * - ES256 for what is signed: far cheaper for a server than its default, RS256.
+ *   tokens need no session lookup.
+ * - ES256 for signatures: much cheaper than its default, RS256.
  */
 const { PORT: port = '', CLIENT_ID = '', CLIENT_SECRET = '', REDIRECT_URI = '', SCOPE = '' } = process.env;
 
@@ -66,7 +66,7 @@ createServer((request, response) => {
   else answer(request, response);
 }).listen(Number(port), '127.0.0.1');
 
-/** Before anything is measured: someone signs in, by a name in the address, and allows what is asked. */
+/** For the preparation: signs in a user named in the URL, who allows everything. */
 async function interact(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { prompt, params, session } = await provider.interactionDetails(request, response);
   if (prompt.name === 'login') {

@@ -1,26 +1,26 @@
-import type { Connected } from '../contender.ts';
+import type { ConnectedApp } from '../contender.ts';
 import { always, batchFor, connectMany, type Scenario, take } from './scenario.ts';
 
-const CALLS = 4096;
+const BATCH = 4096;
 
 export const callScenario: Scenario = {
   name: 'call',
   title: 'Bearer-protected call',
-  means: 'an access token is checked, and the resource is read',
+  description: 'an access token is checked, and the resource is read',
   share: 1,
   isOffered: always,
-  prepare(contender, lanes) {
-    let connected: Connected[] = [];
+  prepare(contender, clients) {
+    let connected: ConnectedApp[] = [];
     return {
-      batch: CALLS,
-      async stock() {
-        if (contender.pick) connected = contender.pick(batchFor(lanes));
-        else if (connected.length === 0) connected = await connectMany(contender, lanes, lanes.length);
+      batch: BATCH,
+      async prepareBatch() {
+        if (contender.pick) connected = contender.pick(batchFor(clients));
+        else if (connected.length === 0) connected = await connectMany(contender, clients, clients.length);
       },
-      async turn(lane) {
+      async iterate(client) {
         const used = take(connected);
         const request = contender.call(used.visitor, used.tokens.access);
-        contender.checkCall(request, await lane.ask(request), used.visitor);
+        contender.checkCall(request, await client.ask(request), used.visitor);
         connected.push(used);
       },
     };

@@ -1,20 +1,20 @@
-import { always, batchFor, exchange, makeCodes, type Scenario, take } from './scenario.ts';
+import { always, batchFor, createCodes, exchange, type Scenario, take } from './scenario.ts';
 
 export const exchangeScenario: Scenario = {
   name: 'exchange',
   title: 'Code exchange',
-  means: 'a code is exchanged for a pair of tokens',
+  description: 'a code is exchanged for a pair of tokens',
   share: 0.3,
   isOffered: always,
-  prepare(contender, lanes) {
+  prepare(contender, clients) {
     let codes: string[] = [];
     return {
-      batch: batchFor(lanes),
-      async stock(turns) {
-        codes = await makeCodes(contender, lanes, turns);
+      batch: batchFor(clients),
+      async prepareBatch(iterations) {
+        codes = await createCodes(contender, clients, iterations);
       },
-      async turn(lane) {
-        await exchange(contender, lane, take(codes));
+      async iterate(client) {
+        await exchange(contender, client, take(codes));
       },
     };
   },

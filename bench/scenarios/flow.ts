@@ -1,29 +1,29 @@
 import type { Visitor } from '../contender.ts';
-import type { Lane } from '../wire.ts';
-import { always, batchFor, exchange, type Scenario, welcomeAll } from './scenario.ts';
+import type { HttpClient } from '../http-client.ts';
+import { always, batchFor, createVisitors, exchange, type Scenario } from './scenario.ts';
 
-/** The user is signed in and has allowed the app before; each connection is a browser of its own. */
+/** The users are signed in and have allowed the app before. Each client is a browser. */
 export const flowScenario: Scenario = {
   name: 'flow',
   title: 'Whole flow',
-  means: 'from the authorize endpoint to the code, the tokens and the first call',
+  description: 'authorize, exchange and the first API request',
   share: 1,
   isOffered: always,
-  prepare(contender, lanes) {
-    const visitors = new Map<Lane, Visitor>();
+  prepare(contender, clients) {
+    const visitors = new Map<HttpClient, Visitor>();
     return {
-      batch: batchFor(lanes),
-      async stock() {
-        const welcomed = await welcomeAll(contender, lanes);
-        lanes.forEach((lane, place) => {
-          visitors.set(lane, welcomed[place] as Visitor);
+      batch: batchFor(clients),
+      async prepareBatch() {
+        const created = await createVisitors(contender, clients);
+        clients.forEach((client, index) => {
+          visitors.set(client, created[index] as Visitor);
         });
       },
-      async turn(lane) {
-        const visitor = visitors.get(lane) as Visitor;
-        const tokens = await exchange(contender, lane, await contender.authorize(lane, visitor));
+      async iterate(client) {
+        const visitor = visitors.get(client) as Visitor;
+        const tokens = await exchange(contender, client, await contender.authorize(client, visitor));
         const request = contender.call(visitor, tokens.access);
-        contender.checkCall(request, await lane.ask(request), visitor);
+        contender.checkCall(request, await client.ask(request), visitor);
       },
     };
   },

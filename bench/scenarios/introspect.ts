@@ -1,26 +1,26 @@
-import type { Connected } from '../contender.ts';
+import type { ConnectedApp } from '../contender.ts';
 import { batchFor, connectMany, type Scenario, take } from './scenario.ts';
 
-const QUESTIONS = 4096;
+const BATCH = 4096;
 
 export const introspectScenario: Scenario = {
   name: 'introspect',
   title: 'Introspect',
-  means: 'an API introspects an access token',
+  description: 'an API introspects an access token',
   share: 1,
   isOffered: ({ introspects }) => introspects,
-  prepare(contender, lanes) {
-    let connected: Connected[] = [];
+  prepare(contender, clients) {
+    let connected: ConnectedApp[] = [];
     return {
-      batch: QUESTIONS,
-      async stock() {
-        if (contender.pick) connected = contender.pick(batchFor(lanes));
-        else if (connected.length === 0) connected = await connectMany(contender, lanes, lanes.length);
+      batch: BATCH,
+      async prepareBatch() {
+        if (contender.pick) connected = contender.pick(batchFor(clients));
+        else if (connected.length === 0) connected = await connectMany(contender, clients, clients.length);
       },
-      async turn(lane) {
+      async iterate(client) {
         const used = take(connected);
         const request = contender.introspect(used.tokens.access);
-        contender.checkIntrospection(request, await lane.ask(request), true);
+        contender.checkIntrospection(request, await client.ask(request), true);
         connected.push(used);
       },
     };

@@ -1,33 +1,34 @@
-import { type Connected, WrongAnswer } from '../contender.ts';
+import { type ConnectedApp, UnexpectedResponse } from '../contender.ts';
 import { batchFor, connectMany, type Scenario, take } from './scenario.ts';
 
-/** What is said of it is the same whether or not it worked (RFC 7009 §2.2), so one of each batch is tried afterwards. */
+/** The response does not show whether the token was revoked (RFC 7009 §2.2), so one token of each batch is tried. */
 export const revokeScenario: Scenario = {
   name: 'revoke',
   title: 'Revoke',
-  means: 'a refresh token is revoked, with its whole grant',
+  description: 'a refresh token is revoked, with its whole grant',
   share: 0.3,
   isOffered: ({ revokes }) => revokes,
-  prepare(contender, lanes) {
-    let connected: Connected[] = [];
+  prepare(contender, clients) {
+    let connected: ConnectedApp[] = [];
     let last: string | undefined;
     return {
-      batch: batchFor(lanes),
-      async stock(turns) {
-        connected = await connectMany(contender, lanes, turns);
+      batch: batchFor(clients),
+      async prepareBatch(iterations) {
+        connected = await connectMany(contender, clients, iterations);
       },
-      async turn(lane) {
+      async iterate(client) {
         const { tokens } = take(connected);
         const request = contender.revoke(tokens.refresh);
-        contender.checkRevocation(request, await lane.ask(request));
+        contender.checkRevocation(request, await client.ask(request));
         last = tokens.refresh;
       },
-      async review() {
-        const [lane] = lanes;
-        if (!lane || last === undefined) return;
+      async verifyBatch() {
+        const [client] = clients;
+        if (!client || last === undefined) return;
         const request = contender.refresh(last);
-        const answer = await lane.ask(request);
-        if (answer.status < 400) throw new WrongAnswer('It was revoked, and should be refused.', request, answer);
+        const response = await client.ask(request);
+        if (response.status < 400)
+          throw new UnexpectedResponse('The token was revoked, so it should be rejected.', request, response);
       },
     };
   },

@@ -1,74 +1,81 @@
-import type { Connected, Running, Tokens, Visitor } from '../contender.ts';
-import type { Work } from '../load.ts';
-import type { Lane } from '../wire.ts';
+import type { ConnectedApp, RunningServer, Tokens, Visitor } from '../contender.ts';
+import type { HttpClient } from '../http-client.ts';
+import type { Workload } from '../load.ts';
 
 export interface Scenario {
   name: string;
   title: string;
-  /** What one turn is, for people. */
-  means: string;
-  /** Of the time that others are measured for: less where what a turn needs takes several times as long to make. */
+  /** What one iteration does. */
+  description: string;
+  /** The share of the usual duration: less if preparing an iteration takes several times as long as the iteration. */
   share: number;
-  isOffered(contender: Running): boolean;
-  prepare(contender: Running, lanes: Lane[]): Work;
+  isOffered(contender: RunningServer): boolean;
+  prepare(contender: RunningServer, clients: HttpClient[]): Workload;
 }
 
 /**
- * How many turns are stocked up for at once. Few on purpose: the memory of `oidc-provider` holds a thousand things, and what
- * belongs to one of its grants is looked through whenever something is added, so nobody is given a long history.
+ * Iterations per batch. Small, because the in-memory adapter of `oidc-provider` holds a thousand entries and searches all
+ * entries of a grant whenever one is added.
  */
-export function batchFor(lanes: Lane[]): number {
-  return 8 * lanes.length;
+export function batchFor(clients: HttpClient[]): number {
+  return 8 * clients.length;
 }
 
 export const always = () => true;
 
-/** One visitor for each lane, with cookies of its own. */
-export function welcomeAll(contender: Running, lanes: Lane[]): Promise<Visitor[]> {
-  return Promise.all(lanes.map((lane, place) => contender.welcome(lane, place)));
+/** One visitor per client, each with its own cookies. */
+export function createVisitors(contender: RunningServer, clients: HttpClient[]): Promise<Visitor[]> {
+  return Promise.all(clients.map((client, place) => contender.welcome(client, place)));
 }
 
-/** So many codes, made by all lanes together. */
-export async function makeCodes(contender: Running, lanes: Lane[], count: number): Promise<string[]> {
+/** Created by all clients in parallel. */
+export async function createCodes(contender: RunningServer, clients: HttpClient[], count: number): Promise<string[]> {
   const codes: string[] = [];
-  const visitors = await welcomeAll(contender, lanes);
-  await shareOut(lanes, count, async (lane, place) => {
-    codes.push(await contender.authorize(lane, visitors[place] as Visitor));
+  const visitors = await createVisitors(contender, clients);
+  await distribute(clients, count, async (client, place) => {
+    codes.push(await contender.authorize(client, visitors[place] as Visitor));
   });
   return codes;
 }
 
-/** So many connections, each from its own Allow, or as many of those that have long been there. */
-export async function connectMany(contender: Running, lanes: Lane[], count: number): Promise<Connected[]> {
+/** Creates connections, or picks existing ones of a filled database. */
+export async function connectMany(
+  contender: RunningServer,
+  clients: HttpClient[],
+  count: number,
+): Promise<ConnectedApp[]> {
   if (contender.pick) return contender.pick(count);
-  const connected: Connected[] = [];
-  const visitors = await welcomeAll(contender, lanes);
-  await shareOut(lanes, count, async (lane, place) => {
+  const connected: ConnectedApp[] = [];
+  const visitors = await createVisitors(contender, clients);
+  await distribute(clients, count, async (client, place) => {
     const visitor = visitors[place] as Visitor;
-    connected.push({ visitor, tokens: await exchange(contender, lane, await contender.authorize(lane, visitor)) });
+    connected.push({ visitor, tokens: await exchange(contender, client, await contender.authorize(client, visitor)) });
   });
   return connected;
 }
 
-export async function exchange(contender: Running, lane: Lane, code: string): Promise<Tokens> {
+export async function exchange(contender: RunningServer, client: HttpClient, code: string): Promise<Tokens> {
   const request = contender.exchange(code);
-  return contender.readTokens(request, await lane.ask(request));
+  return contender.readTokens(request, await client.ask(request));
 }
 
-/** What a turn takes out of the stock. */
-export function take<Thing>(stock: Thing[]): Thing {
-  const thing = stock.shift();
-  if (thing === undefined) throw new Error('The stock is used up.');
+export function take<Thing>(prepared: Thing[]): Thing {
+  const thing = prepared.shift();
+  if (thing === undefined) throw new Error('The batch is used up.');
   return thing;
 }
 
-async function shareOut(lanes: Lane[], count: number, work: (lane: Lane, place: number) => Promise<void>) {
+async function distribute(
+  clients: HttpClient[],
+  count: number,
+  work: (client: HttpClient, place: number) => Promise<void>,
+) {
   let left = count;
   await Promise.all(
-    lanes.map(async (lane, place) => {
+    clients.map(async (client, place) => {
       while (left > 0) {
         left -= 1;
-        await work(lane, place);
+        await work(client, place);
       }
     }),
   );

@@ -3,11 +3,11 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import type { Running } from '../../bench/contender.ts';
-import { speakToGatehouse } from '../../bench/contenders/speech.ts';
+import type { RunningServer } from '../../bench/contender.ts';
+import { gatehouseRequests } from '../../bench/contenders/gatehouse-requests.ts';
+import { createHttpClient, type HttpClient, type HttpRequest } from '../../bench/http-client.ts';
 import { startBare } from '../../bench/peers/bare.ts';
 import { SECRET_KEY, type Seed, seed } from '../../bench/seed.ts';
-import { type Lane, openLane, type Request } from '../../bench/wire.ts';
 import { readSettings } from '../../src/config.ts';
 import { startServer } from '../../src/server.ts';
 import { freePort } from '../support/ports.ts';
@@ -15,7 +15,7 @@ import { recordSql } from './recorded-sql.ts';
 
 const STEPS = ['authorize', 'exchange', 'refresh', 'call', 'introspect', 'revoke'] as const;
 type Recorded = Record<(typeof STEPS)[number], string[]>;
-type Speech = ReturnType<typeof speakToGatehouse>;
+type Speech = ReturnType<typeof gatehouseRequests>;
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -52,8 +52,8 @@ async function recordBare(): Promise<Recorded> {
 
 /** The second time round: what is written once a minute, that a secret or a session was used, is written by then. */
 async function recordSteps(seeded: Seed, origins: [string, ...string[]]): Promise<Recorded> {
-  const speech = speakToGatehouse(seeded, origins);
-  const lane = openLane();
+  const speech = gatehouseRequests(seeded, origins);
+  const lane = createHttpClient();
   try {
     await recordRound(speech, lane);
     return await recordRound(speech, lane);
@@ -62,7 +62,7 @@ async function recordSteps(seeded: Seed, origins: [string, ...string[]]): Promis
   }
 }
 
-async function recordRound(speech: Speech, lane: Lane): Promise<Recorded> {
+async function recordRound(speech: Speech, lane: HttpClient): Promise<Recorded> {
   const recorded: Partial<Recorded> = {};
   const step = async <Result>(name: keyof Recorded, work: () => Promise<Result>): Promise<Result> => {
     let result: Result | undefined;
@@ -71,12 +71,12 @@ async function recordRound(speech: Speech, lane: Lane): Promise<Recorded> {
     });
     return result as Result;
   };
-  const ask = async (request: Request, check: (answer: Awaited<ReturnType<Lane['ask']>>) => unknown) =>
+  const ask = async (request: HttpRequest, check: (answer: Awaited<ReturnType<HttpClient['ask']>>) => unknown) =>
     check(await lane.ask(request));
 
-  const visitor = await (speech as Running).welcome(lane, 0);
+  const visitor = await (speech as RunningServer).welcome(lane, 0);
   const code = await step('authorize', () => speech.authorize(lane, visitor));
-  const redeem = async (request: Request) => speech.readTokens(request, await lane.ask(request));
+  const redeem = async (request: HttpRequest) => speech.readTokens(request, await lane.ask(request));
   const first = await step('exchange', () => redeem(speech.exchange(code)));
   const tokens = await step('refresh', () => redeem(speech.refresh(first.refresh)));
   const call = speech.call(visitor, tokens.access);

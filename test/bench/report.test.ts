@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { drawChart } from '../../bench/charts.ts';
-import { together } from '../../bench/load.ts';
+import { combine } from '../../bench/load.ts';
 import type { Measured } from '../../bench/measure.ts';
 import type { Profile } from '../../bench/profile.ts';
 import { PART_TITLES, partOf } from '../../bench/profile-parts.ts';
@@ -13,7 +13,7 @@ import { judge } from '../../bench/verdicts.ts';
 const OWN = { functionName: 'refresh', url: 'file:///a/src/oauth/refresh.ts' };
 
 function measured(contender: string, scenario: string, median: number | null): Measured {
-  const perSecond = median === null ? null : { median, least: median, most: median };
+  const perSecond = median === null ? null : { median, min: median, max: median };
   return { contender, scenario, perSecond, latency: null, cpu: null, loadShare: null, sameWork: [1] };
 }
 
@@ -93,7 +93,7 @@ test('the report says where the time goes, of both servers side by side and toge
   const report = writeReport(resultsWith({ profiles: [profile('gatehouse-sqlite', 12, 30), profile('bare', 11, 4)] }));
 
   assert.match(report, /\| SQLite: commits \| 12 \/ 11 \|/);
-  assert.match(report, /\| \*\*Together\*\* \| 42 \/ 15 \|/);
+  assert.match(report, /\| \*\*Total\*\* \| 42 \/ 15 \|/);
 });
 
 test('profile time is attributed by function, and idle time to none', () => {
@@ -124,14 +124,14 @@ test('a chart names every bar and its value, in any colours, and escapes what it
 test('medians, extremes and the ninety-ninth of a hundred are what they say', () => {
   const numbers = Array.from({ length: 100 }, (_, place) => 100 - place);
 
-  assert.deepEqual(spreadOf([3, 1, 2]), { median: 2, least: 1, most: 3 });
+  assert.deepEqual(spreadOf([3, 1, 2]), { median: 2, min: 1, max: 3 });
   assert.equal(spreadOf([1, 2, 3, 10]).median, 2.5);
   assert.deepEqual(latencyOf(numbers), { median: 50.5, p99: 99, requests: 100 });
 });
 
 test('several runs are merged: all requests over all the time', () => {
-  const turn = (turns: number, perSecond: number, cpu: number) => ({
-    turns,
+  const turn = (iterations: number, perSecond: number, cpu: number) => ({
+    iterations,
     perSecond,
     cpu,
     cpuOfOthers: 0,
@@ -139,10 +139,13 @@ test('several runs are merged: all requests over all the time', () => {
     loadShare: 0.5,
   });
 
-  const { turns, perSecond, cpu, loadShare } = together([turn(100, 100, 10), turn(300, 100, 30)]);
+  const { iterations, perSecond, cpu, loadShare } = combine([turn(100, 100, 10), turn(300, 100, 30)]);
 
-  assert.deepEqual({ turns, perSecond, cpu, loadShare }, { turns: 400, perSecond: 100, cpu: 25, loadShare: 0.5 });
-  assert.equal(together([turn(100, 100, 10), turn(100, 50, 10)]).perSecond, 200 / 3);
+  assert.deepEqual(
+    { iterations, perSecond, cpu, loadShare },
+    { iterations: 400, perSecond: 100, cpu: 25, loadShare: 0.5 },
+  );
+  assert.equal(combine([turn(100, 100, 10), turn(100, 50, 10)]).perSecond, 200 / 3);
 });
 
 test('a missed target is reported with its limit and where the time goes', () => {

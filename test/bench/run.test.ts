@@ -3,11 +3,11 @@ import { spawnSync } from 'node:child_process';
 import { createServer } from 'node:http';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { WrongAnswer } from '../../bench/contender.ts';
-import { speakToGatehouse } from '../../bench/contenders/speech.ts';
+import { UnexpectedResponse } from '../../bench/contender.ts';
+import { gatehouseRequests } from '../../bench/contenders/gatehouse-requests.ts';
+import { createHttpClient, parseResponse } from '../../bench/http-client.ts';
 import { runPeak } from '../../bench/load.ts';
 import { refreshScenario } from '../../bench/scenarios/refresh.ts';
-import { openLane, readAnswer } from '../../bench/wire.ts';
 import { freePort } from '../support/ports.ts';
 
 const RUN = fileURLToPath(new URL('../../bench/run.ts', import.meta.url));
@@ -53,9 +53,9 @@ test('a wrong answer ends the run and is shown without its secrets', async () =>
   const server = await startAltered(port);
   const person = { userId: 'u', businessId: 'b', session: 's', invoiceIds: [] };
   const seeded = { app: { id: 'a', secret: 'the-secret-of-the-app-that-nobody-should-see' }, people: [person] };
-  const speech = speakToGatehouse(seeded, [`http://127.0.0.1:${port}`]);
+  const speech = gatehouseRequests(seeded, [`http://127.0.0.1:${port}`]);
   const contender = { pid: process.pid, stop: async () => {}, ...speech };
-  const lanes = [openLane()];
+  const lanes = [createHttpClient()];
 
   const failure = await runPeak(refreshScenario.prepare(contender, lanes), lanes, {
     seconds: 1,
@@ -64,7 +64,7 @@ test('a wrong answer ends the run and is shown without its secrets', async () =>
   for (const lane of lanes) lane.close();
   server.close();
 
-  assert.ok(failure instanceof WrongAnswer);
+  assert.ok(failure instanceof UnexpectedResponse);
   assert.match(failure.message, /pair of tokens[\s\S]*POST \/api\/v1\/oauth\/token[\s\S]*write:invoices/);
   assert.doesNotMatch(failure.message, /nobody-should-see|x{20}/);
 });
@@ -73,11 +73,12 @@ test('a response is read completely, in whatever chunks it arrives', () => {
   const chunked = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n';
   const sized = 'HTTP/1.1 201 Created\r\nContent-Length: 5\r\n\r\nabcde';
 
-  assert.equal(readAnswer(chunked)?.body, 'abcde');
-  assert.equal(readAnswer(sized)?.body, 'abcde');
-  assert.equal(readAnswer(sized)?.status, 201);
+  assert.equal(parseResponse(chunked)?.body, 'abcde');
+  assert.equal(parseResponse(sized)?.body, 'abcde');
+  assert.equal(parseResponse(sized)?.status, 201);
   for (const text of [chunked, sized]) {
-    for (let length = 0; length < text.length; length += 1) assert.equal(readAnswer(text.slice(0, length)), undefined);
+    for (let length = 0; length < text.length; length += 1)
+      assert.equal(parseResponse(text.slice(0, length)), undefined);
   }
-  assert.equal(readAnswer('HTTP/1.1 204 No Content\r\n\r\n')?.body, '');
+  assert.equal(parseResponse('HTTP/1.1 204 No Content\r\n\r\n')?.body, '');
 });

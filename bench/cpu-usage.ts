@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** Nanoseconds that all threads of a process have run so far; undefined where the system does not tell (not Linux). */
+/** Nanoseconds that all threads of a process have run so far; undefined on systems other than Linux. */
 export function cpuTimeOf(pid: number): number | undefined {
   try {
     const threads = readdirSync(`/proc/${pid}/task`);
@@ -10,12 +10,12 @@ export function cpuTimeOf(pid: number): number | undefined {
   }
 }
 
-/** The same of its first thread alone, which is where JavaScript runs. */
+/** The same for the main thread, which runs JavaScript. */
 export function cpuTimeOfFirstThread(pid: number): number {
   return runTimeOf(`/proc/${pid}/task/${pid}/schedstat`);
 }
 
-/** The same of each process that another has started, with all of its threads. */
+/** The same for each child process. */
 export function cpuTimesOfChildren(pid: number): Map<number, number> {
   try {
     const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim().split(' ').map(Number);
@@ -25,12 +25,12 @@ export function cpuTimesOfChildren(pid: number): Map<number, number> {
   }
 }
 
-/** What they have run since. What someone did who ended meanwhile is left out. */
+/** CPU time between two readings, without processes that have ended. */
 export function cpuTimeSince(before: Map<number, number>, after: Map<number, number>): number {
   return after.entries().reduce((sum, [pid, time]) => sum + time - (before.get(pid) ?? 0), 0);
 }
 
-/** A thread may end while it is being asked about. */
+/** 0 if the thread has ended. */
 function runTimeOf(file: string): number {
   try {
     return Number(readFileSync(file, 'utf8').split(' ')[0]);
@@ -39,7 +39,7 @@ function runTimeOf(file: string): number {
   }
 }
 
-/** Bytes of memory that are really there; undefined where the system does not tell. */
+/** In bytes; undefined on systems other than Linux. */
 export function residentMemoryOf(pid: number): number | undefined {
   try {
     const [, kilobytes] = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];

@@ -1,21 +1,21 @@
-import { CHALLENGE, followToCode, nextState, VERIFIER, visit } from '../browse.ts';
-import { type Running, readJson, type Tokens, WrongAnswer } from '../contender.ts';
+import { CHALLENGE, followToCode, getPage, nextState, VERIFIER } from '../browse.ts';
+import { type RunningServer, readJson, type Tokens, UnexpectedResponse } from '../contender.ts';
+import { get, type HttpRequest, type HttpResponse, postForm } from '../http-client.ts';
 import { REDIRECT_URI } from '../seed.ts';
-import { type Answer, get, postForm, type Request } from '../wire.ts';
 import { CLIENT } from './peer.ts';
 
-/** What is different from one peer to the next; all of them take forms, and the app's credentials in them. */
+/** What differs between the peers. All of them accept forms with the credentials of the app. */
 interface PeerManners {
   origin: string;
   clientId: string;
   scope: string;
   paths: Record<'authorize' | 'token' | 'call' | 'introspect' | 'revoke', string>;
-  welcome: Running['welcome'];
-  /** Whom the protected call should be about. */
+  welcome: RunningServer['welcome'];
+  /** The expected subject of the protected call. */
   subjectAt(place: number): string | undefined;
 }
 
-export function speakToPeer(manners: PeerManners): Omit<Running, 'pid' | 'stop'> {
+export function peerRequests(manners: PeerManners): Omit<RunningServer, 'pid' | 'stop'> {
   const { origin, clientId, scope, paths, welcome, subjectAt } = manners;
   const post = (path: string, fields: Record<string, string>) =>
     postForm(origin, path, { ...fields, client_id: clientId, client_secret: CLIENT.secret });
@@ -24,25 +24,25 @@ export function speakToPeer(manners: PeerManners): Omit<Running, 'pid' | 'stop'>
     introspects: true,
     revokes: true,
     welcome,
-    async authorize(lane, visitor) {
+    async authorize(client, visitor) {
       const state = nextState();
       const way = { origins: [origin], redirectUri: REDIRECT_URI, state };
-      return followToCode(lane, visitor, visit(visitor, authorizeUrl(manners, state)), way);
+      return followToCode(client, visitor, getPage(visitor, authorizeUrl(manners, state)), way);
     },
     exchange: (code) => post(paths.token, { ...codeFields, code }),
     refresh: (token) => post(paths.token, { grant_type: 'refresh_token', refresh_token: token }),
-    readTokens: (request, answer) => readTokens(request, answer, scope),
+    readTokens: (request, response) => readTokens(request, response, scope),
     call: (_, token) => get(origin, paths.call, { authorization: `Bearer ${token}` }),
-    checkCall(request, answer, { place }) {
-      if (readJson(request, answer).sub !== subjectAt(place)) {
-        throw new WrongAnswer('It should be about the user.', request, answer);
+    checkCall(request, response, { place }) {
+      if (readJson(request, response).sub !== subjectAt(place)) {
+        throw new UnexpectedResponse('It should be about the user.', request, response);
       }
     },
     introspect: (token) => post(paths.introspect, { token }),
-    checkIntrospection: (request, answer, isActive) => checkIntrospection(manners, request, answer, isActive),
+    checkIntrospection: (request, response, isActive) => checkIntrospection(manners, request, response, isActive),
     revoke: (token) => post(paths.revoke, { token, token_type_hint: 'refresh_token' }),
-    checkRevocation(request, answer) {
-      if (answer.status !== 200) throw new WrongAnswer('It should be 200.', request, answer);
+    checkRevocation(request, response) {
+      if (response.status !== 200) throw new UnexpectedResponse('It should be 200.', request, response);
     },
   };
 }
@@ -65,23 +65,23 @@ export function authorizeUrl(
 
 function checkIntrospection(
   { clientId, scope }: PeerManners,
-  request: Request,
-  answer: Answer,
+  request: HttpRequest,
+  response: HttpResponse,
   isActive: boolean,
 ): void {
-  const { active, client_id, scope: said } = readJson(request, answer);
+  const { active, client_id, scope: said } = readJson(request, response);
   const isRight = active === isActive && (!isActive || (client_id === clientId && said === scope));
-  if (!isRight) throw new WrongAnswer(`It should say active: ${isActive}.`, request, answer);
+  if (!isRight) throw new UnexpectedResponse(`It should say active: ${isActive}.`, request, response);
 }
 
-function readTokens(request: Request, answer: Answer, scope: string): Tokens {
-  const { access_token, refresh_token, token_type, expires_in, scope: given } = readJson(request, answer);
+function readTokens(request: HttpRequest, response: HttpResponse, scope: string): Tokens {
+  const { access_token, refresh_token, token_type, expires_in, scope: given } = readJson(request, response);
   const isRight =
     access_token?.length > 20 &&
     refresh_token?.length > 20 &&
     token_type === 'Bearer' &&
     Math.abs(expires_in - 3600) <= 1 &&
     given === scope;
-  if (!isRight) throw new WrongAnswer('It should be a pair of tokens with their scope.', request, answer);
+  if (!isRight) throw new UnexpectedResponse('It should be a pair of tokens with their scope.', request, response);
   return { access: access_token, refresh: refresh_token };
 }

@@ -1,31 +1,36 @@
 import { connect, type Socket } from 'node:net';
 
-/** One request as it goes over the wire, made beforehand: the load must never be slower than what it loads. */
-export interface Request {
+/** A serialized request. It is built in advance, to keep the load generator fast. */
+export interface HttpRequest {
   origin: string;
   text: string;
 }
 
-export interface Answer {
+export interface HttpResponse {
   status: number;
   /** The status line and the headers. */
   head: string;
   body: string;
 }
 
-/** Keeps one connection to each origin, with one request under way at a time. */
-export interface Lane {
-  ask(request: Request): Promise<Answer>;
+/** Keeps one connection per origin, with one request at a time. */
+export interface HttpClient {
+  ask(request: HttpRequest): Promise<HttpResponse>;
   close(): void;
 }
 
 class ConnectionLost extends Error {}
 
-export function get(origin: string, path: string, headers: Record<string, string> = {}): Request {
-  return { origin, text: `GET ${path} HTTP/1.1\r\n${lines(origin, headers)}\r\n` };
+export function get(origin: string, path: string, headers: Record<string, string> = {}): HttpRequest {
+  return { origin, text: `GET ${path} HTTP/1.1\r\n${formatHeaders(origin, headers)}\r\n` };
 }
 
-export function postJson(origin: string, path: string, fields: object, headers: Record<string, string> = {}): Request {
+export function postJson(
+  origin: string,
+  path: string,
+  fields: object,
+  headers: Record<string, string> = {},
+): HttpRequest {
   return post(origin, path, 'application/json', JSON.stringify(fields), headers);
 }
 
@@ -34,58 +39,58 @@ export function postForm(
   path: string,
   fields: Record<string, string>,
   headers: Record<string, string> = {},
-): Request {
+): HttpRequest {
   const body = new URLSearchParams(fields).toString();
   return post(origin, path, 'application/x-www-form-urlencoded', body, headers);
 }
 
-function post(origin: string, path: string, type: string, body: string, headers: Record<string, string>): Request {
+function post(origin: string, path: string, type: string, body: string, headers: Record<string, string>): HttpRequest {
   const described = { ...headers, 'content-type': type, 'content-length': String(Buffer.byteLength(body)) };
-  return { origin, text: `POST ${path} HTTP/1.1\r\n${lines(origin, described)}\r\n${body}` };
+  return { origin, text: `POST ${path} HTTP/1.1\r\n${formatHeaders(origin, described)}\r\n${body}` };
 }
 
-function lines(origin: string, headers: Record<string, string>): string {
+function formatHeaders(origin: string, headers: Record<string, string>): string {
   const all = Object.entries({ host: origin.slice('http://'.length), ...headers });
   return all.map(([name, value]) => `${name}: ${value}\r\n`).join('');
 }
 
-export function openLane(): Lane {
-  const wires = new Map<string, Wire>();
+export function createHttpClient(): HttpClient {
+  const connections = new Map<string, OriginConnection>();
   return {
     ask({ origin, text }) {
-      let wire = wires.get(origin);
-      if (!wire || wire.isClosed()) {
-        wire?.close();
-        wire = openWire(origin);
-        wires.set(origin, wire);
+      let connection = connections.get(origin);
+      if (!connection || connection.isClosed()) {
+        connection?.close();
+        connection = openConnection(origin);
+        connections.set(origin, connection);
       }
-      return wire.ask(text);
+      return connection.ask(text);
     },
     close() {
-      for (const wire of wires.values()) wire.close();
-      wires.clear();
+      for (const connection of connections.values()) connection.close();
+      connections.clear();
     },
   };
 }
 
-/** In milliseconds. Servers close connections that have rested for some seconds, perhaps just as they are used again. */
-const REST = 2000;
+/** In milliseconds. Servers close idle connections after some seconds, so an older one is replaced before. */
+const MAX_IDLE = 2000;
 
-interface Wire {
-  ask(text: string): Promise<Answer>;
+interface OriginConnection {
+  ask(text: string): Promise<HttpResponse>;
   isClosed(): boolean;
   close(): void;
 }
 
-interface Waiting {
-  resolve(answer: Answer): void;
+interface PendingResponse {
+  resolve(response: HttpResponse): void;
   reject(error: Error): void;
 }
 
-function openWire(origin: string): Wire {
+function openConnection(origin: string): OriginConnection {
   const { hostname, port } = new URL(origin);
   const socket: Socket = connect({ host: hostname, port: Number(port), noDelay: true });
-  let waiting: Waiting | undefined;
+  let waiting: PendingResponse | undefined;
   let received = '';
   let isClosed = false;
   let lastUsed = performance.now();
@@ -94,11 +99,11 @@ function openWire(origin: string): Wire {
     waiting?.reject(error);
     waiting = undefined;
   };
-  // One character for each byte, so that lengths are lengths.
+  // One character per byte, so that string lengths are byte lengths.
   socket.setEncoding('latin1');
   socket.on('data', (chunk: string) => {
     received = received === '' ? chunk : received + chunk;
-    const read = readAnswer(received);
+    const read = parseResponse(received);
     if (!read) return;
     received = '';
     if (/\r\nconnection: close/i.test(read.head)) isClosed = true;
@@ -115,7 +120,7 @@ function openWire(origin: string): Wire {
         lastUsed = performance.now();
         socket.write(text, 'latin1');
       }),
-    isClosed: () => isClosed || performance.now() - lastUsed > REST,
+    isClosed: () => isClosed || performance.now() - lastUsed > MAX_IDLE,
     close: () => socket.destroy(),
   };
 }
@@ -123,8 +128,8 @@ function openWire(origin: string): Wire {
 const HAS_LENGTH = /\r\ncontent-length: *(\d+)/i;
 const IS_CHUNKED = /\r\ntransfer-encoding: *chunked/i;
 
-/** Undefined until all of it is there. Only what these servers send is understood: a length, chunks, or no body. */
-export function readAnswer(text: string): Answer | undefined {
+/** Undefined while the response is incomplete. Supports what these servers send: a length, chunks, or no body. */
+export function parseResponse(text: string): HttpResponse | undefined {
   const end = text.indexOf('\r\n\r\n');
   if (end === -1) return undefined;
   const head = text.slice(0, end);
@@ -142,18 +147,18 @@ export function readAnswer(text: string): Answer | undefined {
 
 function readChunks(text: string, start: number): string | undefined {
   let body = '';
-  for (let place = start; ; ) {
-    const line = text.indexOf('\r\n', place);
+  for (let index = start; ; ) {
+    const line = text.indexOf('\r\n', index);
     if (line === -1) return undefined;
-    const size = Number.parseInt(text.slice(place, line), 16);
+    const size = Number.parseInt(text.slice(index, line), 16);
     const next = line + 2 + size + 2;
     if (text.length < next) return undefined;
     if (size === 0) return body;
     body += text.slice(line + 2, line + 2 + size);
-    place = next;
+    index = next;
   }
 }
 
-export function headerOf({ head }: Answer, name: string): string | undefined {
+export function headerOf({ head }: HttpResponse, name: string): string | undefined {
   return new RegExp(`\\r\\n${name}: *([^\\r]*)`, 'i').exec(head)?.[1];
 }

@@ -3,14 +3,14 @@ import pg from 'pg';
 
 export type Row = Record<string, string | number | Buffer | null>;
 
-/** Rows go in here as fast as they can, past everything that would check them. */
+/** Inserts many rows, without constraints and secondary indexes. */
 export interface Sink {
   insert(table: string, count: number, rowAt: (n: number) => Row): Promise<void>;
   close(): Promise<void>;
 }
 
-/** What a statement takes at once. */
-const AT_ONCE = 5000;
+/** Rows per COPY statement. */
+const BATCH_SIZE = 5000;
 
 export async function openSink(url: string): Promise<Sink> {
   return url.startsWith('sqlite:') ? openSqliteSink(url.slice('sqlite:'.length)) : openPostgresSink(url);
@@ -38,7 +38,7 @@ function openSqliteSink(path: string): Sink {
   };
 }
 
-/** But for those that a constraint stands on. */
+/** Without the indexes of constraints. */
 const PLAIN_INDEXES = `select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as sql from pg_index
   where indrelid in (select oid from pg_class where relnamespace = 'public'::regnamespace)
   and not exists (select from pg_constraint where conindid = indexrelid)`;
@@ -55,32 +55,32 @@ async function openPostgresSink(url: string): Promise<Sink> {
     async insert(table, count, rowAt) {
       if (count === 0) return;
       const text = `copy ${table} (${Object.keys(rowAt(0))}) from stdin`;
-      // While one part is taken in, the next is made.
-      let taken = Promise.resolve();
-      for (let start = 0; start < count; start += AT_ONCE) {
-        const length = Math.min(AT_ONCE, count - start);
-        const lines = Array.from({ length }, (_, place) => copyLine(rowAt(start + place)));
-        await taken;
-        taken = copyIn(client, text, Buffer.from(lines.join('')));
+      // The next batch is built while the previous one is copied.
+      let copied = Promise.resolve();
+      for (let start = 0; start < count; start += BATCH_SIZE) {
+        const length = Math.min(BATCH_SIZE, count - start);
+        const lines = Array.from({ length }, (_, index) => copyLine(rowAt(start + index)));
+        await copied;
+        copied = copyIn(client, text, Buffer.from(lines.join('')));
       }
-      await taken;
+      await copied;
     },
     async close() {
       for (const { sql } of indexes) await client.query(sql);
-      // As its own clean-up would, after so much that is new.
+      // As autovacuum would.
       await client.query('vacuum analyze');
-      // In one that has been asked for a while, all that is asked about is in memory: it has room for it.
+      // After some time of service the whole database would be in memory.
       await client.query('create extension if not exists pg_prewarm');
       await client.query(`select pg_prewarm(oid::regclass) from pg_class
         where relkind in ('r', 'i') and relnamespace = 'public'::regnamespace`);
-      // What is still to be written would otherwise be written while something else is measured.
+      // Otherwise the checkpoint would run during a measurement.
       await client.query('checkpoint');
       await client.end();
     },
   };
 }
 
-/** A row as `copy` reads it. */
+/** A row in COPY's text format. */
 function copyLine(row: Row): string {
   const cells = Object.values(row).map((value) => {
     if (value === null) return '\\N';
@@ -89,7 +89,7 @@ function copyLine(row: Row): string {
   return `${cells.join('\t')}\n`;
 }
 
-/** What the driver leaves to a package of its own: one message of data where it is asked for. */
+/** COPY FROM STDIN, which the driver itself does not support. */
 function copyIn(client: pg.Client, text: string, data: Buffer): Promise<void> {
   return new Promise((resolve, reject) => {
     const copying = new pg.Query(text);

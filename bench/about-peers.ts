@@ -1,4 +1,4 @@
-/** What each peer does that Gatehouse does not, after its own documentation. Numbers alone would be half the truth. */
+/** What each peer offers that Gatehouse does not, according to its documentation. */
 export const ABOUT_PEERS: { title: string; text: string }[] = [
   {
     title: '`oidc-provider`',

@@ -1,0 +1,91 @@
+import { CHALLENGE, followToCode, getPage, nextState, VERIFIER } from '../browse.ts';
+import { type RunningServer, readJson, type Tokens, UnexpectedResponse, type Visitor } from '../contender.ts';
+import { get, type HttpClient, type HttpRequest, type HttpResponse, postJson } from '../http-client.ts';
+import { REDIRECT_URI, SCOPE, type Seed } from '../seed.ts';
+
+type ServerRequests = Omit<RunningServer, 'pid' | 'stop'>;
+
+/** The requests to Gatehouse, and to the bare server, which has the same endpoints. */
+export function gatehouseRequests(
+  { app, people }: Seed,
+  origins: readonly [api: string, ...others: string[]],
+): ServerRequests {
+  const [api] = origins;
+  const credentials = { client_id: app.id, client_secret: app.secret };
+  const post = (path: string, fields: object) => postJson(api, `/api/v1/oauth/${path}`, { ...fields, ...credentials });
+  const personAt = (place: number) => people[place % people.length] ?? people[0];
+
+  return {
+    introspects: true,
+    revokes: true,
+    async welcome(_, place) {
+      // The cookies of a known browser.
+      const cookie = `__Host-session=${personAt(place)?.session}; __Host-visitor=visitor-${place}`;
+      return { place, cookie };
+    },
+    async authorize(client: HttpClient, visitor: Visitor) {
+      const state = nextState();
+      const first = getPage({ ...visitor, cookie: '' }, authorizeUrl(api, app.id, state));
+      return followToCode(client, visitor, first, { origins, redirectUri: REDIRECT_URI, state });
+    },
+    exchange: (code) =>
+      post('token', { grant_type: 'authorization_code', code, redirect_uri: REDIRECT_URI, code_verifier: VERIFIER }),
+    refresh: (token) => post('token', { grant_type: 'refresh_token', refresh_token: token }),
+    readTokens,
+    call: (visitor, token) =>
+      get(api, '/api/v1/accounting/invoices', {
+        authorization: `Bearer ${token}`,
+        'x-business-id': personAt(visitor.place)?.businessId ?? '',
+      }),
+    checkCall: (request, response, visitor) =>
+      checkInvoices(request, response, personAt(visitor.place)?.invoiceIds ?? []),
+    introspect: (token) => post('introspect', { token }),
+    checkIntrospection: (request, response, isActive) => checkIntrospection(app.id, request, response, isActive),
+    revoke: (token) => post('revoke', { token }),
+    checkRevocation(request, response) {
+      if (Object.keys(readJson(request, response)).length > 0) {
+        throw new UnexpectedResponse('The body should be an empty object.', request, response);
+      }
+    },
+  };
+}
+
+function authorizeUrl(api: string, clientId: string, state: string): URL {
+  const query = {
+    response_type: 'code',
+    client_id: clientId,
+    redirect_uri: REDIRECT_URI,
+    scope: SCOPE,
+    state,
+    code_challenge: CHALLENGE,
+    code_challenge_method: 'S256',
+  };
+  return new URL(`${api}/api/v1/oauth/authorize?${new URLSearchParams(query)}`);
+}
+
+function checkIntrospection(appId: string, request: HttpRequest, response: HttpResponse, isActive: boolean): void {
+  const { active, scope, client_id } = readJson(request, response);
+  const isExpected = active === isActive && (!isActive || (scope === SCOPE && client_id === appId));
+  if (!isExpected) throw new UnexpectedResponse(`active should be ${isActive}.`, request, response);
+}
+
+function readTokens(request: HttpRequest, response: HttpResponse): Tokens {
+  const { access_token, refresh_token, token_type, expires_in, scope } = readJson(request, response);
+  const isExpected =
+    access_token?.startsWith('gat_') &&
+    refresh_token?.startsWith('grt_') &&
+    token_type === 'bearer' &&
+    expires_in === 3600 &&
+    scope === SCOPE;
+  if (!isExpected)
+    throw new UnexpectedResponse('The body should be a pair of tokens with their scope.', request, response);
+  return { access: access_token, refresh: refresh_token };
+}
+
+function checkInvoices(request: HttpRequest, response: HttpResponse, ids: string[]): void {
+  const invoices = readJson(request, response);
+  const isExpected =
+    Array.isArray(invoices) && invoices.length === ids.length && ids.every((id, n) => invoices[n].id === id);
+  if (!isExpected)
+    throw new UnexpectedResponse(`The body should be the ${ids.length} invoices of the business.`, request, response);
+}
