@@ -16,7 +16,7 @@ const PROCESS_LANES = ['faults', 'nodes', 'browser', 'guides', 'sdk'];
 const LANES = ['postgres', ...PROCESS_LANES];
 /** These measure or change their process. All others share processes: loading the server takes longer than most of them. */
 const OWN_PROCESS = ['bench', 'fuzz', 'limits', 'package', 'process', 'telemetry', ...LANES];
-const FILES_PER_PROCESS = 25;
+const FILES_PER_PROCESS = 15;
 /** Many tests wait for processes that they have started. */
 const PROCESSES = availableParallelism() + 2;
 /** A disk in memory, if the system has one: most tests would wait for fsync. Programs may not run from it. */
@@ -60,7 +60,7 @@ function usualParts(env) {
   const own = findTests(OWN_PROCESS.map((name) => `test/${name}`));
   const shared = findTests(['test']).filter((file) => !own.includes(file));
   const apart = OWN_PROCESS.filter((name) => !LANES.includes(name));
-  return [...sharedParts('Unit and HTTP tests, on SQLite', shared, env), ...ownParts(apart, env)];
+  return [...ownParts(apart, env), ...sharedParts('Unit and HTTP tests, on SQLite', shared, env)];
 }
 
 /** The HTTP tests send forms here and JSON on SQLite, so that both are tried with all of them. */
