@@ -1,8 +1,7 @@
 import { existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { sql } from 'kysely';
-import { PIPELINES } from './postgres/pipeline.ts';
-import { readPostgresUrl } from './postgres/url.ts';
+import { maxConnections, readPostgresUrl } from './postgres/url.ts';
 import type { Storage } from './storage.ts';
 
 /** For `gatehouse doctor`. */
@@ -61,7 +60,8 @@ async function inspectSqlite({ durable }: Storage, file: string): Promise<Sqlite
 }
 
 async function inspectPostgres({ durable }: Storage, url: string): Promise<PostgresInspection> {
-  const { poolSize, ssl, hosts } = readPostgresUrl(url);
+  const target = readPostgresUrl(url);
+  const { ssl, hosts } = target;
   const { rows } = await sql<{ name: string; setting: string }>`
     select name, setting from pg_settings
     where name in ('server_version', 'fsync', 'full_page_writes', 'max_connections')`.execute(durable);
@@ -77,7 +77,7 @@ async function inspectPostgres({ durable }: Storage, url: string): Promise<Postg
     fullPageWrites: settings.get('full_page_writes') === 'on',
     maxConnections: Number(settings.get('max_connections')),
     connections: Number(live[0]?.connections),
-    connectionsPerNode: 2 * poolSize + PIPELINES,
+    connectionsPerNode: maxConnections(target),
     isPlain: ssl === false && hosts.some(({ host }) => !/^(localhost|127\.|::1$|\/)/.test(host)),
   };
 }

@@ -1,7 +1,6 @@
 import { createAccounts } from './initial/accounts.ts';
 import { createApps } from './initial/apps.ts';
-import { createAudit } from './initial/audit.ts';
-import { createOperations } from './initial/operations.ts';
+import { createAudit, createOperations } from './initial/operations.ts';
 import { createWebhooks } from './initial/webhooks.ts';
 import type { Migration } from './migration.ts';
 

@@ -3,9 +3,6 @@ import type pg from 'pg';
 import { StorageUnavailable } from '../storage.ts';
 import { connect, isLockTimeout, type Pools, translateError } from './pools.ts';
 
-/** One for reads, one for writes. */
-export const PIPELINES = 2;
-
 export interface Pipeline {
   run(query: pg.QueryConfig): Promise<pg.QueryResult>;
   close(): Promise<void>;

@@ -11,6 +11,9 @@ export interface PostgresTarget {
   ssl: { rejectUnauthorized: boolean } | false;
 }
 
+/** What one node opens at most: two pools, and one pipeline each for reads and writes. */
+export const maxConnections = ({ poolSize }: PostgresTarget): number => 2 * poolSize + 2;
+
 /** `URL.parse` accepts one host only, so the list is split off first. */
 const MULTI_HOST_URL = /^(postgres(?:ql)?:\/\/(?:[^@/?]*@)?)([^@/?]+)(\/[^?]*(?:\?.*)?)?$/;
 const PARAMETERS = ['sslmode', 'pool_size'];
