@@ -11,8 +11,8 @@ const USUAL = { TEST_FAULT_KILLS: '250', TEST_ROUNDS: '400' };
 const LONG = { TEST_FAULT_KILLS: '1000', TEST_ROUNDS: '1000' };
 /** Half of all restarts have to be ready within so many milliseconds. */
 const PROMISE = { TEST_READY_WITHIN: '2000' };
-/** So long what was told to stop may take to clean up. */
-const PATIENCE = 10_000;
+/** How long a process may take to stop after SIGTERM, in milliseconds. */
+const STOP_TIMEOUT = 10_000;
 
 const home = fileURLToPath(new URL('..', import.meta.url));
 const all = globSync('test/faults/*.test.ts', { cwd: home }).sort();
@@ -91,7 +91,7 @@ async function stop(): Promise<void> {
   const group = -(running?.pid ?? 0);
   if (group === 0 || running?.exitCode !== null) return;
   signalGroup(group, 'SIGINT');
-  setTimeout(() => signalGroup(group, 'SIGKILL'), PATIENCE).unref();
+  setTimeout(() => signalGroup(group, 'SIGKILL'), STOP_TIMEOUT).unref();
 }
 
 function signalGroup(group: number, signal: NodeJS.Signals): void {

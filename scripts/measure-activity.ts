@@ -117,8 +117,8 @@ function middle(numbers: number[]): number {
 
 async function start(how: string): Promise<Target> {
   const child = fork(fileURLToPath(import.meta.url), ['serve', how]);
-  const [told] = (await once(child, 'message')) as [Omit<Target, 'child'>];
-  return { child, ...told };
+  const [message] = (await once(child, 'message')) as [Omit<Target, 'child'>];
+  return { child, ...message };
 }
 
 async function stop({ child }: Target): Promise<number> {

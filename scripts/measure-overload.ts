@@ -8,7 +8,7 @@ import { type Subject, startSubject } from './overload/subject.ts';
 
 const { values } = parseArgs({ options: { seconds: { type: 'string', default: '60' } } });
 const OVERLOAD = Number(values.seconds) * 1000;
-const MOST_CALLERS = 2000;
+const MAX_CALLERS = 2000;
 const GRANTS = 50;
 
 const subject = await startSubject(GRANTS);
@@ -39,7 +39,7 @@ interface Call {
 /** Every other one writes: the refresh of a grant of its own. */
 function newRequester(place: number): { next(): string; hear(answer: Answer): void } {
   const { ports, businessId, credentials, tokens } = subject;
-  // A refresh token is good once, so whoever refreshes has the grant to itself.
+  // A refresh token is valid once, so each caller that refreshes has its own grant.
   const isWriter = place < GRANTS && place % 2 === 0;
   const own = tokens[isWriter ? place : (2 * place + 1) % GRANTS] ?? raise();
   const head = (method: string, path: string) => `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1:${ports.api}\r\n`;
@@ -94,7 +94,7 @@ async function callInTurn(callers: number, lasts: number): Promise<{ rate: numbe
 /** Over connections that were there before, as those of a proxy are. What finds none that is free is not sent at all. */
 async function callRegardless(rate: number, lasts: number): Promise<void> {
   const calls: Call[] = [];
-  const free = await openLines(MOST_CALLERS);
+  const free = await openLines(MAX_CALLERS);
   let [asked, unsent, most] = [0, 0, 0];
   const begun = performance.now();
   const newcomers = watchNewcomers(lasts);
