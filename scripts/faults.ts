@@ -11,7 +11,7 @@ const USUAL = { TEST_FAULT_KILLS: '250', TEST_ROUNDS: '400' };
 const LONG = { TEST_FAULT_KILLS: '1000', TEST_ROUNDS: '1000' };
 /** Half of all restarts have to be ready within so many milliseconds. */
 const PROMISE = { TEST_READY_WITHIN: '2000' };
-/** How long a process may take to stop after SIGTERM, in milliseconds. */
+/** How long a process may take to stop after SIGINT, in milliseconds. */
 const STOP_TIMEOUT = 10_000;
 
 const home = fileURLToPath(new URL('..', import.meta.url));
