@@ -98,7 +98,8 @@ function expectedOf(asked: Asked): number {
   if (/^\/platform(\/|$)/.test(route) && visitor !== 'platform') return 404;
   const isForm = method === 'POST';
   const own = ownStatus(rule, visitor, isForm ? 'POST' : 'GET');
-  if (own === undefined) return rule.refused?.[visitor] ?? (visitor === 'nobody' ? 303 : 404);
+  const refused = isForm ? (rule.refusedForm ?? rule.refused) : rule.refused;
+  if (own === undefined) return refused?.[visitor] ?? (visitor === 'nobody' ? 303 : 404);
   // A list shows one's own, whatever place in it is asked for.
   const isNamed =
     thingsIn(route).length > 0 || (isForm ? rule.fields?.length : rule.foreign && !rule.POST) || route === '/consent';

@@ -36,6 +36,8 @@ export interface Rule {
   foreignForm?: Status;
   /** The status for visitors without access, if not 404. */
   refused?: Partial<Record<Visitor, number>>;
+  /** The same for a form, if it differs from the page. */
+  refusedForm?: Partial<Record<Visitor, number>>;
   /** The platform has access to objects of every business. */
   isAll?: true;
   /** Visitors for whom the form succeeds without a change. */
@@ -60,7 +62,7 @@ function appRules(section: string, { looks, changes }: { looks: Rule['who']; cha
       fields: ({ appTicket }) => ({ ...APP_FIELDS, ticket: appTicket }),
       query: ({ app }) => `?after=${app}`,
       foreign: { other: 409, nobodys: 404, malformed: 404 },
-      ...(looks === 'members' && { refused: NOWHERE }),
+      ...(looks === 'members' && { refused: NOWHERE, refusedForm: {} }),
     },
     [`${section}/new`]: { who: changes, GET: 200 },
     [app]: { who: looks, changes, GET: 200, POST: 303, fields: () => ({ ...APP_FIELDS, name: 'Renamed' }) },
