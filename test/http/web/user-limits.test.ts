@@ -50,7 +50,7 @@ test('silent authorizations of one user are limited in a minute, and the app lea
   const visible = await ask();
 
   assert.equal(silent?.get('error'), 'temporarily_unavailable');
-  assert.match(silent?.get('error_description') ?? '', /too often\. Try again in \d+ s\./);
+  assert.match(silent?.get('error_description') ?? '', /too many requests for this user\. Try again in \d+ s\./);
   assert.deepEqual([silent?.get('state'), silent?.get('code')], ['state-1', null]);
   assertTooMany(visible);
   const other = await server.signedIn(await server.addUser('Olivia', [[server.acme, 'member']]));
