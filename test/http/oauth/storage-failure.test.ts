@@ -16,14 +16,14 @@ function assertUnavailable({ status, body, headers }: ApiResponse) {
   assert.equal('access_token' in body, false);
 }
 
-/** While `work` runs, the last write of every transaction fails: the one that records what happened. */
-async function withoutEvents(work: () => Promise<void>) {
+/** While `work` runs, every write to the table fails. */
+async function withoutTable(table: string, work: () => Promise<void>) {
   const { durable } = server.storage();
-  await sql`alter table events rename to mislaid`.execute(durable);
+  await sql`alter table ${sql.table(table)} rename to missing`.execute(durable);
   try {
     await work();
   } finally {
-    await sql`alter table mislaid rename to events`.execute(durable);
+    await sql`alter table missing rename to ${sql.table(table)}`.execute(durable);
   }
 }
 
@@ -90,7 +90,7 @@ test('if the last of several writes fails, all are rolled back and no response r
   const { access_token, refresh_token } = await server.connect({}, browser);
   const before = await countGrants(server);
 
-  await withoutEvents(async () => {
+  await withoutTable('events', async () => {
     const allowed = await member.submit(page, '/consent', { answer: 'allow' });
     assert.ok(allowed.status >= 500);
     assert.equal(allowed.leftTo, undefined);
@@ -101,6 +101,15 @@ test('if the last of several writes fails, all are rolled back and no response r
 
   assert.equal(await countGrants(server), before);
   assert.equal((await member.open(server.authorizeUrl())).status, 200, 'the user is still to be asked');
+  assert.equal(await works(access_token), true);
+  assert.equal((await readGrant(server, refresh_token)).revoked_at, null);
+});
+
+test('a revocation whose audit entry cannot be stored is rolled back [T29]', async () => {
+  const { access_token, refresh_token } = await server.connect({}, browser);
+
+  await withoutTable('audit_entries', async () => assert.ok((await server.revoke(refresh_token)).status >= 500));
+
   assert.equal(await works(access_token), true);
   assert.equal((await readGrant(server, refresh_token)).revoked_at, null);
 });
