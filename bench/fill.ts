@@ -187,7 +187,18 @@ function invoiceRow(id: string, businessId: string, n: number, now: number): Row
     total: '123450',
     currency: 'GBP',
     customer_id: `contact-${n}`,
+    issue_date: '2026-07-01',
+    due_date: '2026-07-31',
+    subtotal: '123450',
+    tax: '0',
+    amount_paid: '0',
+    amount_due: '123450',
+    lines: '[]',
+    payments: '[]',
+    notes: null,
+    version: 1,
     created_at: now,
+    updated_at: now,
   };
 }
 

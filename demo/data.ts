@@ -6,9 +6,9 @@ import { auditedUser, findUserByEmail, type NewUser, type User } from '../src/ac
 import { findApp, registerApp } from '../src/apps/apps.ts';
 import { type Actor, OPERATOR, recordAudit } from '../src/audit/entries.ts';
 import { addInvoice } from '../src/business/invoices.ts';
-import { INVOICE_STATUSES } from '../src/events/event-types.ts';
 import { DAY, MINUTE } from '../src/lib/clock.ts';
 import type { Keyring } from '../src/lib/keyring.ts';
+import { INVOICE_STATUSES } from '../src/resources/invoices.ts';
 import type { Database, Storage } from '../src/storage/storage.ts';
 import { addEndpoint } from '../src/webhooks/endpoint-changes.ts';
 import { listEndpoints, rotateSecret, SUBSCRIBABLE_EVENTS } from '../src/webhooks/endpoints.ts';

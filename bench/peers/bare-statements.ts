@@ -26,7 +26,7 @@ export const STATEMENTS = {
   rotate:
     'update "grants" set "rotation" = ?, "exchanged_at" = ?, "rotated_at" = ?, "refresh_expires_at" = ? where "id" = ? and "rotation" = ? and "revoked_at" is null',
   invoices:
-    'select "id", "number", "status", "total", "currency", "customer_id" from "invoices" where "business_id" = ? and "id" < ? order by "id" desc limit ? + 0',
+    'select "id", "number", "status", "total", "currency", "customer_id", "issue_date", "due_date", "subtotal", "tax", "amount_paid", "amount_due", "version", "created_at", "updated_at" from "invoices" where "business_id" = ? order by "id" desc limit ? + 0',
   session:
     'select * from "sessions" inner join "users" on "users"."id" = "sessions"."user_id" where "sessions"."id_hash" = ? and "sessions"."expires_at" > ?',
   seeSession: 'update "sessions" set "last_seen_at" = ?, "expires_at" = ? where "id_hash" = ?',

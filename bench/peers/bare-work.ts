@@ -1,8 +1,8 @@
-import { formatAmount } from '../../src/business/invoices.ts';
 import { type Grant, REFRESH_LIFETIME } from '../../src/grants/grants.ts';
 import { DAY, MINUTE, SECOND } from '../../src/lib/clock.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { type Keyring, sign } from '../../src/lib/keyring.ts';
+import { formatAmount } from '../../src/lib/money.ts';
 import { parseScopes } from '../../src/lib/scope-lists.ts';
 import { hashSecret, newSalt, sameText } from '../../src/lib/secrets.ts';
 import { appendTimestamp, readTimestamp } from '../../src/oauth/authorize/request.ts';
@@ -28,8 +28,6 @@ export type Fields = Record<string, string>;
 /** Invalid requests are rejected without an explanation. */
 export class Refused extends Error {}
 
-/** Greater than every id: the first page of a list. */
-const NEWEST = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 const INVOICES_SHOWN = 100;
 const IDLE_LIFETIME = DAY / 2;
 
@@ -62,13 +60,21 @@ export function refresh(bare: Bare, fields: Fields, now: number) {
 
 export function listInvoices(bare: Bare, authorization: string) {
   const { row } = prove(bare, 'access', authorization.slice('Bearer '.length));
-  return bare.db.all('invoices', row.business_id, NEWEST, INVOICES_SHOWN + 1).map((invoice) => ({
+  return bare.db.all('invoices', row.business_id, INVOICES_SHOWN + 1).map((invoice) => ({
     id: invoice.id,
     number: invoice.number,
     status: invoice.status,
-    total: formatAmount(invoice.total),
+    total: formatAmount(invoice.total, invoice.currency),
     currency: invoice.currency,
     customerId: invoice.customer_id,
+    issueDate: invoice.issue_date,
+    dueDate: invoice.due_date,
+    subtotal: formatAmount(invoice.subtotal, invoice.currency),
+    tax: formatAmount(invoice.tax, invoice.currency),
+    amountPaid: formatAmount(invoice.amount_paid, invoice.currency),
+    amountDue: formatAmount(invoice.amount_due, invoice.currency),
+    createdAt: new Date(invoice.created_at).toISOString(),
+    updatedAt: new Date(invoice.updated_at).toISOString(),
   }));
 }
 

@@ -1,5 +1,4 @@
 import type { Actor } from '../audit/entries.ts';
-import type { EventType } from '../events/event-types.ts';
 import { recordEvent } from '../events/events.ts';
 import { MINUTE } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
@@ -96,7 +95,7 @@ async function lockSecrets(db: Database, appId: string): Promise<void> {
 }
 
 interface SecretEvent {
-  type: Extract<EventType, `app.${string}`>;
+  type: 'app.secret_added' | 'app.secret_removed';
   app: Pick<AuditedApp, 'id' | 'ownerBusinessId'>;
   secretId: string;
 }

@@ -25,7 +25,7 @@ export const businessesEndpoint: ProtectedEndpoint = {
     isList: true,
     example: [{ id: '0190b9a1-5e1a-7b22-9c33-1a2b3c4d5e6f', name: 'Harbour Coffee' }],
   },
-  async handle(db, access) {
+  async handle({ db, access }) {
     const business = await findBusiness(db, access.businessId);
     return { body: business ? [{ id: business.id, name: business.name }] : [] };
   },

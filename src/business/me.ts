@@ -62,7 +62,7 @@ export const meEndpoint: ProtectedEndpoint = {
       grantedAt: '2026-07-15T09:30:00.000Z',
     },
   },
-  async handle(db, access) {
+  async handle({ db, access }) {
     const [user, business, app] = await Promise.all([
       findUser(db, access.userId),
       findBusiness(db, access.businessId),

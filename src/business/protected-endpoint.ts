@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import { REASONS } from '../http/errors.ts';
-import { COMMON_ERRORS, describeErrors, NO_STORE } from '../http/openapi.ts';
+import { COMMON_BODY_ERRORS, COMMON_ERRORS, describeErrors, NO_STORE } from '../http/openapi.ts';
 import type { RawQuery } from '../http/paging.ts';
 import type { Access } from '../oauth/bearer.ts';
 import { SCOPES } from '../oauth/scopes.ts';
@@ -11,7 +11,7 @@ import type { Database } from '../storage/storage.ts';
  * and the OpenAPI operation all follow from this declaration (`routes.ts` mounts it).
  */
 export interface ProtectedEndpoint {
-  method: 'GET';
+  method: 'GET' | 'POST' | 'PATCH';
   path: string;
   /**
    * With a scope, a request needs a token that has it and an `x-business-id` that matches the token. `null` declares an
@@ -24,7 +24,17 @@ export interface ProtectedEndpoint {
   description: string;
   /** A TypeBox object. Handlers validate its values themselves, for error messages that name the parameter. */
   query?: object;
+  /** The schema of the parameters in the path. */
+  params?: object;
+  /** A TypeBox object, which the handler validates. */
+  body?: object;
+  /** Whether it takes `If-Match`. */
+  isConditional?: boolean;
+  /** Whether the state of the record can make it impossible: 409. */
+  hasConflicts?: boolean;
   response: {
+    /** 200 unless it says otherwise. */
+    status?: number;
     description: string;
     /** The name of the schema in the OpenAPI document. */
     name: string;
@@ -34,11 +44,27 @@ export interface ProtectedEndpoint {
     headers?: Record<string, object>;
     example: unknown;
   };
-  handle(db: Database, access: Access, query: RawQuery<Record<string, unknown>>): Promise<ApiResult>;
+  handle(request: ApiRequest): Promise<ApiResult>;
+}
+
+/** A request that has passed all checks of its endpoint. */
+export interface ApiRequest {
+  db: Database;
+  access: Access;
+  method: string;
+  url: string;
+  query: RawQuery<Record<string, unknown>>;
+  params: { id: string };
+  body: unknown;
+  headers: Record<string, string | undefined>;
+  now: number;
 }
 
 export interface ApiResult {
+  /** 200 unless it says otherwise. */
+  status?: number;
   body: unknown;
+  headers?: Record<string, string>;
   /** The query of the next page, if there is one; sent as a `Link` header. */
   next?: Record<string, string | undefined>;
 }
@@ -55,12 +81,12 @@ const FORBIDDEN = describeErrors(
   CHALLENGE,
 );
 
-const BUSINESS_HEADER = Type.Object({
+const BUSINESS_HEADER = {
   'x-business-id': Type.String({
     format: 'uuid',
     description: 'The business that the token acts in. It selects; it never grants.',
   }),
-});
+};
 
 /** Throws for a scope that is missing or not in the list of scopes, so the server does not start. */
 export function assertScopeDeclared({ method, path, scope }: ProtectedEndpoint): void {
@@ -68,9 +94,30 @@ export function assertScopeDeclared({ method, path, scope }: ProtectedEndpoint):
   throw new Error(`${method} ${path} declares the scope ${scope}, which is not in src/oauth/scopes.ts.`);
 }
 
+const WRITE_HEADERS = {
+  'idempotency-key': Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 255,
+      description:
+        'Chosen by the client, one for each operation. Requests with the same key run once; the response is repeated for a day.',
+      examples: ['9b2f6c1e-6f0b-4d7e-9d0b-0d2c3b1a5e77'],
+    }),
+  ),
+};
+
+const IF_MATCH = {
+  'if-match': Type.Optional(
+    Type.String({
+      description: 'The ETag of the record as it was read. Without it, the last change wins.',
+      examples: ['"3"'],
+    }),
+  ),
+};
+
 /** The schema of its route, from which the OpenAPI document is generated. */
 export function describeEndpoint(endpoint: ProtectedEndpoint) {
-  const { scope, query, operationId, summary, description } = endpoint;
+  const { scope, query, params, body, operationId, summary, description, response } = endpoint;
   const needs = scope ? `It needs the scope \`${scope}\`.` : 'It needs no scope and no `x-business-id`.';
   return {
     operationId,
@@ -78,27 +125,51 @@ export function describeEndpoint(endpoint: ProtectedEndpoint) {
     summary,
     description: `${description} ${needs}`,
     security: [{ oauth2: scope ? [scope] : [] }],
-    ...(scope && { headers: BUSINESS_HEADER }),
+    ...(scope && { headers: describeHeaders(endpoint) }),
     ...(query && { querystring: query }),
+    ...(params && { params }),
+    ...(body && { body, consumes: ['application/json'] }),
     response: {
-      200: describeSuccess(endpoint),
+      [response.status ?? 200]: describeSuccess(endpoint),
       400: describeBadRequest(endpoint),
       401: UNAUTHORIZED,
       ...(scope && { 403: FORBIDDEN }),
-      ...COMMON_ERRORS,
+      ...(params && { 404: describeErrors({ not_found: REASONS.not_found }) }),
+      ...(endpoint.hasConflicts && { 409: describeErrors({ conflict: REASONS.conflict }) }),
+      ...(endpoint.isConditional && { 412: describeErrors({ precondition_failed: REASONS.precondition_failed }) }),
+      ...(isWrite(endpoint) && { 422: describeErrors({ invalid_request: ['idempotency_key_reused'] }) }),
+      ...(isWrite(endpoint) ? COMMON_BODY_ERRORS : COMMON_ERRORS),
     },
   };
 }
 
-function describeSuccess({ response }: ProtectedEndpoint) {
-  const { description, name, isList, headers, example } = response;
-  const item = Type.Unsafe({ $ref: `${name}#` });
-  const content = { 'application/json': { schema: isList ? Type.Array(item) : item, example } };
-  return { description, headers: { ...NO_STORE, ...headers }, content };
+function describeHeaders(endpoint: ProtectedEndpoint) {
+  const write = isWrite(endpoint) && WRITE_HEADERS;
+  return Type.Object({ ...BUSINESS_HEADER, ...write, ...(endpoint.isConditional && IF_MATCH) });
 }
 
-function describeBadRequest({ scope, query }: ProtectedEndpoint) {
+/** A write takes an `Idempotency-Key`. */
+const isWrite = ({ method }: ProtectedEndpoint) => method !== 'GET';
+
+const REPLAYED = {
+  'idempotency-replayed': Type.Optional(
+    Type.Literal('true', { description: 'Sent with the response to an earlier request with this `Idempotency-Key`.' }),
+  ),
+};
+
+function describeSuccess(endpoint: ProtectedEndpoint) {
+  const { description, name, isList, headers, example } = endpoint.response;
+  const item = Type.Unsafe({ $ref: `${name}#` });
+  const content = { 'application/json': { schema: isList ? Type.Array(item) : item, example } };
+  return { description, headers: { ...NO_STORE, ...(isWrite(endpoint) && REPLAYED), ...headers }, content };
+}
+
+function describeBadRequest(endpoint: ProtectedEndpoint) {
+  const { scope, query, isConditional } = endpoint;
   const forBusiness = scope ? (['business_id_malformed'] as const) : [];
   const forQuery = query ? (['value_not_allowed', 'field_repeated'] as const) : [];
-  return describeErrors({ invalid_request: [...forBusiness, ...forQuery, 'token_in_address'] }, CHALLENGE);
+  const forBody = isWrite(endpoint) ? (['fields_invalid', 'body_malformed', 'idempotency_key_malformed'] as const) : [];
+  const forVersion = isConditional ? (['if_match_malformed'] as const) : [];
+  const reasons = [...forBody, ...forVersion, ...forBusiness, ...forQuery, 'token_in_address'] as const;
+  return describeErrors({ invalid_request: reasons }, CHALLENGE);
 }

@@ -4,25 +4,33 @@ import { documentedBy } from '../http/openapi.ts';
 import { nextLink } from '../http/paging.ts';
 import { requireBusiness, requireScope } from '../oauth/bearer.ts';
 import { accessOf, type BearerDeps } from '../oauth/routes.ts';
+import { RESOURCES } from '../resources/all.ts';
 import { businessesEndpoint } from './businesses.ts';
-import { invoicesEndpoint } from './invoices.ts';
 import { meEndpoint } from './me.ts';
+import { pipelineEndpoint } from './pipeline.ts';
 import { assertScopeDeclared, describeEndpoint, type ProtectedEndpoint } from './protected-endpoint.ts';
+import { reportEndpoints } from './reports/endpoints.ts';
+import { endpointsOf } from './resource-endpoints.ts';
 
 type BusinessDeps = BearerDeps & { issuer: string };
 
-const ENDPOINTS = [meEndpoint, businessesEndpoint, invoicesEndpoint];
+const RESOURCE_ENDPOINTS = [...RESOURCES.flatMap(endpointsOf), pipelineEndpoint, ...reportEndpoints];
+
+/** Without the resources if the platform serves its own. */
+export function listEndpoints(servesResources: boolean): ProtectedEndpoint[] {
+  return [meEndpoint, businessesEndpoint, ...(servesResources ? RESOURCE_ENDPOINTS : [])];
+}
 
 /** The protected API: what access tokens are for. */
 export function mountBusinessApi(host: FastifyInstance, deps: BusinessDeps): void {
-  for (const endpoint of ENDPOINTS) mountProtectedEndpoint(host, deps, endpoint);
+  for (const endpoint of listEndpoints(true)) mountProtectedEndpoint(host, deps, endpoint);
 }
 
 export function mountProtectedEndpoint(host: FastifyInstance, deps: BusinessDeps, endpoint: ProtectedEndpoint): void {
   assertScopeDeclared(endpoint);
   const { method, path, response } = endpoint;
-  host.addSchema({ $id: response.name, ...response.schema });
-  host.route<{ Querystring: Record<string, unknown> }>({
+  if (!host.getSchema(response.name)) host.addSchema({ $id: response.name, ...response.schema });
+  host.route<{ Querystring: Record<string, unknown>; Params: { id: string } }>({
     method,
     url: path,
     ...documentedBy(describeEndpoint(endpoint)),
@@ -34,12 +42,17 @@ export function mountProtectedEndpoint(host: FastifyInstance, deps: BusinessDeps
         request.requestContext.scope = endpoint.scope;
         requireBusiness(access, joinRepeated(request.headers['x-business-id']));
       }
-      const { body, next } = await endpoint.handle(deps.storage.durable, access, request.query);
-      if (next) reply.header('link', nextLink(deps.issuer + path, next));
-      return body;
+      const { query, params, body, url } = request;
+      const headers = request.headers as Record<string, string | undefined>;
+      const given = { db: deps.storage.durable, access, method, url, query, params, body, headers, now: deps.clock() };
+      const result = await endpoint.handle(given);
+      if (result.status) reply.code(result.status);
+      if (result.headers) reply.headers(result.headers);
+      if (result.next) reply.header('link', nextLink(deps.issuer + path, result.next));
+      return result.body;
     },
   });
-  mountPreflight(host, path);
+  if (!host.hasRoute({ method: 'OPTIONS', url: path })) mountPreflight(host, path);
 }
 
 /** Only browsers send `Origin`. These responses are not cached, so they need no `Vary`. */

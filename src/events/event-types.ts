@@ -1,4 +1,6 @@
 import { Type } from 'typebox';
+import { RESOURCES } from '../resources/all.ts';
+import { eventTypesOf, idNameOf, type Resource } from '../resources/resource.ts';
 
 /**
  * Who may receive an event. `app`: the app that it is for, always. A scope: that app, while it has an active grant with this
@@ -15,10 +17,6 @@ export interface EventDeclaration {
   example: Record<string, unknown>;
 }
 
-const READ_INVOICES = { scope: 'read:invoices' } as const;
-
-export const INVOICE_STATUSES = ['DRAFT', 'SENT', 'PAID', 'OVERDUE', 'VOID'];
-
 const ID = '0190b9a1-8d5e-7f6a-9b7c-8d9e0f1a2b3c';
 const idOf = (description: string) => Type.String({ format: 'uuid', description });
 const textOf = (description: string) => Type.String({ description });
@@ -26,37 +24,37 @@ const textOf = (description: string) => Type.String({ description });
 const BUSINESS = { businessId: idOf('The business that it happened in.') };
 const GRANT = { ...BUSINESS, grantId: idOf('The grant.'), userId: idOf('The user who allowed the app.') };
 const GRANT_EXAMPLE = { businessId: ID, grantId: ID, userId: ID };
-const INVOICE = {
-  ...BUSINESS,
-  invoiceId: idOf('The invoice.'),
-  number: textOf('The number that people use.'),
-  status: Type.Unsafe<string>({
-    type: 'string',
-    'x-extensible-enum': INVOICE_STATUSES,
-    description: 'Its status after the change.',
-  }),
-  total: textOf('The amount, with two decimals.'),
-  currency: textOf('ISO 4217.'),
-};
-const INVOICE_EXAMPLE = {
-  businessId: ID,
-  invoiceId: ID,
-  number: 'INV-2001',
-  status: 'SENT',
-  total: '1234.50',
-  currency: 'GBP',
-};
 /** A first-party app belongs to no business. */
 const SECRET = {
   businessId: Type.Optional(idOf('The business that owns the app. Absent for a first-party app.')),
   secretId: idOf('The client secret.'),
 };
 
+/** The events of a resource follow from its declaration. Its scope to read guards them. */
+function declareResourceEvents(resource: Resource): [string, EventDeclaration][] {
+  const { name, scopes, fields, eventFields, example, state } = resource;
+  const noun = name.replace('_', ' ');
+  const summaries = [
+    `A record was created: ${noun}`,
+    `A record has changed: ${noun}`,
+    ...Object.keys(state?.events ?? {}).map((status) => `A record is ${status} now: ${noun}`),
+  ];
+  const shown = eventFields.map((field) => [field, fields[field]?.schema ?? {}]);
+  const data = { ...BUSINESS, [idNameOf(name)]: idOf(`The ${noun}.`), ...Object.fromEntries(shown) };
+  const sample = Object.fromEntries(eventFields.map((field) => [field, example[field]]));
+  const declaration = {
+    guard: { scope: scopes.read },
+    data,
+    example: { businessId: ID, [idNameOf(name)]: ID, ...sample },
+  };
+  return eventTypesOf(resource).map((type, place) => [type, { ...declaration, summary: summaries[place] ?? '' }]);
+}
+
 /**
  * Every event type, declared once: who may receive it, and how the API reference and the dashboard describe it. An event of
  * any other type is neither recorded nor sent.
  */
-export const EVENTS = {
+const OWN_EVENTS = {
   'grant.created': {
     guard: 'app',
     summary: 'A user allowed the app',
@@ -74,24 +72,6 @@ export const EVENTS = {
     summary: 'An unused grant expires in three days',
     data: { ...GRANT, expiresAt: Type.String({ format: 'date-time', description: 'When, unless the app refreshes.' }) },
     example: { ...GRANT_EXAMPLE, expiresAt: '2030-01-31T00:00:00.000Z' },
-  },
-  'invoice.created': {
-    guard: READ_INVOICES,
-    summary: 'An invoice was created',
-    data: INVOICE,
-    example: INVOICE_EXAMPLE,
-  },
-  'invoice.updated': {
-    guard: READ_INVOICES,
-    summary: 'The status of an invoice has changed',
-    data: INVOICE,
-    example: INVOICE_EXAMPLE,
-  },
-  'invoice.paid': {
-    guard: READ_INVOICES,
-    summary: 'An invoice was paid',
-    data: INVOICE,
-    example: { ...INVOICE_EXAMPLE, status: 'PAID' },
   },
   'app.secret_added': {
     guard: 'app',
@@ -113,11 +93,16 @@ export const EVENTS = {
   },
 } as const satisfies Record<string, EventDeclaration>;
 
-export type EventType = keyof typeof EVENTS;
+export type EventType = keyof typeof OWN_EVENTS | `${string}.${string}`;
+
+export const EVENTS: Record<string, EventDeclaration> = {
+  ...OWN_EVENTS,
+  ...Object.fromEntries(RESOURCES.flatMap(declareResourceEvents)),
+};
 
 export const EVENT_TYPES = Object.keys(EVENTS) as EventType[];
 
 /** Undefined for a type that this version does not declare: a newer version may have recorded the event. */
 export function guardOf(type: string): EventGuard | undefined {
-  return Object.hasOwn(EVENTS, type) ? EVENTS[type as EventType].guard : undefined;
+  return Object.hasOwn(EVENTS, type) ? EVENTS[type]?.guard : undefined;
 }

@@ -7,7 +7,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 export function allowAnyOrigin(_: FastifyRequest, reply: FastifyReply, done: () => void): void {
   reply
     .header('access-control-allow-origin', '*')
-    .header('access-control-expose-headers', 'link, retry-after, www-authenticate, x-request-id');
+    .header(
+      'access-control-expose-headers',
+      'etag, idempotency-replayed, link, location, retry-after, www-authenticate, x-request-id',
+    );
   done();
 }
 
@@ -16,8 +19,8 @@ export function mountPreflight(host: FastifyInstance, path: string): void {
   host.options(path, { schema: { hide: true }, onRequest: allowAnyOrigin }, async (_, reply) =>
     reply
       .code(204)
-      .header('access-control-allow-methods', 'GET')
-      .header('access-control-allow-headers', 'authorization, x-business-id')
+      .header('access-control-allow-methods', 'GET, POST, PATCH')
+      .header('access-control-allow-headers', 'authorization, content-type, idempotency-key, if-match, x-business-id')
       .header('access-control-max-age', '7200')
       .send(),
   );

@@ -90,12 +90,12 @@ export function respondToUnparsable(
 interface ErrorResponse {
   status: number;
   headers: Record<string, string>;
-  body: { error: string; error_description: string; error_uri: string; reason: string };
+  body: { error: string; error_description: string; error_uri: string; reason: string; [detail: string]: unknown };
 }
 
 /** Errors of an unknown class are bugs: their messages are not sent. */
 function jsonResponse(error: unknown, issuer: string): ErrorResponse {
-  const { status, code, reason, description, headers = {} } = describe(error);
+  const { status, code, reason, description, headers = {}, details } = describe(error);
   return {
     status,
     headers: { 'cache-control': 'no-store', pragma: 'no-cache', ...headers },
@@ -104,6 +104,7 @@ function jsonResponse(error: unknown, issuer: string): ErrorResponse {
       error_description: toErrorCharacters(description),
       error_uri: errorUri(issuer, code, reason),
       reason,
+      ...details,
     },
   };
 }
@@ -114,12 +115,13 @@ interface Description {
   reason: ReasonOf<ErrorCode>;
   description: string;
   headers?: Record<string, string>;
+  details?: Record<string, unknown>;
 }
 
 function describe(error: unknown): Description {
   if (error instanceof ApiError) {
-    const { status, code, reason, message: description, headers } = error;
-    return { status, code, reason, description, headers };
+    const { status, code, reason, message: description, headers, details } = error;
+    return { status, code, reason, description, headers, details };
   }
   if (error instanceof TooManyRequests) {
     const code = 'too_many_requests';

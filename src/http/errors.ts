@@ -36,6 +36,10 @@ export const REASONS = {
     'business_id_malformed',
     'pkce_required',
     'pkce_malformed',
+    'fields_invalid',
+    'idempotency_key_malformed',
+    'idempotency_key_reused',
+    'if_match_malformed',
   ],
   invalid_client: ['credentials_missing', 'credentials_malformed', 'credentials_wrong'],
   invalid_grant: [
@@ -66,6 +70,8 @@ export const REASONS = {
   ],
   insufficient_scope: ['insufficient_scope'],
   business_mismatch: ['business_mismatch'],
+  conflict: ['state_not_allowed'],
+  precondition_failed: ['etag_mismatch'],
   not_found: ['not_found'],
   too_many_requests: ['too_many_requests'],
   temporarily_unavailable: ['temporarily_unavailable'],
@@ -88,6 +94,8 @@ interface ErrorDetails<Code extends ErrorCode> {
   reason: ReasonOf<Code>;
   description: string;
   headers?: Record<string, string> | undefined;
+  /** Further fields of the body. */
+  details?: Record<string, unknown> | undefined;
 }
 
 /** An error that is reported to the program that sent the request. */
@@ -96,13 +104,15 @@ export class ApiError<Code extends ErrorCode = ErrorCode> extends Error {
   readonly code: Code;
   readonly reason: ReasonOf<Code>;
   readonly headers: Record<string, string>;
+  readonly details: Record<string, unknown>;
 
-  constructor({ status, code, reason, description, headers = {} }: ErrorDetails<Code>) {
+  constructor({ status, code, reason, description, headers = {}, details = {} }: ErrorDetails<Code>) {
     super(description);
     this.status = status;
     this.code = code;
     this.reason = reason;
     this.headers = headers;
+    this.details = details;
   }
 }
 

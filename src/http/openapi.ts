@@ -46,8 +46,27 @@ export const ERROR = Type.Object(
     error_description: Type.String({ description: 'What it was this time, and what to do about it.' }),
     error_uri: Type.String({ format: 'uri', description: 'A page that explains the error, opened at its reason.' }),
     reason: Type.String({ description: 'Which thing went wrong: a stable name for programs.' }),
+    errors: Type.Optional(
+      Type.Array(
+        Type.Object({
+          field: Type.String({ description: 'Where it is in the body.', examples: ['lines[0].quantity'] }),
+          message: Type.String({ description: 'What is wrong with it.' }),
+        }),
+        {
+          description: 'With the reason `fields_invalid`: every field that is wrong.',
+        },
+      ),
+    ),
+    state: Type.Optional(
+      Type.String({ description: 'With the reason `state_not_allowed`: the state that the record is in.' }),
+    ),
+    allowed: Type.Optional(
+      Type.Array(Type.String(), {
+        description: 'With the reason `state_not_allowed`: the transitions that are possible.',
+      }),
+    ),
   },
-  { $id: 'Error', description: 'Every error has these four fields.' },
+  { $id: 'Error', description: 'Every error has the first four fields.' },
 );
 
 /** The response schema of one status with one or several errors. */

@@ -12,7 +12,16 @@ export interface Tables extends AccountTables {
   endpoints: EndpointsTable;
   deliveries: DeliveriesTable;
   attempts: AttemptsTable;
-  invoices: InvoicesTable;
+  companies: RecordsTable;
+  contacts: RecordsTable;
+  invoices: RecordsTable;
+  deals: RecordsTable;
+  employees: RecordsTable;
+  expense_categories: RecordsTable;
+  expenses: RecordsTable;
+  orders: RecordsTable;
+  number_sequences: NumberSequencesTable;
+  idempotency_keys: IdempotencyKeysTable;
   logged_requests: LoggedRequestsTable;
   request_counts: RequestCountsTable;
   scope_uses: ScopeUsesTable;
@@ -154,15 +163,29 @@ interface AttemptsTable {
   head: string;
 }
 
-interface InvoicesTable {
+/** The records of a resource. The other columns follow from its fields, in src/resources. Amounts are integers as text. */
+export interface RecordsTable {
   id: string;
   business_id: string;
-  number: string;
-  status: string;
-  /** An integer of hundredths as text: exact at any size. */
-  total: string;
-  currency: string;
-  customer_id: string;
+  version: number;
+  created_at: number;
+  updated_at: number;
+  [column: string]: string | number | null;
+}
+
+interface NumberSequencesTable {
+  business_id: string;
+  resource: string;
+  next: number;
+}
+
+interface IdempotencyKeysTable {
+  business_id: string;
+  app_id: string;
+  key: string;
+  request_hash: string;
+  status: number;
+  response: string;
   created_at: number;
 }
 

@@ -8,6 +8,7 @@ import { startTestServer } from '../support/test-server.ts';
 import { fetchDocument } from './document.ts';
 import { bearerProvocations, expiredBearerProvocations } from './provocations/bearers.ts';
 import { bodyProvocations } from './provocations/bodies.ts';
+import { businessProvocations, isProvoked } from './provocations/business.ts';
 import { callbackProvocations } from './provocations/callbacks.ts';
 import { eventProvocations } from './provocations/events.ts';
 import { createConnections, createInactiveGrants } from './provocations/inactive-grants.ts';
@@ -63,6 +64,7 @@ const provocations = [
   ...eventProvocations(server),
   ...tokenProvocations(connections, dead),
   ...bearerProvocations(connections, dead),
+  ...businessProvocations(server),
   ...expiredBearerProvocations(connections),
   ...expiredTokenProvocations(connections),
   ...drainingProvocations(server),
@@ -99,9 +101,11 @@ function namesIn({ content }: DescribedAnswer, status: string, field: 'error' | 
 }
 
 function listDescribed(field: 'error' | 'reason'): string[] {
-  return operations.flatMap(({ operationId, responses }) =>
-    Object.entries(responses).flatMap(([status, answer]) =>
-      namesIn(answer, status, field).map((name) => `${operationId} ${status} ${name}`),
+  return operations.flatMap((operation) =>
+    Object.entries(operation.responses).flatMap(([status, answer]) =>
+      namesIn(answer, status, field)
+        .filter((name) => isProvoked(operation, `${status} ${name}`))
+        .map((name) => `${operation.operationId} ${status} ${name}`),
     ),
   );
 }

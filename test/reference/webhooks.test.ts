@@ -4,13 +4,16 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { addSecret, listSecrets, removeSecret } from '../../src/apps/secrets.ts';
 import { OPERATOR } from '../../src/audit/entries.ts';
 import { setInvoiceStatus } from '../../src/business/invoices.ts';
+import { changeRecord, insertRecord } from '../../src/business/records.ts';
 import { EVENT_TYPES } from '../../src/events/event-types.ts';
 import { warnOfExpiring } from '../../src/grants/grants.ts';
 import { DAY } from '../../src/lib/clock.ts';
 import { createKeyring } from '../../src/lib/keyring.ts';
+import { RESOURCES } from '../../src/resources/all.ts';
 import type { Document } from '../../src/web/reference/document.ts';
 import { sendTest } from '../../src/webhooks/deliveries.ts';
 import { insertEndpoint } from '../../src/webhooks/endpoints.ts';
+import { SCOPES } from '../support/scopes.ts';
 import { startTestServer, type TestServer } from '../support/test-server.ts';
 import { type Received, startWebhookReceiver } from '../support/webhook-receiver.ts';
 import { fetchDocument } from './document.ts';
@@ -62,9 +65,29 @@ function newValidator({ webhooks }: Document) {
   };
 }
 
+/** Creates and changes a record of each resource, into each state that has an event. */
+async function changeEveryResource(storage: TestServer['storage'], businessId: string, now: number): Promise<void> {
+  await storage().transaction(async (db) => {
+    for (const resource of RESOURCES) {
+      const references = Object.values(resource.fields).map((field) => field.references);
+      const example = Object.entries(resource.example).filter((_, place) => !references[place]);
+      const values = {
+        ...Object.fromEntries(example),
+        ...(resource.name === 'invoice' && { customerId: 'contact-1' }),
+      };
+      const record = await insertRecord(db, resource, { businessId, values }, now);
+      const id = String(record?.values.id);
+      for (const status of ['', ...Object.keys(resource.state?.events ?? {})]) {
+        const change = () => (status && resource.state ? { [resource.state.field]: status } : {});
+        await changeRecord(db, resource, { businessId, id }, { ifVersion: undefined, change }, now);
+      }
+    }
+  });
+}
+
 /** One event of each type, or more, as an endpoint receives them. */
 async function receiveAll({ storage, clock, ...rest }: TestServer): Promise<Received[]> {
-  const app = await rest.addApp({ ownerBusinessId: rest.acme.id });
+  const app = await rest.addApp({ ownerBusinessId: rest.acme.id, scopes: SCOPES });
   const credentials = { client_id: app.id, client_secret: app.secret };
   const receiver = await startWebhookReceiver();
   const subscription = {
@@ -75,10 +98,12 @@ async function receiveAll({ storage, clock, ...rest }: TestServer): Promise<Rece
   const keys = createKeyring(rest.settings.secretKeys);
   const { endpoint } = await insertEndpoint(storage().durable, keys, subscription, clock());
 
-  const connect = async () => (await rest.exchange(await rest.allow({ client_id: app.id }), credentials)).body;
+  const connect = async () =>
+    (await rest.exchange(await rest.allow({ client_id: app.id, scope: SCOPES.join(' ') }), credentials)).body;
   await connect();
   await rest.revoke((await connect()).refresh_token);
   const { number } = await rest.addInvoice(rest.acme, { number: 'INV-7' });
+  await changeEveryResource(storage, rest.acme.id, clock());
   await storage().transaction(async (db) => {
     await setInvoiceStatus(db, { businessId: rest.acme.id, number, status: 'PAID' }, clock());
     await addSecret(OPERATOR, db, app, clock());

@@ -128,8 +128,20 @@ export function createClient({ api, browse, user, app, business, startSession }:
   const get = async (path: string, headers: Record<string, string> = {}): Promise<ApiResponse> =>
     read({ method: 'GET', path }, await fetch(`${api}${path}`, { headers }));
 
+  /** Without a body if it is undefined. */
+  const sendJson = async (method: string, path: string, body: unknown, headers: Record<string, string> = {}) => {
+    const content: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };
+    const sent = {
+      method,
+      headers: { ...content, ...headers },
+      body: body === undefined ? null : JSON.stringify(body),
+    };
+    return read({ method, path }, await fetch(`${api}${path}`, sent));
+  };
+
   return {
     credentials,
+    sendJson,
     authorizeUrl,
     signedIn,
     signedInByPassword,

@@ -32,11 +32,20 @@ function closed(document: Document): Document {
   );
 }
 
+/** `/contacts/{id}` for the path of one contact. */
+function templateOf(document: Document, path: string): string {
+  if (document.paths[path]) return path;
+  const isLike = (template: string) => new RegExp(`^${template.replace(/\{\w+\}/g, '[^/]+')}$`).test(path);
+  return Object.keys(document.paths).find(isLike) ?? path;
+}
+
 /** Validates responses against the server's own OpenAPI document. */
 export function createResponseValidator(document: Document) {
   const ajv = new Ajv2020({ strict: false });
   ajv.addFormat('uuid', /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
   ajv.addFormat('date-time', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  ajv.addFormat('date', /^\d{4}-\d\d-\d\d$/);
+  ajv.addFormat('email', /^[^@\s]+@[^@\s]+$/);
   ajv.addFormat('uri', (text) => URL.canParse(text));
   ajv.addSchema({ $id: 'reference', ...closed(document) });
   const validators = new Map<string, ValidateFunction>();
@@ -50,7 +59,7 @@ export function createResponseValidator(document: Document) {
 
   return function assertDescribed({ method, path }: ApiRequest, { status, headers, body }: ApiResponse): void {
     const { error, reason } = body;
-    const [name = ''] = path.split('?');
+    const name = templateOf(document, path.split('?')[0] ?? '');
     const operation = document.paths[name]?.[method.toLowerCase()];
     if (!operation) {
       assert.ok([404, 405].includes(status), `${method} ${name} is not in the reference`);

@@ -1,11 +1,19 @@
 import { createAccounts } from './initial/accounts.ts';
 import { createApps } from './initial/apps.ts';
+import { createBusinessData } from './initial/business.ts';
 import { createAudit, createOperations } from './initial/operations.ts';
 import { createWebhooks } from './initial/webhooks.ts';
 import type { Migration } from './migration.ts';
 
 export const initial: Migration = async (db, types) => {
-  for (const create of [createAccounts, createApps, createWebhooks, createAudit, createOperations]) {
+  for (const create of [
+    createAccounts,
+    createApps,
+    createWebhooks,
+    createAudit,
+    createOperations,
+    createBusinessData,
+  ]) {
     await create(db, types);
   }
 };

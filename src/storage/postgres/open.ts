@@ -72,6 +72,7 @@ const COLUMN_TYPES: ColumnTypes = {
   integer: sql`integer`,
   time: sql`bigint`,
   amount: sql`numeric`,
+  createSumAmounts: ['create aggregate sum_amounts(numeric) (sfunc = numeric_add, stype = numeric)'],
   // Room on each page, so that a refresh updates its row in place and touches no index.
   updatedInPlace: sql`with (fillfactor = 80)`,
   appendOnly: (table, retention) => [

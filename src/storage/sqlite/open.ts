@@ -76,6 +76,8 @@ const COLUMN_TYPES: ColumnTypes = {
   integer: sql`integer`,
   time: sql`integer`,
   amount: sql`text`,
+  // Every connection has it (`connection.ts`).
+  createSumAmounts: [],
   updatedInPlace: sql``,
   appendOnly(table, retention) {
     const reject = (verb: string, when: string) =>

@@ -1,46 +1,16 @@
 import type { FastifyInstance } from 'fastify';
-import type { ErrorCode, InactiveReason, ReasonOf } from '../../http/errors.ts';
+import type { ErrorCode, ReasonOf } from '../../http/errors.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { prose } from '../components.ts';
 import { notFound } from '../errors.ts';
 import { sendPage } from '../layout.ts';
+import { INACTIVE_GRANT } from './inactive-grant-guide.ts';
 
 interface Explanation {
   meaning: string;
   /** By reason: what happened and what to do. */
   reasons: Record<string, string>;
 }
-
-const INACTIVE_GRANT: Record<InactiveReason, string> = {
-  revoked_by_app:
-    'The app itself revoked the token or its grant. To connect the user again, send them to the authorize endpoint.',
-  disconnected_by_user: 'The user disconnected the app. Let them connect it again when they want to.',
-  disconnected_by_owner:
-    'An owner of the business disconnected the app, for this user or for everyone. Ask the business before you send ' +
-    'the user to connect it again.',
-  code_reused:
-    'The code was sent twice, so the tokens from its first exchange were revoked: the code may have been stolen. ' +
-    'Exchange each code once, and do not repeat an exchange whose response was lost. Send the user to the authorize ' +
-    'endpoint again.',
-  code_verifier_wrong:
-    'The `code_verifier` does not match the `code_challenge`, and the code can no longer be used. Store the verifier ' +
-    'in the user’s session, and start again.',
-  refresh_token_reused:
-    'A refresh token was sent again after its successor had been used, so the grant was revoked: the token may have ' +
-    'been stolen. Store each new pair before you use it, read the store before you refresh, and send the user to the ' +
-    'authorize endpoint again.',
-  app_deleted: 'The app was deleted. Its credentials and tokens no longer work.',
-  app_paused:
-    'The platform has paused the app everywhere. Contact the platform: once it resumes the app, the same tokens work again.',
-  app_disabled: 'The app is disabled. Its owner can enable it again, and then the same tokens work again.',
-  app_closed: 'The app’s owner closed it to businesses other than its own.',
-  user_disabled: 'The user who allowed the app is disabled. Another member of the business can connect it.',
-  member_removed: 'The user who allowed the app is no longer a member of the business. Another member can connect it.',
-  password_reset:
-    'The password of the user was reset, and every earlier grant was ended. Let the user connect the app again.',
-  backup_restored:
-    'The server was restored from a backup, and every earlier grant was ended. Let the user connect the app again.',
-};
 
 /** The type requires an entry for every code and reason. */
 const GUIDE: { [Code in ErrorCode]: Explanation & { reasons: Record<ReasonOf<Code>, string> } } = {
@@ -68,6 +38,14 @@ const GUIDE: { [Code in ErrorCode]: Explanation & { reasons: Record<ReasonOf<Cod
       pkce_malformed:
         'PKCE takes `code_challenge_method=S256` and a `code_challenge` of 43 characters: the base64url, without ' +
         'padding, of the SHA-256 of the verifier.',
+      fields_invalid:
+        'Some fields of the body cannot be accepted. `errors` lists each with its name and what is wrong: correct all ' +
+        'of them and send the request again.',
+      idempotency_key_malformed: 'An `Idempotency-Key` has 1 to 255 visible ASCII characters. A UUID is a good choice.',
+      idempotency_key_reused:
+        'The same `Idempotency-Key` was sent with another request within a day. Use a new key for each operation, and ' +
+        'the same key only to repeat a request as it was.',
+      if_match_malformed: 'Send `If-Match` with the `ETag` of the record as it was read, quotes included, or with `*`.',
     },
   },
   invalid_client: {
@@ -171,6 +149,22 @@ const GUIDE: { [Code in ErrorCode]: Explanation & { reasons: Record<ReasonOf<Cod
   business_mismatch: {
     meaning: '`x-business-id` is not the business that the token acts in.',
     reasons: { business_mismatch: '`GET /api/v1/businesses` returns the business that the token acts in.' },
+  },
+  conflict: {
+    meaning: 'The record is in a state that does not allow this.',
+    reasons: {
+      state_not_allowed:
+        'The response has the current `state` and, in `allowed`, what is possible instead. An invoice, for example, can ' +
+        'be updated only while it is a draft.',
+    },
+  },
+  precondition_failed: {
+    meaning: 'The record has changed since it was read.',
+    reasons: {
+      etag_mismatch:
+        '`If-Match` names an older version of the record. Read it again, apply the change to what it is now, and send it ' +
+        'with the new `ETag`.',
+    },
   },
   not_found: {
     meaning: 'The path does not exist.',

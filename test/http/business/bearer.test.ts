@@ -142,6 +142,6 @@ test('another method is a 405 with Allow, and an unknown path a 404, both in JSO
   const missing = await server.get('/api/v1/accounting/secrets');
 
   assert.equal(wrong.status, 405);
-  assert.equal(wrong.headers.get('allow'), 'GET, HEAD, OPTIONS');
+  assert.equal(wrong.headers.get('allow'), 'GET, HEAD, OPTIONS, POST');
   assert.deepEqual([missing.status, missing.body.error], [404, 'not_found']);
 });

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { insertRecord } from '../../../src/business/records.ts';
+import { listEndpoints } from '../../../src/business/routes.ts';
 import { newId } from '../../../src/lib/ids.ts';
+import { findResource, RESOURCES } from '../../../src/resources/all.ts';
 import { createClient, type Tokens } from '../../support/client.ts';
 import { REDIRECT_URI } from '../../support/fixtures.ts';
 import { SCOPES } from '../../support/scopes.ts';
@@ -11,9 +14,9 @@ import { dump, rowsWith, withoutSending } from './dump.ts';
 /** All names of the other business contain the first word, and those of Acme the second. */
 const [WORD, OWN_WORD] = ['Zanzibar', 'Acapulco'];
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
-const INVOICES = '/api/v1/accounting/invoices';
-const BUSINESSES = '/api/v1/businesses';
-const ME = '/api/v1/me';
+
+/** The tests of the business API are generated from its declarations. */
+const ENDPOINTS = listEndpoints(true);
 
 /** The methods of each route, and its authentication: none, a bearer token, or a client secret. */
 const RULES: Record<string, { asks: 'nothing' | 'token' | 'secret'; takes: string[]; path?: string; status?: number }> =
@@ -38,9 +41,12 @@ const RULES: Record<string, { asks: 'nothing' | 'token' | 'secret'; takes: strin
     '/api/v1/oauth/revoke': { asks: 'secret', takes: ['POST'] },
     '/api/v1/oauth/introspect': { asks: 'secret', takes: ['POST'] },
     '/api/v1/events': { asks: 'secret', takes: ['GET'] },
-    [ME]: { asks: 'token', takes: ['GET', 'OPTIONS'] },
-    [BUSINESSES]: { asks: 'token', takes: ['GET', 'OPTIONS'] },
-    [INVOICES]: { asks: 'token', takes: ['GET', 'OPTIONS'] },
+    ...Object.fromEntries(
+      ENDPOINTS.map(({ path }) => {
+        const takes = ENDPOINTS.filter((endpoint) => endpoint.path === path).map(({ method }) => method);
+        return [path, { asks: 'token', takes: [...takes, 'OPTIONS'] }];
+      }),
+    ),
   };
 
 const server = await startTestServer();
@@ -120,13 +126,29 @@ async function ask({ path, method, headers = {}, body }: Request): Promise<{ sta
   return { status: answer.status, said: `${JSON.stringify([...answer.headers])} ${await answer.text()}` };
 }
 
-function expectedFor(path: string, { token, scopes, business }: Caller, selected: string | undefined): number {
+/** What only the checks before the handler decide; undefined if the request passes them. */
+function rejectionOf(scope: string | null, { token, scopes, business }: Caller, selected: string | undefined) {
   if (token === undefined || business === undefined) return 401;
-  if (path === BUSINESSES || path === ME) return 200;
-  if (!scopes.includes('read:invoices')) return 403;
+  if (scope === null) return undefined;
+  if (!scopes.includes(scope)) return 403;
   if (selected === undefined || selected === 'nonsense') return 400;
-  return selected === business ? 200 : 403;
+  return selected === business ? undefined : 403;
 }
+
+/** Records of the other business, one of each resource, by the path of its list. */
+const foreignIds = new Map<string, string>();
+for (const resource of RESOURCES) {
+  const named = Object.keys(resource.fields).find((name) => ['number', 'name', 'title', 'description'].includes(name));
+  const values = { ...resource.example, [named ?? '']: `${WORD} ${resource.name}` };
+  const add = { businessId: other.id, values };
+  const record = await server.storage().transaction((tx) => insertRecord(tx, resource, add, server.clock()));
+  foreignIds.set(resource.path, String(record?.values.id));
+}
+
+const addressOf = (path: string) => {
+  const list = path.split('/:id')[0] ?? '';
+  return path.replace(':id', foreignIds.get(list) ?? '');
+};
 
 test('every address of the API has a rule, and every rule an address', () => {
   const known = [...server.routes.api].map(([path, methods]) => [path, [...methods].filter((name) => name !== 'HEAD')]);
@@ -154,26 +176,60 @@ for (const [who, caller] of Object.entries(CALLERS)) {
   test(`with ${who} the API shows only the business of the token, and writes nothing [P3] [P6] [P7] [P8] [P11]`, async () => {
     const before = await dump(server);
     const notTheirs = new RegExp(caller.business === other.id ? OWN_WORD : WORD, 'i');
-    for (const path of [INVOICES, BUSINESSES, ME]) {
+    // A business in the body never selects one.
+    const body = { businessId: other.id, business_id: other.id };
+    for (const { method, path, scope } of ENDPOINTS) {
       for (const [whose, selected] of Object.entries(SELECTED)) {
-        for (const method of METHODS) {
-          const headers = {
-            ...(caller.token && { authorization: `Bearer ${caller.token}` }),
-            ...(selected && { 'x-business-id': selected }),
-          };
-          const body = { businessId: other.id, number: 'PLANTED', status: 'PAID', id: newId(server.clock()) };
-          const { status, said } = await ask({ path, method, headers, body });
-          const asked = `${method} ${path} for ${whose}`;
-          const isReading = method === 'GET' || method === 'HEAD';
-          const expected = isReading ? expectedFor(path, caller, selected) : method === 'OPTIONS' ? 204 : 405;
-          assert.equal(status, expected, asked);
-          assert.doesNotMatch(said, notTheirs, asked);
-        }
+        const headers = {
+          ...(caller.token && { authorization: `Bearer ${caller.token}` }),
+          ...(selected && { 'x-business-id': selected }),
+        };
+        const { status, said } = await ask({ path: addressOf(path), method, headers, body });
+        const isForeign = path.includes(':id') && caller.business !== other.id;
+        const passed = method === 'GET' ? (isForeign ? 404 : 200) : 400;
+        const asked = `${method} ${path} for ${whose}`;
+        assert.equal(status, rejectionOf(scope, caller, selected) ?? passed, `${asked}: ${said}`);
+        assert.doesNotMatch(said, notTheirs, asked);
       }
     }
     assert.deepEqual(await dump(server), before);
   });
 }
+
+test('records of another business are not found by any endpoint, and no filter or reference reaches them [P8]', async () => {
+  const { token } = await mine(SCOPES.join(' '));
+  const headers = { authorization: `Bearer ${token}`, 'x-business-id': server.acme.id };
+  const before = await dump(server);
+  const bodies: Record<string, object> = { move: { stage: 'PROPOSAL' } };
+  for (const { method, path } of ENDPOINTS.filter(({ path }) => path.includes(':id'))) {
+    const body = method === 'PATCH' ? { notes: 'Ours now' } : (bodies[path.split('/').at(-1) ?? ''] ?? {});
+    const { status, said } = await ask({ path: addressOf(path), method, headers, body });
+    assert.equal(status, 404, `${method} ${path}: ${said}`);
+  }
+  for (const { path, filters, fields, scopes } of RESOURCES) {
+    const references = Object.entries(fields).filter(([, field]) => field.references);
+    for (const [name, { references: target }] of references) {
+      const foreign = foreignIds.get(findResource(target ?? '').path);
+      const { said } = await ask({ path: `${path}?${name}=${foreign}&limit=200`, method: 'GET', headers });
+      assert.ok(!said.includes(WORD), `${path} by ${name}`);
+      if (filters.includes(name)) assert.match(said, / \[\]$/);
+      if (!scopes.write) continue;
+      const created = await ask({ path, method: 'POST', headers, body: { [name]: foreign } });
+      assert.equal(created.status, 400, created.said);
+    }
+  }
+  assert.deepEqual(await dump(server), before);
+});
+
+test('another method on a path of the business API is a 405', async () => {
+  for (const path of new Set(ENDPOINTS.map((endpoint) => endpoint.path))) {
+    const takes = RULES[path]?.takes ?? [];
+    for (const method of METHODS.filter((name) => name !== 'HEAD' && !takes.includes(name))) {
+      const { status } = await ask({ path: addressOf(path), method, body: {} });
+      assert.equal(status, 405, `${method} ${path}`);
+    }
+  }
+});
 
 test('credentials and tokens of another app have no effect, and reveal nothing [T7] [T20] [R3] [I3]', async () => {
   const [code, tokens] = [await clients.other.allow(), await clients.other.connect()];

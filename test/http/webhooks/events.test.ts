@@ -87,7 +87,7 @@ test('an app receives invoice events only with read:invoices, and only of busine
   }
 });
 
-test('every change of an invoice sends invoice.updated, and invoice.paid follows when the change is a payment', async () => {
+test('every change of an invoice sends invoice.updated, and the event of its new status follows', async () => {
   const app = await newApp();
   await connect(app);
   await server.addInvoice(server.acme, { number: 'E-3' });
@@ -107,6 +107,7 @@ test('every change of an invoice sends invoice.updated, and invoice.paid follows
       ['invoice.updated', 'PAID'],
       ['invoice.paid', 'PAID'],
       ['invoice.updated', 'VOID'],
+      ['invoice.voided', 'VOID'],
     ],
   );
 });

@@ -74,10 +74,9 @@ export const API_MUTATIONS: Mutation[] = [
   {
     promise: 'P8',
     breaks: 'invoices of every business are listed',
-    file: 'src/business/invoices.ts',
-    find: `    .where('business_id', '=', businessId)
-    .where('id', '<', after)`,
-    replace: "    .where('id', '<', after)",
+    file: 'src/business/pages.ts',
+    find: `      .where('business_id', '=', values.businessId as string);`,
+    replace: `      .where('business_id', '!=', '0190a6c6-0000-7000-8000-000000000000');`,
     tests: [TENANCY],
   },
   {

@@ -2,7 +2,7 @@ import { type Migration, notNull, primaryKey, references, zeroByDefault } from '
 
 /** Apps, and what users have allowed them. */
 export const createApps: Migration = async (db, types) => {
-  for (const create of [apps, grants, consents, revokedAccessTokens, invoices]) await create(db, types);
+  for (const create of [apps, grants, consents, revokedAccessTokens]) await create(db, types);
 };
 
 const apps: Migration = async (db, { id, integer, time }) => {
@@ -105,21 +105,4 @@ const revokedAccessTokens: Migration = async (db, { id, time }) => {
     .on('revoked_access_tokens')
     .column('expires_at')
     .execute();
-};
-
-const invoices: Migration = async (db, { id, time, amount }) => {
-  await db.schema
-    .createTable('invoices')
-    .addColumn('id', id, primaryKey)
-    .addColumn('business_id', id, references('businesses.id'))
-    .addColumn('number', 'text', notNull)
-    .addColumn('status', 'text', notNull)
-    .addColumn('total', amount, notNull)
-    .addColumn('currency', 'text', notNull)
-    .addColumn('customer_id', 'text', notNull)
-    .addColumn('created_at', time, notNull)
-    .addUniqueConstraint('invoices_number', ['business_id', 'number'])
-    .execute();
-  await db.schema.createIndex('invoices_by_age').on('invoices').columns(['business_id', 'id']).execute();
-  await db.schema.createIndex('invoices_by_status').on('invoices').columns(['business_id', 'status', 'id']).execute();
 };

@@ -192,7 +192,7 @@ function endpointFields({ url, eventTypes }: EndpointSettings, problem?: Problem
 ${problem && wrong && problemText(problem)}
 ${SUBSCRIBABLE_EVENTS.map(
   (type) =>
-    html`<label class="choice"><input type="checkbox" name="events" value="${type}" ${eventTypes.includes(type) && html`checked`}><span><code>${type}</code> ${EVENTS[type].summary}.</span></label>`,
+    html`<label class="choice"><input type="checkbox" name="events" value="${type}" ${eventTypes.includes(type) && html`checked`}><span><code>${type}</code> ${EVENTS[type]?.summary}.</span></label>`,
 )}
 </fieldset>`;
 }

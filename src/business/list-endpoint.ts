@@ -1,0 +1,149 @@
+import { type TSchema, Type } from 'typebox';
+import { LIMIT_PARAMETER, type RawQuery, readLimit, readText, valueNotAllowed } from '../http/paging.ts';
+import { firstIdAt, isId } from '../lib/ids.ts';
+import type { Resource, Values } from '../resources/resource.ts';
+import { listRecords, type Page } from './pages.ts';
+import type { ProtectedEndpoint } from './protected-endpoint.ts';
+import { exampleOf, operationName, recordSchema } from './resource-schemas.ts';
+
+export function listEndpoint(resource: Resource): ProtectedEndpoint {
+  const { plural, path, scopes, title } = resource;
+  return {
+    method: 'GET',
+    path,
+    scope: scopes.read,
+    operationId: `list${operationName(plural)}`,
+    summary: `List ${plural}`,
+    description: `The ${plural} of one business, newest first, a page at a time.`,
+    query: querySchema(resource),
+    response: {
+      description: `A page of ${plural}.`,
+      name: title,
+      schema: recordSchema(resource, false),
+      isList: true,
+      headers: {
+        link: Type.String({
+          description: 'If there is more: the next page, as `<…>; rel="next"` (RFC 8288).',
+          examples: [`<https://api.example.com${path}?limit=50&cursor=…>; rel="next"`],
+        }),
+      },
+      example: [exampleOf(resource, false)],
+    },
+    async handle({ db, access, query }) {
+      const { limit, ...page } = readPage(resource, query);
+      const records = await listRecords(db, resource, { ...page, businessId: access.businessId, limit: limit + 1 });
+      const body = records.slice(0, limit);
+      const last = records.length > limit ? body.at(-1) : undefined;
+      const next = last && { ...readTexts(query), limit: String(limit), cursor: cursorAfter(last, page.sort) };
+      return { body, ...(next && { next }) };
+    },
+  };
+}
+
+const sortsOf = ({ sorts }: Resource) => ['createdAt', 'updatedAt', ...sorts];
+
+function querySchema(resource: Resource): object {
+  const { filters, fields } = resource;
+  const orders = sortsOf(resource).flatMap((name) => [name, `-${name}`]);
+  return Type.Object({
+    ...Object.fromEntries(filters.map((name) => [name, Type.Optional(filterSchema(fields[name]?.schema ?? {}))])),
+    sort: Type.Optional(
+      Type.Unsafe<string>({
+        type: 'string',
+        enum: orders,
+        default: '-createdAt',
+        description: 'The order; `-` is descending.',
+      }),
+    ),
+    since: Type.Optional(
+      Type.String({ description: 'Only from here on: a date or time of the field that `sort` names.' }),
+    ),
+    until: Type.Optional(Type.String({ description: 'Only before this.' })),
+    limit: LIMIT_PARAMETER,
+    cursor: Type.Optional(
+      Type.String({ description: 'Where the next page starts: from the `Link` header of this one.' }),
+    ),
+  });
+}
+
+/** Equality with one value; `null` cannot be asked for. */
+function filterSchema(schema: object): TSchema {
+  const { description, enum: values, 'x-extensible-enum': known, format } = schema as Record<string, unknown>;
+  const allowed = values ?? known;
+  return Type.Unsafe({ type: 'string', description, ...(allowed ? { enum: allowed } : format ? { format } : {}) });
+}
+
+function readTexts(query: RawQuery<Record<string, unknown>>): Record<string, string | undefined> {
+  return Object.fromEntries(Object.keys(query).map((name) => [name, readText(query, name)]));
+}
+
+/** An empty parameter counts as absent. */
+function readPage(resource: Resource, query: RawQuery<Record<string, unknown>>): Omit<Page, 'businessId'> {
+  const text = (name: string) => readText(query, name);
+  const order = text('sort') ?? '-createdAt';
+  const [isDescending, sort] = order.startsWith('-') ? [true, order.slice(1)] : [false, order];
+  if (!sortsOf(resource).includes(sort)) {
+    throw valueNotAllowed(`sort is one of ${sortsOf(resource).join(', ')}, with - in front for descending order.`);
+  }
+  const limit = readLimit(text('limit'));
+  const [since, until] = [readBound('since', text('since'), sort), readBound('until', text('until'), sort)];
+  return {
+    filters: readFilters(resource, text),
+    sort,
+    isDescending,
+    since,
+    until,
+    after: readCursor(text('cursor'), sort),
+    limit,
+  };
+}
+
+function readFilters({ filters, fields }: Resource, text: (name: string) => string | undefined) {
+  const values: Record<string, string> = {};
+  for (const name of filters) {
+    const value = text(name);
+    if (value === undefined) continue;
+    const {
+      enum: allowed,
+      'x-extensible-enum': known,
+      format,
+    } = (fields[name]?.schema ?? {}) as Record<string, string[]>;
+    const choices = allowed ?? known;
+    if (choices && !choices.includes(value)) throw valueNotAllowed(`${name} is one of ${choices.join(', ')}.`);
+    if (String(format) === 'uuid' && !isId(value)) throw valueNotAllowed(`${name} is a UUID.`);
+    if (value.includes('\u0000')) throw valueNotAllowed(`${name} contains a character that is not text.`);
+    values[name] = value;
+  }
+  return values;
+}
+
+const DAY_TEXT = /^\d{4}-\d{2}-\d{2}$/;
+
+/** As the column of the sort field has it: an id, a time, or a date. */
+function readBound(name: string, text: string | undefined, sort: string): string | number | undefined {
+  if (text === undefined) return undefined;
+  const time = Date.parse(text);
+  if (!/^\d{4}-/.test(text) || !Number.isFinite(time) || time < 0) {
+    throw valueNotAllowed(`${name} is a date or time, such as 2026-07-31 or 2026-07-31T12:00:00Z.`);
+  }
+  if (sort === 'createdAt') return firstIdAt(time);
+  if (sort === 'updatedAt') return time;
+  if (!DAY_TEXT.test(text)) throw valueNotAllowed(`${name} is a date, such as 2026-07-31, for this order.`);
+  return text;
+}
+
+/** The id of the last record; in other orders than that of creation, after the value that it is sorted by. */
+function cursorAfter(record: Values, sort: string): string {
+  if (sort === 'createdAt') return String(record.id);
+  return `${Buffer.from(String(record[sort])).toString('base64url')}.${record.id}`;
+}
+
+function readCursor(text: string | undefined, sort: string): Page['after'] {
+  if (text === undefined) return undefined;
+  const [encoded = '', id = ''] = sort === 'createdAt' ? ['', text] : text.split('.');
+  const value = Buffer.from(encoded, 'base64url').toString();
+  const bound = sort === 'updatedAt' ? Date.parse(value) : value;
+  const isRight = sort === 'createdAt' || (sort === 'updatedAt' ? Number.isFinite(bound) : DAY_TEXT.test(value));
+  if (!isId(id) || !isRight) throw valueNotAllowed('cursor is as the Link header of the last page gave it.');
+  return { value: bound, id };
+}

@@ -1,0 +1,244 @@
+import type { EventType } from '../events/event-types.ts';
+import { recordEvents } from '../events/events.ts';
+import { listAppsWithScope } from '../grants/status.ts';
+import { ApiError } from '../http/errors.ts';
+import { isId, newId } from '../lib/ids.ts';
+import { findResource } from '../resources/all.ts';
+import { FieldError, idNameOf, type Resource, type Values } from '../resources/resource.ts';
+import { type Database, inTransaction } from '../storage/storage.ts';
+import { columnOf, columnsOf, fromRow, type Row, recordsIn, toColumns } from './rows.ts';
+
+/** A record of a resource: its values as the API shows them, with the details, and its version. */
+export interface StoredRecord {
+  values: Values;
+  version: number;
+}
+
+interface RecordId {
+  businessId: string;
+  id: string;
+}
+
+export async function findRecord(db: Database, resource: Resource, { businessId, id }: RecordId) {
+  if (!isId(id)) return undefined;
+  const row = await recordsIn(db)
+    .selectFrom(resource.table)
+    .select(columnsOf(resource, true))
+    .where('business_id', '=', businessId)
+    .where('id', '=', id)
+    .executeTakeFirst();
+  return row && toRecord(resource, row as Row);
+}
+
+function toRecord(resource: Resource, row: Row): StoredRecord {
+  return { values: fromRow(resource, row, true), version: Number(row.version) };
+}
+
+const TAKEN = 'is taken: another record of the business has it';
+
+/** Creates a record from valid input. Throws `FieldError` for values that do not fit. */
+export function createRecord(
+  db: Database,
+  resource: Resource,
+  { businessId, input }: { businessId: string; input: Values },
+  now: number,
+): Promise<StoredRecord> {
+  return inTransaction(db, async (tx) => {
+    await checkReferences(tx, resource, businessId, input);
+    const record = await insertRecord(tx, resource, { businessId, values: input }, now);
+    if (record) return record;
+    throw new FieldError(resource.unique ?? 'id', TAKEN);
+  });
+}
+
+/** Inserts a record and records its event; what the values leave out is computed. Undefined if one like it exists. */
+export async function insertRecord(
+  tx: Database,
+  resource: Resource,
+  { businessId, values }: { businessId: string; values: Values },
+  now: number,
+): Promise<StoredRecord | undefined> {
+  const row = await buildRow(tx, resource, { businessId, values }, now);
+  if (!(await insertUnlessTaken(tx, resource, row))) return undefined;
+  const record = toRecord(resource, row);
+  await recordChange(tx, resource, { businessId, before: undefined, values: record.values }, now);
+  return record;
+}
+
+async function buildRow(
+  tx: Database,
+  resource: Resource,
+  { businessId, values: given }: { businessId: string; values: Values },
+  now: number,
+): Promise<Row> {
+  const initial = Object.entries(resource.fields).map(([name, field]) => [name, field.initial ?? null]);
+  const values: Values = { ...Object.fromEntries(initial), ...given };
+  if (resource.numbered) values.number ??= await nextNumber(tx, resource, businessId);
+  const computed = { ...values, ...resource.compute?.(values, dayOf(now)) };
+  return {
+    id: newId(now),
+    business_id: businessId,
+    ...toColumns(resource, computed),
+    version: 1,
+    created_at: now,
+    updated_at: now,
+  };
+}
+
+async function insertUnlessTaken(tx: Database, { table, unique }: Resource, row: Row): Promise<boolean> {
+  const insert = recordsIn(tx)
+    .insertInto(table)
+    .values(row as never);
+  const guarded = unique
+    ? insert.onConflict((conflict) => conflict.columns(['business_id', columnOf(unique)]).doNothing())
+    : insert;
+  return ((await guarded.executeTakeFirstOrThrow()).numInsertedOrUpdatedRows ?? 0n) > 0n;
+}
+
+/** The next number that no record of the business has. Locks the sequence until the transaction ends. */
+async function nextNumber(tx: Database, { table, name, numbered }: Resource, businessId: string): Promise<string> {
+  for (;;) {
+    const next =
+      (await advanceSequence(tx, name, businessId)) ?? (await startSequence(tx, { table, name }, businessId));
+    const number = `${numbered}${String(next).padStart(4, '0')}`;
+    const used = await recordsIn(tx)
+      .selectFrom(table)
+      .select('id')
+      .where('business_id', '=', businessId)
+      .where('number', '=', number)
+      .executeTakeFirst();
+    if (!used) return number;
+  }
+}
+
+async function advanceSequence(tx: Database, resource: string, businessId: string): Promise<number | undefined> {
+  const row = await tx
+    .updateTable('number_sequences')
+    .set(({ eb, lit }) => ({ next: eb('next', '+', lit(1)) }))
+    .where('business_id', '=', businessId)
+    .where('resource', '=', resource)
+    .returning('next')
+    .executeTakeFirst();
+  return row?.next;
+}
+
+/** After as many numbers as there are records. Undefined if another transaction has started it meanwhile. */
+async function startSequence(tx: Database, { table, name }: { table: string; name: string }, businessId: string) {
+  const { records } = await recordsIn(tx)
+    .selectFrom(table)
+    .select(({ fn }) => fn.countAll<string>().as('records'))
+    .where('business_id', '=', businessId)
+    .executeTakeFirstOrThrow();
+  const row = await tx
+    .insertInto('number_sequences')
+    .values({ business_id: businessId, resource: name, next: Number(records) + 1 })
+    .onConflict((conflict) => conflict.columns(['business_id', 'resource']).doNothing())
+    .returning('next')
+    .executeTakeFirst();
+  return row?.next ?? advanceSequence(tx, name, businessId);
+}
+
+/** Every id that a record names must be one of the same business. */
+async function checkReferences(tx: Database, { fields }: Resource, businessId: string, input: Values): Promise<void> {
+  for (const [name, { references }] of Object.entries(fields)) {
+    const id = input[name];
+    if (!references || typeof id !== 'string') continue;
+    const found = await findRecord(tx, findResource(references), { businessId, id });
+    if (!found) throw new FieldError(name, `is not the id of a ${references.replace('_', ' ')} of this business`);
+  }
+}
+
+interface Change {
+  /** From `If-Match`; undefined if the client accepts any version. */
+  ifVersion: number | undefined;
+  /** The changed values, computed from the current ones. Throws if the record cannot be changed so. */
+  change(values: Values): Values;
+}
+
+/** Changes a record, and records its events. Undefined if there is none. */
+export function changeRecord(
+  db: Database,
+  resource: Resource,
+  { businessId, id }: RecordId,
+  { ifVersion, change }: Change,
+  now: number,
+): Promise<StoredRecord | undefined> {
+  return inTransaction(db, async (tx) => {
+    const current = await lockRecord(tx, resource, { businessId, id });
+    if (!current) return undefined;
+    if (ifVersion !== undefined && ifVersion !== current.version) throw versionMismatch();
+    const changes = change(current.values);
+    await checkReferences(tx, resource, businessId, changes);
+    const values = { ...current.values, ...changes };
+    const row = await recordsIn(tx)
+      .updateTable(resource.table)
+      .set({ ...toColumns(resource, values), version: current.version + 1, updated_at: now })
+      .where('business_id', '=', businessId)
+      .where('id', '=', id)
+      .where('version', '=', current.version)
+      .returning(columnsOf(resource, true))
+      .executeTakeFirst()
+      .catch((error) => rejectTaken(error, resource));
+    if (!row) throw versionMismatch();
+    const record = toRecord(resource, row as Row);
+    await recordChange(tx, resource, { businessId, before: current.values, values: record.values }, now);
+    return record;
+  });
+}
+
+async function lockRecord(tx: Database, resource: Resource, { businessId, id }: RecordId) {
+  if (!isId(id)) return undefined;
+  const row = await recordsIn(tx)
+    .selectFrom(resource.table)
+    .select(columnsOf(resource, true))
+    .where('business_id', '=', businessId)
+    .where('id', '=', id)
+    .forUpdate()
+    .executeTakeFirst();
+  return row && toRecord(resource, row as Row);
+}
+
+/** The codes of PostgreSQL and SQLite for a row that would not be unique. */
+function rejectTaken(error: unknown, { unique }: Resource): never {
+  const { code, errcode } = error as { code?: string; errcode?: number };
+  if (unique && (code === '23505' || errcode === 2067)) {
+    throw new FieldError(unique, TAKEN);
+  }
+  throw error;
+}
+
+function versionMismatch(): ApiError {
+  const description = 'The record has changed since that ETag. Read it again, then repeat the change.';
+  return new ApiError({ status: 412, code: 'precondition_failed', reason: 'etag_mismatch', description });
+}
+
+interface Changed {
+  businessId: string;
+  /** Undefined for a new record. */
+  before: Values | undefined;
+  values: Values;
+}
+
+/** Records the events of a change for every app that may read the record now. */
+async function recordChange(tx: Database, resource: Resource, changed: Changed, now: number): Promise<void> {
+  const { businessId } = changed;
+  const apps = await listAppsWithScope(tx, { businessId, scope: resource.scopes.read }, now);
+  const events = apps.flatMap((appId) => eventsOf(resource, changed).map((event) => ({ ...event, appId, businessId })));
+  if (events.length > 0) await recordEvents(tx, events, now);
+}
+
+export function eventsOf({ name, state, eventFields }: Resource, { before, values }: Changed) {
+  const data = { [idNameOf(name)]: String(values.id), ...pick(values, eventFields) };
+  const status = state && before && before[state.field] !== values[state.field] ? String(values[state.field]) : '';
+  const entered = state?.events?.[status];
+  const types = [before ? 'updated' : 'created', ...(entered ? [entered] : [])];
+  return types.map((type) => ({ type: `${name}.${type}` as EventType, data }));
+}
+
+function pick(values: Values, names: readonly string[]): Record<string, string> {
+  return Object.fromEntries(names.map((name) => [name, String(values[name])]));
+}
+
+export function dayOf(now: number): string {
+  return new Date(now).toISOString().slice(0, 10);
+}

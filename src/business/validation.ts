@@ -1,0 +1,101 @@
+import { type TProperties, type TSchema, Type } from 'typebox';
+import { Compile } from 'typebox/compile';
+import { Settings } from 'typebox/system';
+import { ApiError } from '../http/errors.ts';
+import { type Field, FieldError, type Values } from '../resources/resource.ts';
+
+/** Enough for every field of the largest body. */
+Settings.Set({ maxErrors: 1000 });
+
+export interface FieldProblem {
+  /** Such as `lines[0].quantity`. */
+  field: string;
+  message: string;
+}
+
+/** The schema of a body with these fields. A patch may leave out any of them. */
+export function bodySchema(
+  fields: Record<string, Field>,
+  { isPatch = false, example }: { isPatch?: boolean; example: Values },
+): TSchema {
+  const properties: TProperties = {};
+  for (const [name, { schema, input = schema, isWritable, isRequired }] of Object.entries(fields)) {
+    if (isWritable) properties[name] = isRequired && !isPatch ? input : Type.Optional(input);
+  }
+  return Type.Object(properties, {
+    additionalProperties: false,
+    ...(isPatch && { minProperties: 1 }),
+    examples: [example],
+  });
+}
+
+/** Compiled at the first request: most servers receive only a few kinds of bodies. */
+export function createValidator(schema: TSchema): (body: unknown) => Values {
+  let validator: ReturnType<typeof Compile> | undefined;
+  return (body) => {
+    validator ??= Compile(schema);
+    if (validator.Check(body)) return body as Values;
+    throw invalidFields(validator.Errors(body).flatMap((error) => describe(error, schema)));
+  };
+}
+
+type ValidationError = ReturnType<ReturnType<typeof Compile>['Errors']>[number];
+
+/** A field that is not in the schema is reported once, by its own error. */
+function describe(error: ValidationError, schema: TSchema): FieldProblem[] {
+  const at = error.instancePath.slice(1).split('/').filter(Boolean);
+  if (error.keyword === 'additionalProperties') return [];
+  if (error.keyword === 'boolean') return [{ field: pathOf(at), message: 'is not a field that can be sent here' }];
+  if (error.keyword === 'required') {
+    return error.params.requiredProperties.map((name) => ({ field: pathOf([...at, name]), message: 'is missing' }));
+  }
+  return [{ field: pathOf(at) || 'body', message: explain(error, at, schema) }];
+}
+
+function explain(error: ValidationError, at: string[], schema: TSchema): string {
+  const found = findSchema(schema, at);
+  const example = found.examples?.[0] === undefined ? '' : `, for example ${found.examples[0]}`;
+  if (error.keyword === 'enum') return `must be one of ${found.enum?.join(', ')}`;
+  if (error.keyword === 'format') return `must be a valid ${found.format}${example}`;
+  if (error.keyword === 'pattern') return `is not in the right form${example}`;
+  return `${error.message}${example}`;
+}
+
+interface Described {
+  properties?: Record<string, Described>;
+  items?: Described;
+  enum?: string[];
+  format?: string;
+  examples?: unknown[];
+}
+
+function findSchema(schema: Described, at: string[]): Described {
+  return at.reduce((found: Described, step) => found.properties?.[step] ?? found.items ?? {}, schema);
+}
+
+function pathOf(at: string[]): string {
+  return at.reduce((path, step) => {
+    if (/^\d+$/.test(step)) return `${path}[${step}]`;
+    return path === '' ? step : `${path}.${step}`;
+  }, '');
+}
+
+export function invalidFields(problems: FieldProblem[]): ApiError {
+  const description = problems.map(({ field, message }) => `${field} ${message}`).join('; ');
+  return new ApiError({
+    status: 400,
+    code: 'invalid_request',
+    reason: 'fields_invalid',
+    description: `${description.slice(0, 1000)}.`,
+    details: { errors: problems },
+  });
+}
+
+/** Values that are well-formed but do not fit are reported like malformed ones. */
+export async function reportFieldErrors<Result>(work: () => Promise<Result>): Promise<Result> {
+  try {
+    return await work();
+  } catch (error) {
+    throw error instanceof FieldError ? invalidFields([{ field: error.field, message: error.message }]) : error;
+  }
+}

@@ -1,0 +1,85 @@
+import { choice, email, notes, type Resource, reference, text } from './resource.ts';
+
+const ID = '0190b9a1-8d5e-7f6a-9b7c-8d9e0f1a2b3c';
+
+/** Records that are referred to are archived rather than deleted. */
+const STATUSES = ['ACTIVE', 'ARCHIVED'];
+
+const archiving = (noun: string): Resource['transitions'] => ({
+  archive: {
+    summary: `Archive a ${noun}`,
+    description: `Hides the ${noun} from everyday lists. What refers to it stays.`,
+    from: ['ACTIVE'],
+    change: () => ({ status: 'ARCHIVED' }),
+  },
+  restore: {
+    summary: `Restore a ${noun}`,
+    description: `Undoes \`archive\`.`,
+    from: ['ARCHIVED'],
+    change: () => ({ status: 'ACTIVE' }),
+  },
+});
+
+export const companies: Resource = {
+  name: 'company',
+  plural: 'companies',
+  title: 'Company',
+  description: 'An organisation that the business deals with.',
+  path: '/api/v1/crm/companies',
+  table: 'companies',
+  scopes: { read: 'read:contacts', write: 'write:contacts' },
+  fields: {
+    name: text('The name of the company.', { required: true, example: 'Northwind Traders' }),
+    status: choice(STATUSES, 'Whether it is archived.', { computed: true, initial: 'ACTIVE' }),
+    website: text('Its website.', { example: 'https://northwind.example' }),
+    taxNumber: text('Its VAT or tax number.', { max: 40, example: 'GB123456789' }),
+    country: text('ISO 3166-1 alpha-2.', { max: 2, example: 'GB' }),
+    notes: notes('Anything else.'),
+  },
+  filters: ['status'],
+  sorts: [],
+  state: { field: 'status' },
+  transitions: archiving('company'),
+  eventFields: ['name', 'status'],
+  example: {
+    name: 'Northwind Traders',
+    status: 'ACTIVE',
+    website: 'https://northwind.example',
+    taxNumber: 'GB123456789',
+    country: 'GB',
+    notes: null,
+  },
+};
+
+export const contacts: Resource = {
+  name: 'contact',
+  plural: 'contacts',
+  title: 'Contact',
+  description: 'A person that the business deals with.',
+  path: '/api/v1/crm/contacts',
+  table: 'contacts',
+  scopes: { read: 'read:contacts', write: 'write:contacts' },
+  fields: {
+    name: text('The name of the person.', { required: true, example: 'Mara Lindqvist' }),
+    status: choice(STATUSES, 'Whether the contact is archived.', { computed: true, initial: 'ACTIVE' }),
+    email: email('The address to write to.'),
+    phone: text('The number to call.', { max: 40, example: '+44 20 7946 0018' }),
+    jobTitle: text('What they do.', { example: 'Head of purchasing' }),
+    companyId: reference('company', 'The company that they work for.'),
+    notes: notes('Anything else.'),
+  },
+  filters: ['status', 'companyId'],
+  sorts: [],
+  state: { field: 'status' },
+  transitions: archiving('contact'),
+  eventFields: ['name', 'status'],
+  example: {
+    name: 'Mara Lindqvist',
+    status: 'ACTIVE',
+    email: 'mara@northwind.example',
+    phone: '+44 20 7946 0018',
+    jobTitle: 'Head of purchasing',
+    companyId: ID,
+    notes: null,
+  },
+};

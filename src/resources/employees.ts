@@ -1,0 +1,37 @@
+import { choice, date, email, type Resource, text } from './resource.ts';
+
+export const employees: Resource = {
+  name: 'employee',
+  plural: 'employees',
+  title: 'Employee',
+  description: 'A person who works for the business.',
+  path: '/api/v1/hr/employees',
+  table: 'employees',
+  scopes: { read: 'read:employees' },
+  fields: {
+    name: text('The name of the person.', { required: true, example: 'Jonas Weber' }),
+    status: choice(['ACTIVE', 'ON_LEAVE', 'LEFT'], 'Whether they work here now.', { initial: 'ACTIVE' }),
+    email: email('Their address at work.'),
+    jobTitle: text('What they do.', { example: 'Roaster' }),
+    department: text('Where they work.', { example: 'Production' }),
+    employmentType: choice(['FULL_TIME', 'PART_TIME', 'CONTRACTOR'], 'How they are employed.', {
+      initial: 'FULL_TIME',
+    }),
+    startDate: date('Their first day.', { required: true }),
+    endDate: date('Their last day.'),
+  },
+  filters: ['status', 'department'],
+  sorts: [],
+  transitions: {},
+  eventFields: ['name', 'status'],
+  example: {
+    name: 'Jonas Weber',
+    status: 'ACTIVE',
+    email: 'jonas@harbour.example',
+    jobTitle: 'Roaster',
+    department: 'Production',
+    employmentType: 'FULL_TIME',
+    startDate: '2023-04-01',
+    endDate: null,
+  },
+};

@@ -1,0 +1,177 @@
+import { sql } from 'kysely';
+import { type Migration, notNull, primaryKey, references } from '../migration.ts';
+
+/** The data of the business API. */
+export const createBusinessData: Migration = async (db, types) => {
+  for (const statement of types.createSumAmounts) await sql.raw(statement).execute(db);
+  for (const table of TABLES) await createRecords(table)(db, types);
+  // Reports read invoices by month.
+  await db.schema.createIndex('invoices_by_issue_date').on('invoices').columns(['business_id', 'issue_date']).execute();
+  for (const create of [numberSequences, idempotencyKeys]) await create(db, types);
+};
+
+type ColumnType = 'text' | 'id' | 'amount';
+
+interface Records {
+  table: string;
+  columns: Record<string, ColumnType>;
+  nullable: Record<string, ColumnType>;
+  /** Lists are filtered by any combination of these, and sorted by id, by the last change or by one of `sorts`. */
+  filters: string[];
+  sorts: string[];
+  unique?: string;
+}
+
+const TABLES: Records[] = [
+  {
+    table: 'companies',
+    columns: { name: 'text', status: 'text' },
+    nullable: { website: 'text', tax_number: 'text', country: 'text', notes: 'text' },
+    filters: ['status'],
+    sorts: [],
+  },
+  {
+    table: 'contacts',
+    columns: { name: 'text', status: 'text' },
+    nullable: { email: 'text', phone: 'text', job_title: 'text', company_id: 'id', notes: 'text' },
+    filters: ['status', 'company_id'],
+    sorts: [],
+  },
+  {
+    table: 'invoices',
+    columns: {
+      number: 'text',
+      status: 'text',
+      total: 'amount',
+      currency: 'text',
+      customer_id: 'text',
+      issue_date: 'text',
+      due_date: 'text',
+      subtotal: 'amount',
+      tax: 'amount',
+      amount_paid: 'amount',
+      amount_due: 'amount',
+      lines: 'text',
+      payments: 'text',
+    },
+    nullable: { notes: 'text' },
+    filters: ['status', 'customer_id'],
+    sorts: ['due_date'],
+    unique: 'number',
+  },
+  {
+    table: 'deals',
+    columns: { title: 'text', stage: 'text', amount: 'amount', currency: 'text' },
+    nullable: {
+      contact_id: 'id',
+      company_id: 'id',
+      expected_close_date: 'text',
+      lost_reason: 'text',
+      notes: 'text',
+    },
+    filters: ['stage', 'contact_id'],
+    sorts: [],
+  },
+  {
+    table: 'employees',
+    columns: { name: 'text', status: 'text', employment_type: 'text', start_date: 'text' },
+    nullable: { email: 'text', job_title: 'text', department: 'text', end_date: 'text' },
+    filters: ['status', 'department'],
+    sorts: [],
+  },
+  {
+    table: 'expense_categories',
+    columns: { name: 'text' },
+    nullable: { code: 'text' },
+    filters: [],
+    sorts: [],
+    unique: 'name',
+  },
+  {
+    table: 'expenses',
+    columns: { description: 'text', status: 'text', amount: 'amount', currency: 'text', spent_on: 'text' },
+    nullable: { category_id: 'id', employee_id: 'id', notes: 'text' },
+    filters: ['status', 'category_id'],
+    sorts: ['spent_on'],
+  },
+  {
+    table: 'orders',
+    columns: {
+      number: 'text',
+      status: 'text',
+      fulfilment_status: 'text',
+      total: 'amount',
+      currency: 'text',
+      ordered_on: 'text',
+      items: 'text',
+    },
+    nullable: { customer_id: 'id', shipped_on: 'text', carrier: 'text', tracking_number: 'text' },
+    filters: ['status', 'fulfilment_status'],
+    sorts: ['ordered_on'],
+    unique: 'number',
+  },
+];
+
+/** A table of records, with an index for each combination of filters and each order, so that every page is a range of one. */
+function createRecords({ table, columns, nullable, filters, sorts, unique }: Records): Migration {
+  return async (db, types) => {
+    const { id, integer, time, amount } = types;
+    const typeOf = { text: 'text', id, amount } as const;
+    let definition = db.schema
+      .createTable(table)
+      .addColumn('id', id, primaryKey)
+      .addColumn('business_id', id, references('businesses.id'));
+    for (const [name, type] of Object.entries(columns)) definition = definition.addColumn(name, typeOf[type], notNull);
+    for (const [name, type] of Object.entries(nullable)) definition = definition.addColumn(name, typeOf[type]);
+    definition = definition
+      .addColumn('version', integer, notNull)
+      .addColumn('created_at', time, notNull)
+      .addColumn('updated_at', time, notNull);
+    if (unique) definition = definition.addUniqueConstraint(`${table}_${unique}`, ['business_id', unique as 'id']);
+    await definition.execute();
+    for (const filter of combinationsOf(filters)) {
+      for (const order of [['id'], ['updated_at', 'id'], ...sorts.map((sort) => [sort, 'id'])]) {
+        const indexed = [...filter, ...order];
+        await db.schema
+          .createIndex(`${table}_by_${indexed.join('_')}`)
+          .on(table)
+          .columns(['business_id', ...indexed])
+          .execute();
+      }
+    }
+  };
+}
+
+function combinationsOf(names: string[]): string[][] {
+  const [first, ...rest] = names;
+  if (first === undefined) return [[]];
+  const others = combinationsOf(rest);
+  return [...others, ...others.map((each) => [first, ...each])];
+}
+
+/** The next number of each numbered resource of a business. */
+const numberSequences: Migration = async (db, { id, integer }) => {
+  await db.schema
+    .createTable('number_sequences')
+    .addColumn('business_id', id, references('businesses.id'))
+    .addColumn('resource', 'text', notNull)
+    .addColumn('next', integer, notNull)
+    .addPrimaryKeyConstraint('number_sequences_key', ['business_id', 'resource'])
+    .execute();
+};
+
+/** What a write with an `Idempotency-Key` responded, to be repeated. */
+const idempotencyKeys: Migration = async (db, { id, integer, time }) => {
+  await db.schema
+    .createTable('idempotency_keys')
+    .addColumn('business_id', id, references('businesses.id'))
+    .addColumn('app_id', id, notNull)
+    .addColumn('key', 'text', notNull)
+    .addColumn('request_hash', 'text', notNull)
+    .addColumn('status', integer, notNull)
+    .addColumn('response', 'text', notNull)
+    .addColumn('created_at', time, notNull)
+    .addPrimaryKeyConstraint('idempotency_keys_key', ['business_id', 'app_id', 'key'])
+    .execute();
+  await db.schema.createIndex('idempotency_keys_by_age').on('idempotency_keys').column('created_at').execute();
+};

@@ -1,0 +1,199 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { RESOURCES } from '../../../src/resources/all.ts';
+import { connectBusiness } from '../../support/business-api.ts';
+import { startTestServer } from '../../support/test-server.ts';
+
+const server = await startTestServer();
+const api = await connectBusiness(server, 'Harbour');
+const [CONTACTS, COMPANIES, INVOICES, DEALS] = [
+  '/api/v1/crm/contacts',
+  '/api/v1/crm/companies',
+  '/api/v1/accounting/invoices',
+  '/api/v1/crm/deals',
+];
+const LINE = { description: 'House blend', quantity: '12', unitPrice: '7.50', taxRate: '20' };
+
+const { body: contact } = await api.send('POST', CONTACTS, { name: 'Mara' });
+const draftOf = async (changes: object = {}) =>
+  (await api.send('POST', INVOICES, { currency: 'GBP', customerId: contact.id, lines: [LINE], ...changes })).body;
+
+test('every resource has a list and each of its records an address of its own', async () => {
+  for (const { path } of RESOURCES) {
+    const { status, body } = await api.get(path);
+    assert.equal(status, 200, path);
+    assert.ok(Array.isArray(body), path);
+    assert.equal((await api.get(`${path}/${api.business.id}`)).status, 404, path);
+  }
+});
+
+test('a contact is created with its company, read, changed and archived', async () => {
+  const company = await api.send('POST', COMPANIES, { name: 'Northwind', country: 'GB' });
+  const created = await api.send('POST', CONTACTS, { name: 'Ida', companyId: company.body.id });
+  const { id } = created.body;
+  const changed = await api.send('PATCH', `${CONTACTS}/${id}`, { email: 'ida@northwind.example', companyId: null });
+  const archived = await api.send('POST', `${CONTACTS}/${id}/archive`);
+
+  assert.equal(created.status, 201);
+  assert.equal(created.headers.get('location'), `${CONTACTS}/${id}`);
+  assert.deepEqual([created.body.companyId, changed.body.companyId], [company.body.id, null]);
+  assert.deepEqual([changed.body.name, changed.body.email], ['Ida', 'ida@northwind.example']);
+  assert.equal(archived.body.status, 'ARCHIVED');
+  assert.deepEqual((await api.get(`${CONTACTS}/${id}`)).body, archived.body);
+});
+
+test('an invoice adds up its lines and taxes, exactly', async () => {
+  const { total, subtotal, tax, amountDue, lines, number } = await draftOf({
+    lines: [
+      LINE,
+      { description: 'Discount', quantity: '1', unitPrice: '-0.01' },
+      { ...LINE, quantity: '0.3333', taxRate: '17.5' },
+    ],
+  });
+
+  assert.deepEqual([subtotal, tax, total, amountDue], ['92.49', '18.44', '110.93', '110.93']);
+  assert.deepEqual([lines[0].amount, lines[0].tax, lines[1].taxRate], ['90.00', '18.00', '0']);
+  assert.match(number, /^INV-\d{4}$/);
+});
+
+test('an invoice goes from draft to sent to paid, and each step is an event of its own', async () => {
+  const { id } = await draftOf();
+  const sent = await api.send('POST', `${INVOICES}/${id}/send`);
+  const part = await api.send('POST', `${INVOICES}/${id}/pay`, { amount: '8', method: 'Card' });
+  const paid = await api.send('POST', `${INVOICES}/${id}/pay`);
+
+  assert.deepEqual([sent.body.status, part.body.status, paid.body.status], ['SENT', 'SENT', 'PAID']);
+  assert.deepEqual([part.body.amountPaid, part.body.amountDue, paid.body.amountDue], ['8.00', '100.00', '0.00']);
+  assert.deepEqual(
+    paid.body.payments.map(({ amount }: { amount: string }) => amount),
+    ['8.00', '100.00'],
+  );
+  const events = await server.storage().durable.selectFrom('events').select(['type', 'data']).orderBy('id').execute();
+  const ofInvoice = events.filter(({ data }) => JSON.parse(data).invoiceId === id).map(({ type }) => type);
+  assert.deepEqual(ofInvoice, [
+    'invoice.created',
+    'invoice.updated',
+    'invoice.sent',
+    'invoice.updated',
+    'invoice.updated',
+    'invoice.paid',
+  ]);
+});
+
+test('a change that the state does not allow is a 409 that names what is allowed', async () => {
+  const { id } = await draftOf();
+  const early = await api.send('POST', `${INVOICES}/${id}/pay`);
+  await api.send('POST', `${INVOICES}/${id}/send`);
+  const late = await api.send('PATCH', `${INVOICES}/${id}`, { notes: 'Thank you' });
+
+  assert.deepEqual([early.status, early.body.state, early.body.allowed], [409, 'DRAFT', ['send', 'void']]);
+  assert.deepEqual([late.status, late.body.error, late.body.allowed], [409, 'conflict', ['pay', 'void']]);
+});
+
+test('a deal moves through the pipeline, is lost with a reason, and reopened', async () => {
+  const { body: deal } = await api.send('POST', DEALS, { title: 'Machines', amount: '18400', currency: 'GBP' });
+  const moved = await api.send('POST', `${DEALS}/${deal.id}/move`, { stage: 'PROPOSAL' });
+  const lost = await api.send('POST', `${DEALS}/${deal.id}/lose`, { reason: 'Too dear' });
+  const reopened = await api.send('POST', `${DEALS}/${deal.id}/reopen`);
+
+  assert.deepEqual(
+    [deal.stage, moved.body.stage, lost.body.stage, reopened.body.stage],
+    ['LEAD', 'PROPOSAL', 'LOST', 'NEGOTIATION'],
+  );
+  assert.deepEqual([deal.amount, lost.body.lostReason, reopened.body.lostReason], ['18400.00', 'Too dear', null]);
+});
+
+test('an error names every wrong field and what is wrong with it', async () => {
+  const { status, body } = await api.send('POST', INVOICES, {
+    currency: 'pounds',
+    lines: [{ description: '', quantity: 'x', unitPrice: '1', colour: 'red' }],
+    dueDate: '31/07/2026',
+    total: '5.00',
+  });
+
+  assert.deepEqual([status, body.error, body.reason], [400, 'invalid_request', 'fields_invalid']);
+  assert.deepEqual(body.errors.map(({ field }: { field: string }) => field).sort(), [
+    'currency',
+    'customerId',
+    'dueDate',
+    'lines[0].colour',
+    'lines[0].description',
+    'lines[0].quantity',
+    'total',
+  ]);
+});
+
+test('values that do not fit together are reported by field', async () => {
+  const wrong = async (body: object) =>
+    (await api.send('POST', INVOICES, { currency: 'GBP', customerId: contact.id, lines: [LINE], ...body })).body
+      .errors?.[0]?.field;
+
+  assert.equal(await wrong({ customerId: api.business.id }), 'customerId');
+  assert.equal(await wrong({ currency: 'ABC' }), 'currency');
+  assert.equal(await wrong({ currency: 'JPY' }), 'lines[0].unitPrice');
+  assert.equal(await wrong({ issueDate: '2030-02-01', dueDate: '2030-01-01' }), 'dueDate');
+  const { number } = await draftOf();
+  assert.equal(await wrong({ number }), 'number');
+});
+
+test('of two updates with the same ETag one wins and the other gets 412', async () => {
+  const { headers, body } = await api.send('POST', CONTACTS, { name: 'Per' });
+  const match = { 'if-match': headers.get('etag') ?? '' };
+  const path = `${CONTACTS}/${body.id}`;
+
+  const results = await Promise.all(['Pär', 'Pelle'].map((name) => api.send('PATCH', path, { name }, match)));
+
+  assert.deepEqual(results.map(({ status }) => status).sort(), [200, 412]);
+  assert.equal(
+    (await api.send('PATCH', path, { name: 'Per' }, { 'if-match': 'W/"1"' })).body.reason,
+    'if_match_malformed',
+  );
+});
+
+test('fifty creates at once with one idempotency key make one invoice and get the same response', async () => {
+  const key = { 'idempotency-key': 'one-key' };
+  const sent = { currency: 'GBP', customerId: contact.id, lines: [LINE], number: 'ONCE' };
+
+  const results = await Promise.all(Array.from({ length: 50 }, () => api.send('POST', INVOICES, sent, key)));
+
+  const [first] = results;
+  for (const { status, body } of results) assert.deepEqual([status, body], [201, first?.body]);
+  assert.equal(results.filter(({ headers }) => headers.get('idempotency-replayed') === 'true').length, 49);
+  const other = await api.send('POST', INVOICES, { ...sent, number: 'TWICE' }, key);
+  assert.deepEqual([other.status, other.body.reason], [422, 'idempotency_key_reused']);
+});
+
+test('a request that failed can be sent again with its idempotency key', async () => {
+  const key = { 'idempotency-key': 'again' };
+  const failed = await api.send('POST', CONTACTS, { name: 'Eva', companyId: api.business.id }, key);
+  const repeated = await api.send('POST', CONTACTS, { name: 'Eva' }, key);
+
+  assert.deepEqual([failed.status, repeated.status], [400, 201]);
+});
+
+test('lists are filtered and sorted alike, and pages follow each other without a gap', async () => {
+  const { business, get, send } = await connectBusiness(server, 'Sorted');
+  const { body: customer } = await send('POST', CONTACTS, { name: 'C' });
+  for (const day of ['05', '03', '09', '01', '07']) {
+    server.advanceClock(1000);
+    const dates = { issueDate: '2030-01-01', dueDate: `2030-02-${day}` };
+    await send('POST', INVOICES, { currency: 'EUR', customerId: customer.id, lines: [LINE], ...dates });
+  }
+  const days = async (query: string) => {
+    const seen: string[] = [];
+    for (let next: string | undefined = `${INVOICES}${query}`; next; ) {
+      const { body, headers } = await get(next);
+      seen.push(...body.map(({ dueDate }: { dueDate: string }) => dueDate.slice(-2)));
+      next = /^<[^>]*?(\/api[^>]+)>/.exec(headers.get('link') ?? '')?.[1];
+    }
+    return seen.join(' ');
+  };
+
+  assert.equal(await days('?limit=2'), '07 01 09 03 05');
+  assert.equal(await days('?limit=2&sort=createdAt'), '05 03 09 01 07');
+  assert.equal(await days('?limit=2&sort=dueDate'), '01 03 05 07 09');
+  assert.equal(await days('?limit=2&sort=-dueDate&status=DRAFT'), '09 07 05 03 01');
+  assert.equal(await days(`?limit=2&sort=-updatedAt&customerId=${customer.id}&status=DRAFT`), '07 01 09 03 05');
+  assert.equal(await days('?sort=dueDate&since=2030-02-03&until=2030-02-07'), '03 05');
+  assert.equal(await days(`?customerId=${business.id}`), '');
+});
