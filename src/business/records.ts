@@ -168,7 +168,8 @@ export function changeRecord(
     if (!current) return undefined;
     if (ifVersion !== undefined && ifVersion !== current.version) throw versionMismatch();
     const changes = change(current.values);
-    await checkReferences(tx, resource, businessId, changes);
+    const isNew = ([name, value]: [string, unknown]) => value !== current.values[name];
+    await checkReferences(tx, resource, businessId, Object.fromEntries(Object.entries(changes).filter(isNew)));
     const values = { ...current.values, ...changes };
     const row = await recordsIn(tx)
       .updateTable(resource.table)

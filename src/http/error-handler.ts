@@ -42,9 +42,12 @@ export async function sendError(
 }
 
 /** 404, or 405 if the path has other methods. */
-export function routeError({ isHiddenPath }: ErrorOptions, request: FastifyRequest, reply: FastifyReply): ApiError {
+export function routeError(options: ErrorOptions, request: FastifyRequest, reply: FastifyReply): ApiError {
+  const { isApiPath, isHiddenPath } = options;
   const path = pathOf(request);
-  const methods = [...(request.server.methodsByPath.get(path) ?? [])].join(', ');
+  const { methodsByPath } = request.server;
+  const template = isApiPath(path) ? findByTemplate(methodsByPath, path) : undefined;
+  const methods = [...(methodsByPath.get(path) ?? template ?? [])].join(', ');
   if (methods === '' || isHiddenPath(path)) {
     const description = 'There is nothing at this address.';
     return new ApiError({ status: 404, code: 'not_found', reason: 'not_found', description });
@@ -52,6 +55,18 @@ export function routeError({ isHiddenPath }: ErrorOptions, request: FastifyReque
   reply.header('allow', methods);
   const description = `This address takes ${methods}.`;
   return new ApiError({ status: 405, code: 'invalid_request', reason: 'method_not_allowed', description });
+}
+
+/** `/contacts/:id` for the path of one contact. */
+function findByTemplate(methodsByPath: Map<string, Set<string>>, path: string): Set<string> | undefined {
+  const steps = path.split('/');
+  const isLike = (template: string) => {
+    const wanted = template.split('/');
+    return (
+      wanted.length === steps.length && wanted.every((step, place) => step.startsWith(':') || step === steps[place])
+    );
+  };
+  return [...methodsByPath].find(([template]) => isLike(template))?.[1];
 }
 
 /** The target of a request may include scheme and host (RFC 9112 §3.2.2). */
