@@ -6,7 +6,8 @@ import { isId, newId } from '../lib/ids.ts';
 import { findResource } from '../resources/all.ts';
 import { FieldError, idNameOf, type Resource, type Values } from '../resources/resource.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
-import { columnOf, columnsOf, fromRow, type Row, recordsIn, toColumns } from './rows.ts';
+import { takeNumbers } from './number-sequences.ts';
+import { columnsOf, fromRow, type Row, recordsIn, toColumns } from './rows.ts';
 
 /** A record of a resource: its values as the API shows them, with the details, and its version. */
 export interface StoredRecord {
@@ -59,7 +60,7 @@ export async function insertRecord(
   now: number,
 ): Promise<StoredRecord | undefined> {
   const row = await buildRow(tx, resource, { businessId, values }, now);
-  if (!(await insertUnlessTaken(tx, resource, row))) return undefined;
+  if ((await insertUnlessTaken(tx, resource, [row])) === 0) return undefined;
   const record = toRecord(resource, row);
   await recordChange(tx, resource, { businessId, before: undefined, values: record.values }, now);
   return record;
@@ -68,74 +69,63 @@ export async function insertRecord(
 async function buildRow(
   tx: Database,
   resource: Resource,
-  { businessId, values: given }: { businessId: string; values: Values },
+  { businessId, values }: { businessId: string; values: Values },
   now: number,
 ): Promise<Row> {
-  const initial = Object.entries(resource.fields).map(([name, field]) => [name, field.initial ?? null]);
-  const values: Values = { ...Object.fromEntries(initial), ...given };
-  if (resource.numbered) values.number ??= await nextNumber(tx, resource, businessId);
+  if (!resource.numbered || values.number != null) return toNewRow(resource, { businessId, values }, now);
+  const [number] = await takeNumbers(tx, resource, { businessId, count: 1, except: [] });
+  return toNewRow(resource, { businessId, values: { ...values, number } }, now);
+}
+
+/** The row of a new record; its id and time of creation may be given. Throws `FieldError` for values that do not fit. */
+export function toNewRow(
+  resource: Resource,
+  { businessId, values: given, id, createdAt }: NewRecord,
+  now: number,
+): Row {
+  const values: Values = { ...initialValues(resource), ...given };
   const computed = { ...values, ...resource.compute?.(values, dayOf(now)) };
   return {
-    id: newId(now),
+    id: id ?? newId(now),
     business_id: businessId,
     ...toColumns(resource, computed),
     version: 1,
-    created_at: now,
+    created_at: createdAt ?? now,
     updated_at: now,
   };
 }
 
-async function insertUnlessTaken(tx: Database, { table, unique }: Resource, row: Row): Promise<boolean> {
+interface NewRecord {
+  businessId: string;
+  values: Values;
+  id?: string;
+  createdAt?: number;
+}
+
+function initialValues({ fields }: Resource): Values {
+  return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, field.initial ?? null]));
+}
+
+/** Inserts many records and records their events for these apps. Returns how many there are: fewer if some are taken. */
+export async function insertRecords(
+  tx: Database,
+  resource: Resource,
+  { businessId, rows, apps }: { businessId: string; rows: Row[]; apps: string[] },
+  now: number,
+): Promise<number> {
+  const inserted = await insertUnlessTaken(tx, resource, rows);
+  if (inserted < rows.length || apps.length === 0) return inserted;
+  const created = rows.map((row) => ({ businessId, before: undefined, values: fromRow(resource, row, true) }));
+  await recordEvents(tx, toEvents(resource, apps, created), now);
+  return inserted;
+}
+
+async function insertUnlessTaken(tx: Database, { table }: Resource, rows: Row[]): Promise<number> {
   const insert = recordsIn(tx)
     .insertInto(table)
-    .values(row as never);
-  const guarded = unique
-    ? insert.onConflict((conflict) => conflict.columns(['business_id', columnOf(unique)]).doNothing())
-    : insert;
-  return ((await guarded.executeTakeFirstOrThrow()).numInsertedOrUpdatedRows ?? 0n) > 0n;
-}
-
-/** The next number that no record of the business has. Locks the sequence until the transaction ends. */
-async function nextNumber(tx: Database, { table, name, numbered }: Resource, businessId: string): Promise<string> {
-  for (;;) {
-    const next =
-      (await advanceSequence(tx, name, businessId)) ?? (await startSequence(tx, { table, name }, businessId));
-    const number = `${numbered}${String(next).padStart(4, '0')}`;
-    const used = await recordsIn(tx)
-      .selectFrom(table)
-      .select('id')
-      .where('business_id', '=', businessId)
-      .where('number', '=', number)
-      .executeTakeFirst();
-    if (!used) return number;
-  }
-}
-
-async function advanceSequence(tx: Database, resource: string, businessId: string): Promise<number | undefined> {
-  const row = await tx
-    .updateTable('number_sequences')
-    .set(({ eb, lit }) => ({ next: eb('next', '+', lit(1)) }))
-    .where('business_id', '=', businessId)
-    .where('resource', '=', resource)
-    .returning('next')
-    .executeTakeFirst();
-  return row?.next;
-}
-
-/** After as many numbers as there are records. Undefined if another transaction has started it meanwhile. */
-async function startSequence(tx: Database, { table, name }: { table: string; name: string }, businessId: string) {
-  const { records } = await recordsIn(tx)
-    .selectFrom(table)
-    .select(({ fn }) => fn.countAll<string>().as('records'))
-    .where('business_id', '=', businessId)
-    .executeTakeFirstOrThrow();
-  const row = await tx
-    .insertInto('number_sequences')
-    .values({ business_id: businessId, resource: name, next: Number(records) + 1 })
-    .onConflict((conflict) => conflict.columns(['business_id', 'resource']).doNothing())
-    .returning('next')
-    .executeTakeFirst();
-  return row?.next ?? advanceSequence(tx, name, businessId);
+    .values(rows as never)
+    .onConflict((conflict) => conflict.doNothing());
+  return Number((await insert.executeTakeFirstOrThrow()).numInsertedOrUpdatedRows ?? 0n);
 }
 
 /** Every id that a record names must be one of the same business. */
@@ -222,10 +212,15 @@ interface Changed {
 
 /** Records the events of a change for every app that may read the record now. */
 async function recordChange(tx: Database, resource: Resource, changed: Changed, now: number): Promise<void> {
-  const { businessId } = changed;
-  const apps = await listAppsWithScope(tx, { businessId, scope: resource.scopes.read }, now);
-  const events = apps.flatMap((appId) => eventsOf(resource, changed).map((event) => ({ ...event, appId, businessId })));
-  if (events.length > 0) await recordEvents(tx, events, now);
+  const apps = await listAppsWithScope(tx, { businessId: changed.businessId, scope: resource.scopes.read }, now);
+  if (apps.length > 0) await recordEvents(tx, toEvents(resource, apps, [changed]), now);
+}
+
+function toEvents(resource: Resource, apps: string[], changes: Changed[]) {
+  return changes.flatMap((changed) => {
+    const events = eventsOf(resource, changed);
+    return apps.flatMap((appId) => events.map((event) => ({ ...event, appId, businessId: changed.businessId })));
+  });
 }
 
 export function eventsOf({ name, state, eventFields }: Resource, { before, values }: Changed) {

@@ -1,0 +1,74 @@
+import type { Resource } from '../resources/resource.ts';
+import type { Database } from '../storage/storage.ts';
+import { recordsIn } from './rows.ts';
+
+interface Wanted {
+  businessId: string;
+  count: number;
+  /** Numbers that are about to be used. */
+  except: readonly string[];
+}
+
+/** The next numbers that no record of the business has. Locks the sequence until the transaction ends. */
+export async function takeNumbers(tx: Database, resource: Resource, wanted: Wanted): Promise<string[]> {
+  const { businessId, count } = wanted;
+  const taken: string[] = [];
+  while (taken.length < count) {
+    const numbers = await advance(tx, resource, businessId, count - taken.length);
+    const used = new Set([...(await listUsed(tx, resource, businessId, numbers)), ...wanted.except]);
+    taken.push(...numbers.filter((number) => !used.has(number)));
+  }
+  return taken;
+}
+
+async function advance(tx: Database, { table, name, numbered }: Resource, businessId: string, count: number) {
+  const last =
+    (await advanceSequence(tx, name, businessId, count)) ??
+    (await startSequence(tx, { table, name }, businessId, count));
+  return Array.from({ length: count }, (_, place) => {
+    const next = Number(last) - count + 1 + place;
+    return `${numbered}${String(next).padStart(4, '0')}`;
+  });
+}
+
+async function listUsed(tx: Database, { table }: Resource, businessId: string, numbers: string[]): Promise<string[]> {
+  const rows = await recordsIn(tx)
+    .selectFrom(table)
+    .select('number')
+    .where('business_id', '=', businessId)
+    .where('number', 'in', numbers)
+    .execute();
+  return rows.map(({ number }) => String(number));
+}
+
+async function advanceSequence(tx: Database, resource: string, businessId: string, count: number) {
+  const row = await tx
+    .updateTable('number_sequences')
+    .set(({ eb }) => ({ next: eb('next', '+', count) }))
+    .where('business_id', '=', businessId)
+    .where('resource', '=', resource)
+    .returning('next')
+    .executeTakeFirst();
+  return row?.next;
+}
+
+/** After as many numbers as there are records. Advances it if another transaction has started it meanwhile. */
+async function startSequence(
+  tx: Database,
+  { table, name }: { table: string; name: string },
+  businessId: string,
+  count: number,
+) {
+  const { records } = await recordsIn(tx)
+    .selectFrom(table)
+    .select(({ fn }) => fn.countAll<string>().as('records'))
+    .where('business_id', '=', businessId)
+    .executeTakeFirstOrThrow();
+  const row = await tx
+    .insertInto('number_sequences')
+    .values({ business_id: businessId, resource: name, next: Number(records) + count })
+    .onConflict((conflict) => conflict.columns(['business_id', 'resource']).doNothing())
+    .returning('next')
+    .executeTakeFirst();
+  return row?.next ?? advanceSequence(tx, name, businessId, count);
+}
