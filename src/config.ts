@@ -36,6 +36,8 @@ export interface Settings {
   trustProxy: string | false;
   /** Shown on the pages. */
   platformName: string;
+  /** False if the platform's data is served by an API of its own. */
+  servesResources: boolean;
   logLevel: string;
   /** How long audit log entries are kept, in milliseconds. Undefined: they are never removed. */
   auditRetention: number | undefined;
@@ -85,6 +87,7 @@ export function readSettings(env: Environment): Settings {
     retryWindow: readNumber(env, 'REFRESH_RETRY_SECONDS', 30, { min: 0, max: 300 }) * SECOND,
     trustProxy: env.TRUST_PROXY && env.TRUST_PROXY !== 'off' ? env.TRUST_PROXY : false,
     platformName: readPlatformName(env),
+    servesResources: readOneOf(env, 'BUSINESS_API', 'on', ['on', 'off']) === 'on',
     webhooksToLoopback: readOneOf(env, 'WEBHOOKS_TO_LOOPBACK', 'no', ['yes', 'no']) === 'yes',
     logLevel: readOneOf(env, 'LOG_LEVEL', 'info', LOG_LEVELS),
     auditRetention: readAuditRetention(env),

@@ -142,7 +142,7 @@ type Deps = ReturnType<typeof createDeps> & {
 };
 
 function createDeps(settings: Settings, storage: Storage, clock: Clock, metrics: Metrics) {
-  const { limits, baseUrl, consentUrl, secretKeys, retryWindow, platformName } = settings;
+  const { limits, baseUrl, consentUrl, secretKeys, retryWindow, platformName, servesResources } = settings;
   const minute = 60;
   const quarterHour = 15 * minute;
   const newLimit = (
@@ -161,6 +161,7 @@ function createDeps(settings: Settings, storage: Storage, clock: Clock, metrics:
     issuer: baseUrl,
     consentUrl,
     platformName,
+    servesResources,
     retryWindow,
     auditRetention: settings.auditRetention,
     allowsLoopback: settings.webhooksToLoopback,

@@ -31,6 +31,7 @@ const DEFAULTS: Settings = {
   retryWindow: 30_000,
   trustProxy: false,
   platformName: 'Gatehouse',
+  servesResources: true,
   webhooksToLoopback: false,
   workers: 1,
   logLevel: 'info',
@@ -75,6 +76,7 @@ test('a setting that is empty counts as not set', () => {
 });
 
 const ACCEPTED: [env: Record<string, string>, expected: Partial<Settings>][] = [
+  [{ BUSINESS_API: 'off' }, { servesResources: false }],
   [
     { BASE_URL: 'https://auth.example.com' },
     { baseUrl: 'https://auth.example.com', listen: { host: '127.0.0.1', port: 4000 } },
@@ -150,6 +152,7 @@ const REFUSED: Record<string, string>[] = [
   { REFRESH_RETRY_SECONDS: '1.5' },
   { REFRESH_RETRY_SECONDS: 'soon' },
   { LOG_LEVEL: 'loud' },
+  { BUSINESS_API: 'yes' },
   { AUDIT_RETENTION_DAYS: '0' },
   { AUDIT_RETENTION_DAYS: 'forever' },
   { LIMIT_SIGN_IN_PER_ACCOUNT: '0' },

@@ -22,8 +22,8 @@ export function listEndpoints(servesResources: boolean): ProtectedEndpoint[] {
 }
 
 /** The protected API: what access tokens are for. */
-export function mountBusinessApi(host: FastifyInstance, deps: BusinessDeps): void {
-  for (const endpoint of listEndpoints(true)) mountProtectedEndpoint(host, deps, endpoint);
+export function mountBusinessApi(host: FastifyInstance, deps: BusinessDeps & { servesResources: boolean }): void {
+  for (const endpoint of listEndpoints(deps.servesResources)) mountProtectedEndpoint(host, deps, endpoint);
 }
 
 export function mountProtectedEndpoint(host: FastifyInstance, deps: BusinessDeps, endpoint: ProtectedEndpoint): void {

@@ -20,7 +20,7 @@ import {
   findEndpoint,
   listEndpoints,
   rejectLoopback,
-  SUBSCRIBABLE_EVENTS,
+  subscribableEvents,
 } from '../webhooks/endpoints.ts';
 import { type Command, type Option, type Options, required, withStorage } from './command.ts';
 
@@ -42,7 +42,7 @@ export const endpointCommands: Command[] = [
       checkUrl(options, env);
       return withStorage(env, async ({ durable: db }) => {
         const app = await requireApp(db, options);
-        const newEndpoint = { app, url: options.text('url'), eventTypes: readEvents(options, SUBSCRIBABLE_EVENTS) };
+        const newEndpoint = { app, url: options.text('url'), eventTypes: readEvents(options, env) };
         const added = await addEndpoint(OPERATOR, { db, keys }, newEndpoint, systemClock());
         const { endpoint, secret } = required(added, 'url', 'endpoint');
         return { ...endpoint, secret };
@@ -68,7 +68,7 @@ export const endpointCommands: Command[] = [
     run: async (db, { app, endpoint }, { options, env }) => {
       if (options.text('url')) checkUrl(options, env);
       const { url, eventTypes } = endpoint;
-      const settings = { url: options.text('url') || url, eventTypes: readEvents(options, eventTypes) };
+      const settings = { url: options.text('url') || url, eventTypes: readEvents(options, env, eventTypes) };
       return changeEndpoint(OPERATOR, db, { app, endpoint, settings }, systemClock());
     },
   }),
@@ -160,13 +160,14 @@ async function requireApp(db: Database, options: Options): Promise<App> {
   return required(await findApp(db, options.text('app')), 'app', 'app');
 }
 
-function readEvents(options: Options, fallback: readonly string[]): string[] {
+function readEvents(options: Options, env: NodeJS.ProcessEnv, fallback?: readonly string[]): string[] {
+  const offered = subscribableEvents(readSettings(env).servesResources);
   const named = options.list('event').flatMap((text) => text.split(/[\s,]+/).filter(Boolean));
-  const unknown = named.filter((type) => !SUBSCRIBABLE_EVENTS.some((known) => known === type));
+  const unknown = named.filter((type) => !offered.some((known) => known === type));
   if (unknown.length > 0) {
-    throw new FormError('event', `No such event: ${unknown.join(' ')}. There are ${SUBSCRIBABLE_EVENTS.join(', ')}.`);
+    throw new FormError('event', `No such event: ${unknown.join(' ')}. There are ${offered.join(', ')}.`);
   }
-  return options.list('event').length > 0 ? named : [...fallback];
+  return options.list('event').length > 0 ? named : [...(fallback ?? offered)];
 }
 
 function checkUrl(options: Options, env: NodeJS.ProcessEnv): void {

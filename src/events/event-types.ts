@@ -100,6 +100,11 @@ export const EVENTS: Record<string, EventDeclaration> = {
   ...Object.fromEntries(RESOURCES.flatMap(declareResourceEvents)),
 };
 
+/** Without those of the resources if the platform serves its own. */
+export function listEventTypes(servesResources: boolean): EventType[] {
+  return (servesResources ? EVENT_TYPES : Object.keys(OWN_EVENTS)) as EventType[];
+}
+
 export const EVENT_TYPES = Object.keys(EVENTS) as EventType[];
 
 /** Undefined for a type that this version does not declare: a newer version may have recorded the event. */

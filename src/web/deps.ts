@@ -15,6 +15,8 @@ export interface WebDeps {
   /** The origin of these pages. */
   consentUrl: string;
   platformName: string;
+  /** False if the platform's data is served by an API of its own. */
+  servesResources: boolean;
   /** How long entries of the audit log are kept, in milliseconds; undefined if they are never removed. */
   auditRetention: number | undefined;
   /** For development: whether webhooks may be sent to loopback addresses. */

@@ -1,5 +1,5 @@
 import { lockApp } from '../apps/apps.ts';
-import { EVENT_TYPES, type EventType } from '../events/event-types.ts';
+import { type EventType, listEventTypes } from '../events/event-types.ts';
 import { DAY } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
@@ -199,7 +199,11 @@ export function updateEndpoints(db: Database, ids: readonly string[]) {
 const MAX_URL_LENGTH = 2000;
 
 /** Test events are sent to an endpoint in any case. */
-export const SUBSCRIBABLE_EVENTS = EVENT_TYPES.filter((type) => type !== 'endpoint.test');
+export function subscribableEvents(servesResources: boolean): EventType[] {
+  return listEventTypes(servesResources).filter((type) => type !== 'endpoint.test');
+}
+
+export const SUBSCRIBABLE_EVENTS = subscribableEvents(true);
 
 /** Checks only the syntax. The address that it resolves to is checked before each attempt. */
 export function readUrl(text: string): string {

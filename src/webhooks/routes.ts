@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { type Static, Type } from 'typebox';
 import { findApp } from '../apps/apps.ts';
-import { EVENT_TYPES } from '../events/event-types.ts';
+import { listEventTypes } from '../events/event-types.ts';
 import { listEvents } from '../events/events.ts';
 import { ApiError, REASONS } from '../http/errors.ts';
 import { COMMON_ERRORS, describeErrors, documentedBy, NO_STORE } from '../http/openapi.ts';
@@ -17,8 +17,8 @@ import { visibleTo } from './visibility.ts';
 const PATH = '/api/v1/events';
 
 /** For apps whose webhook endpoint was down. */
-export function mountEvents(host: FastifyInstance, deps: TokenDeps & { clock: Clock }): void {
-  host.addSchema(EVENT);
+export function mountEvents(host: FastifyInstance, deps: TokenDeps & { clock: Clock; servesResources: boolean }): void {
+  host.addSchema(eventSchema(deps.servesResources));
   host.get<{ Querystring: RawQuery<EventQuery> }>(PATH, documentedBy(eventsOperation), async (request, reply) => {
     reply.header('cache-control', 'no-store');
     const { headers, ip: address, requestContext: context } = request;
@@ -55,19 +55,20 @@ function readPage(query: RawQuery<EventQuery>): { limit: number; after: string |
   return { limit, after: cursor };
 }
 
-const EVENT = Type.Object(
-  {
-    id: Type.String({ format: 'uuid', description: 'The same as the `webhook-id` header of its deliveries.' }),
-    type: oneOfOpen([...EVENT_TYPES], 'What happened.'),
-    timestamp: Type.String({ format: 'date-time', description: 'When it happened.' }),
-    data: Type.Unsafe<Record<string, unknown>>({
-      type: 'object',
-      additionalProperties: true,
-      description: 'Depends on the type. Contains `businessId` if the event is about a business.',
-    }),
-  },
-  { $id: 'Event', description: 'An event, as it is sent to an endpoint.' },
-);
+const eventSchema = (servesResources: boolean) =>
+  Type.Object(
+    {
+      id: Type.String({ format: 'uuid', description: 'The same as the `webhook-id` header of its deliveries.' }),
+      type: oneOfOpen(listEventTypes(servesResources), 'What happened.'),
+      timestamp: Type.String({ format: 'date-time', description: 'When it happened.' }),
+      data: Type.Unsafe<Record<string, unknown>>({
+        type: 'object',
+        additionalProperties: true,
+        description: 'Depends on the type. Contains `businessId` if the event is about a business.',
+      }),
+    },
+    { $id: 'Event', description: 'An event, as it is sent to an endpoint.' },
+  );
 
 const EVENT_QUERY = Type.Object({
   limit: LIMIT_PARAMETER,

@@ -1,7 +1,7 @@
 import swagger from '@fastify/swagger';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
-import { EVENTS, type EventDeclaration } from '../../events/event-types.ts';
+import { EVENTS, type EventDeclaration, listEventTypes } from '../../events/event-types.ts';
 import { allowAnyOrigin, mountPreflight } from '../../http/cors.ts';
 import { documentedBy, REQUEST_ID } from '../../http/openapi.ts';
 import { SCOPES } from '../../oauth/scopes.ts';
@@ -13,7 +13,7 @@ const EXAMPLE = { openapi: '3.1.0', info: { title: 'The API', version: 'v1' }, p
 /** Documents every route that is mounted after it. */
 export async function describeRoutes(
   host: FastifyInstance,
-  { platformName, issuer }: { platformName: string; issuer: string },
+  { platformName, issuer, servesResources }: { platformName: string; issuer: string; servesResources: boolean },
 ): Promise<void> {
   await host.register(swagger, {
     openapi: {
@@ -24,19 +24,20 @@ export async function describeRoutes(
       components: { securitySchemes: securitySchemes(issuer) },
     },
     refResolver: { buildLocalReference: ({ $id }, _, __, i) => (typeof $id === 'string' ? $id : `def-${i}`) },
-    transformObject: (built) => ('openapiObject' in built ? complete(built.openapiObject) : built.swaggerObject),
+    transformObject: (built) =>
+      'openapiObject' in built ? complete(built.openapiObject, servesResources) : built.swaggerObject,
   });
 }
 
 /** Adds what the plugin does not support. */
-function complete(built: object): object {
+function complete(built: object, servesResources: boolean): object {
   const document = built as Document;
   for (const { parameters = [] } of listOperations(document)) {
     for (const parameter of parameters) {
       if (parameter.in === 'query' && !parameter.required) parameter.allowEmptyValue = true;
     }
   }
-  return { ...document, webhooks: describeWebhooks() };
+  return { ...document, webhooks: describeWebhooks(listEventTypes(servesResources)) };
 }
 
 /** The OpenAPI document of a host with `describeRoutes`. */
@@ -125,8 +126,9 @@ const HEADERS: [name: string, description: string, schema: Schema][] = [
 ];
 
 /** OpenAPI 3.1 `webhooks`: the requests that an endpoint receives, by the Standard Webhooks specification. */
-function describeWebhooks(): Document['webhooks'] {
-  const entries = Object.entries(EVENTS).map(([type, event]) => [type, { post: describeEvent(type, event) }]);
+function describeWebhooks(types: string[]): Document['webhooks'] {
+  const declared = Object.entries(EVENTS).filter(([type]) => types.includes(type));
+  const entries = declared.map(([type, event]) => [type, { post: describeEvent(type, event) }]);
   return Object.fromEntries(entries);
 }
 

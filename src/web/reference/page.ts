@@ -36,12 +36,15 @@ interface Group {
 }
 
 /** Renders the OpenAPI document as pages, without scripts. */
-export function mountReference(host: FastifyInstance, { platformName }: { platformName: string }): void {
+export function mountReference(
+  host: FastifyInstance,
+  { platformName, servesResources }: { platformName: string; servesResources: boolean },
+): void {
   const page = (title: string, body: Html) => ({ title, platformName, width: 'wide' as const, body });
 
   host.get(PATH, PAGE, async (_, reply) => {
     const document = readDocument(host);
-    return sendPage(reply, page('API reference', framed(document, overview(document))));
+    return sendPage(reply, page('API reference', framed(document, overview(document, servesResources))));
   });
 
   host.get<{ Params: { group: string } }>(`${PATH}/:group`, PAGE, async (request, reply) => {
@@ -76,13 +79,17 @@ ${listGroups(document).map(
 <div>${content}</div></div>`;
 }
 
-function overview(document: Document): Html {
+function overview(document: Document, servesResources: boolean): Html {
+  const use = servesResources
+    ? 'Each operation names the scope that it needs.'
+    : 'The platform has an API of its own, which checks them; this server only issues the tokens.';
+
   return html`<section><h1>${document.info.title}</h1>
 <p>${prose(document.info.description ?? '')}</p>
 <p>The base URL is <code>${document.servers[0]?.url}</code>. Every response has an <code>x-request-id</code> header, which identifies it in the server’s logs. Every error has <a href="#shape-Error">the same four fields</a> and <a href="/docs/errors">a page that explains it</a>. An unknown path responds with 404, an unsupported method with 405.</p></section>
 ${listGroups(document).map(groupCard)}
 <section id="scopes"><h2 class="tag">Scopes</h2>
-<p>An app requests some of the scopes that it is registered for, and the user allows them. The business API has only the invoice list so far, which needs <code>read:invoices</code>; the other scopes can be requested, but give access to nothing yet.</p>
+<p>An app requests some of the scopes that it is registered for, and the user allows them. ${use}</p>
 <dl class="fields">${Object.entries(document.components.securitySchemes.oauth2.flows.authorizationCode.scopes).map(([name, meaning]) => html`<div><dt><code>${name}</code></dt><dd>${meaning}.</dd></div>`)}</dl></section>
 <section id="shapes"><h2 class="tag">Shapes</h2></section>
 ${Object.entries(document.components.schemas).map(([name, schema]) => schemaSection(name, schema))}`;

@@ -11,6 +11,8 @@ export interface Playground {
   /** The page of the app. */
   path: string;
   issuer: string;
+  /** Whether there are invoices to list. */
+  servesResources: boolean;
   /** The redirect URI of the playground itself. */
   returnAddress: string;
 }

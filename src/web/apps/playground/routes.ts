@@ -102,7 +102,7 @@ function mountPaste(
  * user, because they may have switched to another business in the meantime.
  */
 function mountReturn(host: FastifyInstance, pages: PlaygroundPages): void {
-  const { section, issuer, returnAddress, show, decryptProgress, encryptProgress, db } = pages;
+  const { section, issuer, servesResources, returnAddress, show, decryptProgress, encryptProgress, db } = pages;
   host.get<{ Querystring: Form }>(`${section.path}/try`, section.list, async (request, reply) => {
     const progress = decryptProgress(request, text(request.query, 'state'));
     const callback = readCallback(request.query);
@@ -110,7 +110,15 @@ function mountReturn(host: FastifyInstance, pages: PlaygroundPages): void {
     const viewer = await section.loadViewer(request);
     const app = await findOwnApp(db, viewer, request, progress.appId);
     if (!viewer.canChange) throw notFound();
-    const playground = { section, viewer, app, path: `${section.path}/${app.id}`, issuer, returnAddress };
+    const playground = {
+      section,
+      viewer,
+      app,
+      path: `${section.path}/${app.id}`,
+      issuer,
+      servesResources,
+      returnAddress,
+    };
     const updated = { ...progress, code: callback.code };
     return show(
       reply,
@@ -173,7 +181,7 @@ type PlaygroundPages = ReturnType<typeof createPlaygroundPages>;
 
 /** What all playground pages share: load the app, read and write the state, and restart if it has expired. */
 function createPlaygroundPages(pages: AppPages) {
-  const { keys, clock, issuer, consentUrl, section, loadApp, show } = pages;
+  const { keys, clock, issuer, servesResources, consentUrl, section, loadApp, show } = pages;
   const returnAddress = `${consentUrl}${section.path}/try`;
 
   function showStart(reply: FastifyReply, playground: Playground, { choices, problem }: Start = {}): FastifyReply {
@@ -187,7 +195,7 @@ function createPlaygroundPages(pages: AppPages) {
     showStart,
 
     async loadPlayground(request: AppRequest): Promise<Playground> {
-      return { section, ...(await loadApp(request)), issuer, returnAddress };
+      return { section, ...(await loadApp(request)), issuer, servesResources, returnAddress };
     },
 
     encryptProgress: (request: FastifyRequest, progress: PlaygroundState): string =>

@@ -53,7 +53,7 @@ interface Sent {
 /** The request, the response and the next steps. */
 export function stepBody(context: StepContext, { name, call, response }: Sent): Html {
   const { playground, progress } = context;
-  const steps = nextSteps(progress, name);
+  const steps = nextSteps(progress, name).filter((step) => step !== 'invoices' || playground.servesResources);
   const next = response ? steps : [name, ...steps.filter((step) => step !== name)];
   return frame(
     playground,

@@ -1,10 +1,11 @@
 import type { FastifyRequest } from 'fastify';
 import type { App } from '../../../apps/apps.ts';
+import type { EventType } from '../../../events/event-types.ts';
 import type { Event } from '../../../events/events.ts';
 import { type Html, html } from '../../../lib/html.ts';
 import { isId } from '../../../lib/ids.ts';
 import type { LoggedAttempt, LoggedDelivery } from '../../../webhooks/deliveries.ts';
-import { type DisabledReason, type Endpoint, findEndpoint } from '../../../webhooks/endpoints.ts';
+import { type DisabledReason, type Endpoint, findEndpoint, subscribableEvents } from '../../../webhooks/endpoints.ts';
 import { DISABLED_AFTER, WARNED_AFTER } from '../../../webhooks/queue.ts';
 import { toMessage } from '../../../webhooks/signatures.ts';
 import { notFound } from '../../errors.ts';
@@ -17,6 +18,8 @@ export interface EndpointListContext {
   viewer: Viewer;
   app: App;
   path: string;
+  /** The event types that an endpoint can receive. */
+  offered: EventType[];
 }
 
 /** One endpoint, with the path of its page. */
@@ -27,11 +30,11 @@ export interface EndpointContext extends EndpointListContext {
 
 /** Only those who may change the app can see its endpoints: an address can be a secret. */
 export async function loadEndpointList(
-  { section, loadApp }: AppPages,
+  { section, loadApp, servesResources }: AppPages,
   request: FastifyRequest<{ Params: { id: string } }>,
 ): Promise<EndpointListContext> {
   const { viewer, app, path } = await loadApp(request);
-  return { section, viewer, app, path: `${path}/endpoints` };
+  return { section, viewer, app, path: `${path}/endpoints`, offered: subscribableEvents(servesResources) };
 }
 
 export async function loadEndpoint(

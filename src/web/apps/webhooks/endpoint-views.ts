@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify';
 import { EVENTS } from '../../../events/event-types.ts';
 import { type Html, html } from '../../../lib/html.ts';
 import { listDeliveries } from '../../../webhooks/deliveries.ts';
-import { type Endpoint, findSecretFingerprint, SUBSCRIBABLE_EVENTS } from '../../../webhooks/endpoints.ts';
+import { type Endpoint, findSecretFingerprint } from '../../../webhooks/endpoints.ts';
 import { visibleTo } from '../../../webhooks/visibility.ts';
 import {
   ariaAttributes,
@@ -49,7 +49,7 @@ export function newEndpointBody(
   list: EndpointListContext,
   { settings, ticket, problem }: { settings: EndpointSettings; ticket: string; problem?: Problem },
 ): Html {
-  const { viewer, app, path } = list;
+  const { viewer, app, path, offered } = list;
   return html`${headOf(list)}
 <h2>Add an endpoint to ${app.name}</h2>
 ${postForm({
@@ -57,7 +57,7 @@ ${postForm({
   csrf: viewer.context.csrf,
   style: 'card',
   body: html`<input type="hidden" name="ticket" value="${ticket}">
-${endpointFields(settings, problem)}<button class="primary">Add endpoint</button>`,
+${endpointFields(settings, offered, problem)}<button class="primary">Add endpoint</button>`,
 })}`;
 }
 
@@ -114,7 +114,7 @@ interface EndpointView extends EndpointContext {
 }
 
 function endpointBody(view: EndpointView): Html {
-  const { endpoint, viewer, path, listPath, settings, problem, notice, log, now } = view;
+  const { endpoint, viewer, path, listPath, offered, settings, problem, notice, log, now } = view;
   return html`${headOf(view)}
 <p><a href="${listPath}">All endpoints</a></p>
 <h2>${endpoint.url} ${statusBadge(endpoint)}</h2>
@@ -125,7 +125,7 @@ ${postForm({
   action: path,
   csrf: viewer.context.csrf,
   style: 'card',
-  body: html`<h2>Settings</h2>${endpointFields(settings, problem)}<button class="primary">Save</button>`,
+  body: html`<h2>Settings</h2>${endpointFields(settings, offered, problem)}<button class="primary">Save</button>`,
 })}
 ${logSection(view, log)}
 ${secretSection(view)}
@@ -176,21 +176,19 @@ export interface EndpointSettings {
   eventTypes: string[];
 }
 
-export const emptyEndpoint: EndpointSettings = { url: '', eventTypes: SUBSCRIBABLE_EVENTS };
-
 /** What was submitted, valid or not, so that the form can show it again. */
 export function readEndpointForm(form: Form): EndpointSettings {
   return { url: text(form, 'url'), eventTypes: list(form, 'events') };
 }
 
-function endpointFields({ url, eventTypes }: EndpointSettings, problem?: Problem): Html {
+function endpointFields({ url, eventTypes }: EndpointSettings, offered: string[], problem?: Problem): Html {
   const wrong = problem?.field === 'events';
   const hint = 'Where events are sent, by POST. https, or http on localhost.';
   return html`${input({ name: 'url', label: 'Address', value: url, hint }, problem)}
 <fieldset class="field" ${ariaAttributes('events', { wrong })}>
 <legend>Events</legend>
 ${problem && wrong && problemText(problem)}
-${SUBSCRIBABLE_EVENTS.map(
+${offered.map(
   (type) =>
     html`<label class="choice"><input type="checkbox" name="events" value="${type}" ${eventTypes.includes(type) && html`checked`}><span><code>${type}</code> ${EVENTS[type]?.summary}.</span></label>`,
 )}

@@ -18,7 +18,6 @@ import { actorOf } from '../../session.ts';
 import type { AppPages } from '../app-page.ts';
 import { loadEndpoint, loadEndpointList } from './endpoint-page.ts';
 import {
-  emptyEndpoint,
   endpointListBody,
   newEndpointBody,
   readEndpointForm,
@@ -53,7 +52,7 @@ function mountAddition(host: FastifyInstance, pages: AppPages, path: string): vo
   host.get<ForApp>(`${path}/new`, section.edit, async (request, reply) => {
     const list = await loadEndpointList(pages, request);
     const ticket = formKey(pages, 'new endpoint', { owner: list.app.id });
-    return show(reply, list.viewer, newEndpointBody(list, { settings: emptyEndpoint, ticket }));
+    return show(reply, list.viewer, newEndpointBody(list, { settings: { url: '', eventTypes: list.offered }, ticket }));
   });
 
   host.post<ForApp>(path, section.edit, async (request, reply) => {
