@@ -93,6 +93,8 @@ test('endpoints that take a client secret or a browser redirect send no CORS hea
   }
 });
 
+const EXPOSED = 'etag, idempotency-replayed, link, location, retry-after, www-authenticate, x-request-id';
+
 test('a page of any origin may call the business API with a token, but not with cookies [P12]', async () => {
   for (const path of [PATH, '/api/v1/accounting/invoices', '/api/v1/businesses', '/api/v1/me', '/openapi.json']) {
     const preflight = await fetch(server.api + path, { method: 'OPTIONS', headers: CROSS_ORIGIN });
@@ -100,15 +102,15 @@ test('a page of any origin may call the business API with a token, but not with 
 
     assert.equal(preflight.status, 204);
     assert.deepEqual(corsOf(preflight.headers), [
-      ['access-control-allow-headers', 'authorization, x-business-id'],
-      ['access-control-allow-methods', 'GET'],
+      ['access-control-allow-headers', 'authorization, content-type, idempotency-key, if-match, x-business-id'],
+      ['access-control-allow-methods', 'GET, POST, PATCH'],
       ['access-control-allow-origin', '*'],
-      ['access-control-expose-headers', 'link, retry-after, www-authenticate, x-request-id'],
+      ['access-control-expose-headers', EXPOSED],
       ['access-control-max-age', '7200'],
     ]);
     assert.deepEqual(corsOf(answer.headers), [
       ['access-control-allow-origin', '*'],
-      ['access-control-expose-headers', 'link, retry-after, www-authenticate, x-request-id'],
+      ['access-control-expose-headers', EXPOSED],
     ]);
   }
 });

@@ -166,13 +166,13 @@ for (const [what, type, businessId] of [
 }
 
 test('the server does not start with an event type without a guard, or with an unknown scope as its guard', () => {
-  assert.throws(() => checkGuards({ 'expense.created': undefined }), /expense\.created declares no guard/);
-  assert.throws(() => checkGuards({ 'expense.created': { scope: 'read:expense' } }), /unknown scope read:expense/);
-  checkGuards({ 'expense.created': { scope: 'read:expenses' }, 'app.renamed': 'app' });
+  assert.throws(() => checkGuards({ 'payroll.created': undefined }), /payroll\.created declares no guard/);
+  assert.throws(() => checkGuards({ 'payroll.created': { scope: 'read:expense' } }), /unknown scope read:expense/);
+  checkGuards({ 'payroll.created': { scope: 'read:expenses' }, 'app.renamed': 'app' });
 });
 
 test('an event of an undeclared type cannot be recorded', async () => {
-  const event = { type: 'expense.created' as 'invoice.created', appId: app.id, businessId: server.acme.id, data: {} };
+  const event = { type: 'payroll.created' as 'invoice.created', appId: app.id, businessId: server.acme.id, data: {} };
 
-  await assert.rejects(recordEvent(db(), event, server.clock()), /expense\.created is not declared/);
+  await assert.rejects(recordEvent(db(), event, server.clock()), /payroll\.created is not declared/);
 });
