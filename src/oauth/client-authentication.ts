@@ -21,7 +21,10 @@ export interface ClientCredentials {
   context: RequestContext;
 }
 
-export type AuthenticatedClient = Pick<App, 'id' | 'redirectUris'>;
+export interface AuthenticatedClient extends Pick<App, 'id' | 'redirectUris'> {
+  /** Whether it is an active app of the platform. */
+  isFirstParty: boolean;
+}
 
 interface AuthenticationDeps {
   storage: Storage;
@@ -58,17 +61,28 @@ export async function authenticateClient(
   if (now - (secret.secret_used_at ?? 0) >= LAST_USED_PRECISION)
     await useSecret(storage.durable, secret.secret_id, now);
   await limits.perApp.count(secret.client_id);
-  const client = { id: secret.client_id, redirectUris: JSON.parse(secret.client_redirect_uris) };
-  return { client, verified: token && verifyToken(token, grant) };
+  return { client: clientFrom(secret), verified: token && verifyToken(token, grant) };
 }
 
 /** One row per secret of the client. */
 interface ClientRow {
   client_id: string;
   client_redirect_uris: string;
+  client_owner: 'business' | 'platform';
+  client_disabled_at: number | null;
+  client_paused_at: number | null;
   secret_id: string | null;
   secret_hash: string | null;
   secret_used_at: number | null;
+}
+
+function clientFrom(row: ClientRow): AuthenticatedClient {
+  const isActive = row.client_disabled_at === null && row.client_paused_at === null;
+  return {
+    id: row.client_id,
+    redirectUris: JSON.parse(row.client_redirect_uris),
+    isFirstParty: row.client_owner === 'platform' && isActive,
+  };
 }
 
 /** In one query. No rows if there is no such client; no grant if there is no token, or no grant for it any more. */
@@ -89,6 +103,9 @@ async function loadClientAndGrant(
 const CLIENT_COLUMNS = [
   'client.id as client_id',
   'client.redirect_uris as client_redirect_uris',
+  'client.owner_scope as client_owner',
+  'client.disabled_at as client_disabled_at',
+  'client.paused_at as client_paused_at',
   'app_secrets.id as secret_id',
   'app_secrets.secret_hash',
   'app_secrets.last_used_at as secret_used_at',
@@ -101,7 +118,7 @@ const readClientAndGrant = preparedQuery(
       .leftJoin('app_secrets', 'app_secrets.app_id', 'client.id')
       .select(CLIENT_COLUMNS)
       // Kysely types them as nullable because `apps`, joined for the grant, is; an inner join always has them.
-      .$narrowType<Pick<ClientRow, 'client_id' | 'client_redirect_uris'>>()
+      .$narrowType<Pick<ClientRow, 'client_id' | 'client_redirect_uris' | 'client_owner'>>()
       .where('grants.id', '=', grantId),
 );
 

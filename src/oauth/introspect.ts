@@ -1,7 +1,8 @@
 import { REFRESH_LIFETIME } from '../grants/grants.ts';
 import { SECOND } from '../lib/clock.ts';
 import { formatScopes } from '../lib/scope-lists.ts';
-import { authenticateClient, type ClientCredentials } from './client-authentication.ts';
+import type { RequestContext } from '../request-log/log.ts';
+import { type AuthenticatedClient, authenticateClient, type ClientCredentials } from './client-authentication.ts';
 import { missingField } from './errors.ts';
 import type { IntrospectionRequest } from './schemas.ts';
 import type { TokenDeps } from './token/endpoint.ts';
@@ -28,7 +29,10 @@ type Introspection =
       business_id: string;
     };
 
-/** POST /api/v1/oauth/introspect. An app can introspect its own tokens only; any other text is not active. */
+/**
+ * POST /api/v1/oauth/introspect. An app can introspect its own tokens only, and a first-party app the access tokens of every
+ * app: it protects the platform's own API. Any other text is not active.
+ */
 export async function respondToIntrospection(
   deps: TokenDeps,
   fields: Partial<IntrospectionRequest>,
@@ -38,11 +42,23 @@ export async function respondToIntrospection(
   const token = decodeAccessOrRefreshToken(deps.keys, fields.token ?? '');
   const { client, verified } = await authenticateClient(deps, credentials, token, now);
   if (fields.token === undefined) throw missingField('token');
-  const isKnown = verified && verified.grant.appId === client.id && isActive(verified, now);
-  if (!isKnown) return { active: false };
+  if (!verified || !canIntrospect(client, verified) || !isActive(verified, now)) return { active: false };
   credentials.context.businessId = verified.grant.businessId;
   if (verified.token.kind === 'access') deps.uses.record(verified.grant, verified.token);
+  if (client.isFirstParty) countUse(credentials.context, verified, fields.scope);
   return describe(verified, deps.issuer, now);
+}
+
+function canIntrospect(client: AuthenticatedClient, { token, grant }: VerifiedToken): boolean {
+  return grant.appId === client.id || (client.isFirstParty && token.kind === 'access');
+}
+
+/** An introspection for the platform's API that names a scope of the token counts as a use of this scope by the token's app. */
+function countUse(context: RequestContext, verified: VerifiedToken, scope: string | undefined): void {
+  if (scope === undefined || verified.token.kind !== 'access' || !scopesOf(verified).includes(scope)) return;
+  context.scope = scope;
+  context.userId = verified.grant.userId;
+  context.scopeUsedBy = verified.grant.appId;
 }
 
 function describe(verified: VerifiedToken, issuer: string, now: number): Introspection {

@@ -99,7 +99,15 @@ export type RevocationRequest = Static<typeof REVOCATION_REQUEST>;
 export const EMPTY = Type.Object({}, { description: 'An empty object.' });
 
 export const INTROSPECTION_REQUEST = Type.Object(
-  { token: requiredText('An access or a refresh token.', 'gat_…'), token_type_hint: TOKEN_TYPE_HINT, ...CREDENTIALS },
+  {
+    token: requiredText('An access or a refresh token.', 'gat_…'),
+    scope: optionalText(
+      'From a first-party app: the scope that the request needs. It is counted as used if the token has it.',
+      'read:invoices',
+    ),
+    token_type_hint: TOKEN_TYPE_HINT,
+    ...CREDENTIALS,
+  },
   {
     ...TEXT_ONLY,
     examples: [{ token: 'gat_…', client_id: EXAMPLE_APP, client_secret: 'gcs_…' }],

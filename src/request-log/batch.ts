@@ -76,7 +76,7 @@ export function addToBatch(
   now: number,
 ) {
   const { method, route, status, reason, requestId, took } = request;
-  const { businessId = null, userId, scope, grantType = null, usedPkce = false } = context;
+  const { businessId = null, userId, scope, scopeUsedBy = appId, grantType = null, usedPkce = false } = context;
   const errors = status >= 400 ? 1 : 0;
   const refreshes = grantType === 'refresh_token' && !errors ? 1 : 0;
   const exchanges = grantType === 'authorization_code' && !errors ? 1 : 0;
@@ -86,7 +86,7 @@ export function addToBatch(
   if (reason === WRONG_SECRET) return;
   addToCounts(batch, { appId, hour: hourOf(now), requests: 1, errors, refreshes, exchanges, pkceExchanges });
   if (scope === undefined || userId === undefined || businessId === null || errors) return;
-  addToUses(batch, { businessId, appId, userId, scope, uses: 1, lastAt: now });
+  addToUses(batch, { businessId, appId: scopeUsedBy, userId, scope, uses: 1, lastAt: now });
 }
 
 export function mergeBatches(older: Batch, newer: Batch): Batch {

@@ -135,6 +135,8 @@ export interface RequestContext {
   businessId?: string;
   /** The scope that allowed the request. */
   scope?: string;
+  /** The app that used the scope, if another app sent the request. */
+  scopeUsedBy?: string;
   /** At the token endpoint. */
   grantType?: string;
   /** At a code exchange: whether the app sent a code_verifier. */

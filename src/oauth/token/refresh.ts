@@ -28,7 +28,7 @@ interface RefreshDeps {
 /** RFC 6749 §6, with rotation. */
 export async function refreshTokens(
   deps: RefreshDeps,
-  client: AuthenticatedClient,
+  client: Pick<AuthenticatedClient, 'id'>,
   request: RefreshRequest,
   now: number,
 ): Promise<TokenResponse> {
