@@ -1,6 +1,7 @@
 import { Type } from 'typebox';
 import { formatAmount } from '../lib/money.ts';
 import { deals, STAGES } from '../resources/deals.ts';
+import { AMOUNT_PATTERN } from '../resources/resource.ts';
 import { sumAmounts } from '../storage/amounts.ts';
 import type { ProtectedEndpoint } from './protected-endpoint.ts';
 
@@ -11,7 +12,7 @@ const STAGE = Type.Object(
     amounts: Type.Array(
       Type.Object({
         currency: Type.String({ description: 'ISO 4217.' }),
-        amount: Type.String({ description: 'The sum of its deals in this currency.' }),
+        amount: Type.String({ pattern: AMOUNT_PATTERN, description: 'The sum of its deals in this currency.' }),
       }),
       {
         description: 'What they are worth, by currency.',

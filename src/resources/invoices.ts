@@ -42,7 +42,7 @@ const LINE_INPUT = {
 };
 const LINE = Type.Object({
   ...LINE_INPUT,
-  taxRate: Type.String({ description: 'In per cent.', examples: ['20'] }),
+  taxRate: Type.String({ pattern: '^\\d{1,2}(\\.\\d{1,3})?$', description: 'In per cent.', examples: ['20'] }),
   amount: AMOUNT('Quantity times unit price, rounded to the currency.'),
   tax: AMOUNT('The tax on the amount, rounded to the currency.'),
 });

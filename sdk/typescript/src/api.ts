@@ -1,15 +1,17 @@
 import { optionalCount, optionalText, requireObject, requireToken, requireUuid } from './arguments.ts';
+import type { BusinessApi } from './business-api.ts';
 import { type ConnectionOptions, readConnection } from './connection.ts';
 import {
   askForPage,
-  type Invoice,
   type InvoicePage,
   type InvoicePageOptions,
   type InvoicesOptions,
   isInvoice,
-} from './invoices.ts';
+} from './invoice-pages.ts';
+import type { Invoice } from './invoices.ts';
 import { type Me, readMe } from './me.ts';
 import { readPage, walkPages } from './paging.ts';
+import { openBusiness } from './records.ts';
 import { type Answer, type Connection, fieldsOf, type Request, unreadable } from './requests.ts';
 import { FREELY, send } from './retries.ts';
 import { type CallOptions, optionalSignal } from './signals.ts';
@@ -26,6 +28,8 @@ export interface Api {
   me(options?: CallOptions): Promise<Me>;
   /** The businesses of the token: exactly one, at present. The other calls take its id. */
   businesses(options?: CallOptions): Promise<Business[]>;
+  /** The records and reports of a business. Sends nothing yet. */
+  business(businessId: string): BusinessApi;
   /** One page of a business's invoices, the newest first. */
   invoicePage(businessId: string, options?: InvoicePageOptions): Promise<InvoicePage>;
   /** Every invoice of a business, the newest first; pages are read as they are needed. */
@@ -71,6 +75,7 @@ export function newApi(connection: Connection, withToken: WithToken): Api {
   return {
     me: async (options = {}) => readMe(await get('/api/v1/me', options, 'me')),
     businesses: async (options = {}) => readBusinesses(await get('/api/v1/businesses', options, 'businesses')),
+    business: (businessId) => openBusiness(ask, businessId),
     async invoicePage(businessId, options = {}) {
       const { items, nextCursor } = await readInvoices(businessId, options);
       return { invoices: items, nextCursor };

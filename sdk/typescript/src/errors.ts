@@ -3,6 +3,13 @@ import type { ErrorCode } from './names.ts';
 const LONGEST_TEXT = 500;
 const LONGEST_URI = 2000;
 
+/** What is wrong with one field of a request. */
+export interface FieldError {
+  /** Such as `lines[0].quantity`. */
+  field: string;
+  message: string;
+}
+
 /** The fields of a `GatehouseError`. */
 export interface Failure {
   code: ErrorCode;
@@ -12,6 +19,9 @@ export interface Failure {
   uri?: string | undefined;
   requestId?: string | undefined;
   retryAfter?: number | undefined;
+  errors?: readonly FieldError[] | undefined;
+  state?: string | undefined;
+  allowed?: readonly string[] | undefined;
   cause?: unknown;
 }
 
@@ -41,9 +51,15 @@ export class GatehouseError extends Error {
   readonly requestId: string | undefined;
   /** After how many seconds to try again, if the response said so. */
   readonly retryAfter: number | undefined;
+  /** Every wrong field, if the reason is `fields_invalid`; otherwise empty. */
+  readonly errors: readonly FieldError[];
+  /** The state of the record, if the code is `conflict`. */
+  readonly state: string | undefined;
+  /** The transitions that are possible instead, if the code is `conflict`. */
+  readonly allowed: readonly string[] | undefined;
 
   constructor(failure: Failure) {
-    const { status, reason, uri, requestId, retryAfter, cause } = failure;
+    const { status, reason, uri, requestId, retryAfter, errors = [], state, allowed, cause } = failure;
     const code = toLine(failure.code);
     const description = toLine(failure.description);
     const request = requestId && toLine(requestId);
@@ -56,6 +72,9 @@ export class GatehouseError extends Error {
     this.uri = uri && toLine(uri, LONGEST_URI);
     this.requestId = request;
     this.retryAfter = retryAfter;
+    this.errors = errors.map(({ field, message }) => ({ field: toLine(field), message: toLine(message) }));
+    this.state = state && toLine(state);
+    this.allowed = allowed?.map((name) => toLine(name));
   }
 }
 

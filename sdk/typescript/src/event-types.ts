@@ -1,5 +1,5 @@
-import type { InvoiceStatus } from './invoices.ts';
 import type { Scope } from './names.ts';
+import { RECORD_EVENT_TYPES, type RecordEventData } from './record-events.ts';
 
 interface EventOf<Type extends string, Data> {
   /** The same at each delivery of the event: store it to detect repeats. */
@@ -16,16 +16,6 @@ interface GrantData {
   userId: string;
 }
 
-interface InvoiceData {
-  businessId: string;
-  invoiceId: string;
-  number: string;
-  status: InvoiceStatus;
-  /** An exact decimal, such as `1234.50`. */
-  total: string;
-  currency: string;
-}
-
 interface SecretData {
   /** Left out for a first-party app. */
   businessId?: string;
@@ -37,26 +27,21 @@ export const EVENT_TYPES = [
   'grant.created',
   'grant.revoked',
   'grant.expiring',
-  'invoice.created',
-  'invoice.updated',
-  'invoice.paid',
   'app.secret_added',
   'app.secret_removed',
   'endpoint.test',
+  ...RECORD_EVENT_TYPES,
 ] as const;
 
 /** One of the known event types. */
 export type EventType = (typeof EVENT_TYPES)[number];
 
-interface EventData extends Record<EventType, object> {
+interface EventData extends RecordEventData {
   'grant.created': GrantData & { scopes: Scope[] };
   /** `reason` as in the errors, such as `disconnected_by_user`. */
   'grant.revoked': GrantData & { reason: string };
   /** `expiresAt` is an ISO 8601 time. */
   'grant.expiring': GrantData & { expiresAt: string };
-  'invoice.created': InvoiceData;
-  'invoice.updated': InvoiceData;
-  'invoice.paid': InvoiceData;
   'app.secret_added': SecretData;
   'app.secret_removed': SecretData;
   'endpoint.test': { endpointId: string };

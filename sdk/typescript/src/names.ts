@@ -35,6 +35,8 @@ export const ERROR_CODES = [
   'invalid_token',
   'insufficient_scope',
   'business_mismatch',
+  'conflict',
+  'precondition_failed',
   'not_found',
   'too_many_requests',
   'temporarily_unavailable',

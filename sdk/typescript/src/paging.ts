@@ -2,6 +2,7 @@ import { GatehouseError } from './errors.ts';
 import { LONGEST_LINK, nextTarget } from './links.ts';
 import { type Answer, unreadable } from './requests.ts';
 
+/** A part of a list. */
 export interface Page<Item> {
   items: Item[];
   /** The `cursor` of the next page; undefined on the last one. */

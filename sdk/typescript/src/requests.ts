@@ -1,4 +1,4 @@
-import { GatehouseError, toLine } from './errors.ts';
+import { type FieldError, GatehouseError, toLine } from './errors.ts';
 import { firstOf } from './signals.ts';
 import { VERSION } from './version.ts';
 
@@ -14,8 +14,10 @@ export interface Connection {
 export interface Request {
   path: string;
   headers?: Record<string, string>;
-  /** Sent as JSON by POST; a request without a body is a GET. */
-  body?: Record<string, string | undefined>;
+  /** By default POST with a body, and GET without one. */
+  method?: 'POST' | 'PATCH';
+  /** Sent as JSON. */
+  body?: object;
   signal?: AbortSignal | undefined;
 }
 
@@ -55,12 +57,12 @@ export async function sendOnce({ baseUrl, timeout, fetch }: Connection, request:
   }
 }
 
-function toInit({ headers = {}, body }: Request): RequestInit {
+function toInit({ headers = {}, body, method }: Request): RequestInit {
   const common = { accept: 'application/json', ...USER_AGENT, ...headers };
   // Secrets are sent only to baseUrl. Not 'error', which Cloudflare Workers reject, and which hides the status.
-  if (!body) return { method: 'GET', redirect: 'manual', headers: common };
+  if (!body) return { method: method ?? 'GET', redirect: 'manual', headers: common };
   return {
-    method: 'POST',
+    method: method ?? 'POST',
     redirect: 'manual',
     headers: { ...common, 'content-type': 'application/json' },
     body: JSON.stringify(body),
@@ -98,7 +100,7 @@ function toAnswer(response: Response, text: string): Answer {
 }
 
 function toError(response: Response, json: unknown): GatehouseError {
-  const { error, error_description, error_uri, reason } = fieldsOf(json);
+  const { error, error_description, error_uri, reason, errors, state, allowed } = fieldsOf(json);
   const isGatehouseError = typeof error === 'string' && ERROR_CODE.test(error) && typeof error_description === 'string';
   if (response.ok || !isGatehouseError) return unreadable(response);
   return new GatehouseError({
@@ -107,7 +109,15 @@ function toError(response: Response, json: unknown): GatehouseError {
     description: error_description,
     uri: textOf(error_uri),
     reason: textOf(reason),
+    errors: listOf(errors).flatMap(readFieldError),
+    state: textOf(state),
+    allowed: Array.isArray(allowed) ? allowed.flatMap((name) => textOf(name) ?? []) : undefined,
   });
+}
+
+function readFieldError(value: unknown): FieldError[] {
+  const { field, message } = fieldsOf(value);
+  return typeof field === 'string' && typeof message === 'string' ? [{ field, message }] : [];
 }
 
 /** For a response that is not from Gatehouse: a proxy's page, a redirect, or JSON of another shape. */
@@ -165,6 +175,10 @@ function parse(text: string): unknown {
 /** The fields of a value; empty if it is not an object. */
 export function fieldsOf(value: unknown): Record<string, unknown> {
   return isObject(value) ? value : {};
+}
+
+function listOf(value: unknown): unknown[] {
+  return Array.isArray(value) ? value : [];
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

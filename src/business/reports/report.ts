@@ -1,5 +1,6 @@
 import { type TSchema, Type } from 'typebox';
 import { type RawQuery, readText, valueNotAllowed } from '../../http/paging.ts';
+import { AMOUNT_PATTERN } from '../../resources/resource.ts';
 import { sumAmounts } from '../../storage/amounts.ts';
 import type { Database } from '../../storage/storage.ts';
 
@@ -11,7 +12,8 @@ export const COUNTED_EXPENSES = ['APPROVED', 'REIMBURSED'];
 /** So that one report reads at most ten years. */
 const MAX_MONTHS = 120;
 
-export const AMOUNT = (description: string) => Type.String({ description, examples: ['1234.50'] });
+export const AMOUNT = (description: string) =>
+  Type.String({ pattern: AMOUNT_PATTERN, description, examples: ['1234.50'] });
 export const CURRENCY = Type.String({
   description: 'ISO 4217. Amounts of different currencies are never added up.',
   examples: ['GBP'],

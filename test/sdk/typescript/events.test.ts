@@ -76,7 +76,9 @@ function describe(event: GatehouseEvent): string {
   switch (event.type) {
     case 'invoice.created':
     case 'invoice.updated':
-    case 'invoice.paid': {
+    case 'invoice.sent':
+    case 'invoice.paid':
+    case 'invoice.voided': {
       const { number, status, total, currency } = event.data;
       return `${number} is ${status}, ${total} ${currency}`;
     }
@@ -91,6 +93,27 @@ function describe(event: GatehouseEvent): string {
       return event.data.secretId;
     case 'endpoint.test':
       return event.data.endpointId;
+    case 'contact.created':
+    case 'contact.updated':
+    case 'company.created':
+    case 'company.updated':
+    case 'employee.created':
+    case 'employee.updated':
+      return `${event.data.name} is ${event.data.status}`;
+    case 'deal.created':
+    case 'deal.updated':
+    case 'deal.won':
+    case 'deal.lost':
+      return `${event.data.title} is ${event.data.stage}`;
+    case 'expense.created':
+    case 'expense.updated':
+      return `${event.data.description} is ${event.data.status}`;
+    case 'expense_category.created':
+    case 'expense_category.updated':
+      return event.data.name;
+    case 'order.created':
+    case 'order.updated':
+      return `${event.data.number} is ${event.data.fulfilmentStatus}`;
     default:
       return event satisfies never;
   }

@@ -22,7 +22,7 @@ test('the library compiles with the types of the web platform alone, without tho
 
 test('the library imports nothing but its own files', () => {
   assert.ok(sources.length > 5);
-  const imports = sources.flatMap(({ code }) => [...code.matchAll(/(?:\bfrom|\bimport\(?)\s*['"]([^'"]+)['"]/g)]);
+  const imports = sources.flatMap(({ code }) => [...code.matchAll(/(?:\bfrom\s+|\bimport\(?\s*)['"]([^'"]+)['"]/g)]);
 
   assert.ok(imports.length > 20);
   assert.deepEqual(

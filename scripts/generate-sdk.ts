@@ -1,0 +1,24 @@
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { typescriptFiles } from './sdk/typescript.ts';
+
+const ROOT = fileURLToPath(new URL('..', import.meta.url));
+
+/** The generated files of both client libraries, by path. */
+export function generateSdk(): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(typescriptFiles()).map(([name, text]) => [`sdk/typescript/src/${name}`, format(text)]),
+  );
+}
+
+function format(text: string): string {
+  const biome = join(ROOT, 'node_modules/.bin/biome');
+  const args = ['check', '--write', '--stdin-file-path=sdk/typescript/src/x.ts'];
+  return execFileSync(biome, args, { cwd: ROOT, input: text, encoding: 'utf8' });
+}
+
+if (import.meta.main) {
+  for (const [path, text] of Object.entries(generateSdk())) writeFileSync(join(ROOT, path), text);
+}
