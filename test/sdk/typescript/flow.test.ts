@@ -25,7 +25,7 @@ test('an app connects a visitor, who signs in and allows it, and reads the invoi
   const [business] = await api.businesses();
   assert.deepEqual(business, { id: server.acme.id, name: 'Acme' });
   const { invoices, nextCursor } = await api.invoicePage(server.acme.id);
-  assert.deepEqual(invoices, [
+  assert.partialDeepStrictEqual(invoices, [
     { id: invoice.id, number: 'INV-7', status: 'SENT', total: '1234.50', currency: 'GBP', customerId: 'contact-9' },
   ]);
   assert.equal(nextCursor, undefined);
