@@ -142,11 +142,12 @@ function createRecords({ table, columns, nullable, filters, sorts, unique }: Rec
   };
 }
 
+/** The longest first: of two indexes that seem equally good to it, SQLite takes the older. */
 function combinationsOf(names: string[]): string[][] {
   const [first, ...rest] = names;
   if (first === undefined) return [[]];
   const others = combinationsOf(rest);
-  return [...others, ...others.map((each) => [first, ...each])];
+  return [...others.map((each) => [first, ...each]), ...others];
 }
 
 /** The next number of each numbered resource of a business. */
