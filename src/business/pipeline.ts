@@ -4,6 +4,7 @@ import { deals, STAGES } from '../resources/deals.ts';
 import { AMOUNT_PATTERN } from '../resources/resource.ts';
 import { sumAmounts } from '../storage/amounts.ts';
 import type { ProtectedEndpoint } from './protected-endpoint.ts';
+import { tagOf } from './resource-schemas.ts';
 
 const STAGE = Type.Object(
   {
@@ -27,6 +28,7 @@ export const pipelineEndpoint: ProtectedEndpoint = {
   path: '/api/v1/crm/pipeline',
   scope: deals.scopes.read,
   operationId: 'getPipeline',
+  tag: tagOf(deals),
   summary: 'Get the pipeline',
   description: 'The stages in order, with how many deals are in each and what they are worth.',
   response: {

@@ -19,6 +19,8 @@ export interface ProtectedEndpoint {
    */
   scope: string | null;
   operationId: string;
+  /** Its page in the API reference: `Business API` unless it says otherwise. */
+  tag?: string;
   summary: string;
   /** What the endpoint needs is appended. */
   description: string;
@@ -117,11 +119,11 @@ const IF_MATCH = {
 
 /** The schema of its route, from which the OpenAPI document is generated. */
 export function describeEndpoint(endpoint: ProtectedEndpoint) {
-  const { scope, query, params, body, operationId, summary, description, response } = endpoint;
+  const { scope, query, params, body, operationId, tag = 'Business API', summary, description, response } = endpoint;
   const needs = scope ? `It needs the scope \`${scope}\`.` : 'It needs no scope and no `x-business-id`.';
   return {
     operationId,
-    tags: ['Business API'],
+    tags: [tag],
     summary,
     description: `${description} ${needs}`,
     security: [{ oauth2: scope ? [scope] : [] }],

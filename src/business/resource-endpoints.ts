@@ -13,6 +13,7 @@ import {
   nounOf,
   operationName,
   recordSchema,
+  tagOf,
   withArticle,
   writableExample,
 } from './resource-schemas.ts';
@@ -20,15 +21,18 @@ import { bodySchema, createValidator, reportFieldErrors } from './validation.ts'
 
 /** The endpoints of a resource: list and get, and if it has a scope to write, create, update and its transitions. */
 export function endpointsOf(resource: Resource): ProtectedEndpoint[] {
+  const { write } = resource.scopes;
   const reads = [listEndpoint(resource), getEndpoint(resource)];
-  if (!resource.scopes.write) return reads;
-  const write = resource.scopes.write;
+  const endpoints = write ? [...reads, ...writesOf(resource, write)] : reads;
+  return endpoints.map((endpoint) => ({ ...endpoint, tag: tagOf(resource) }));
+}
+
+function writesOf(resource: Resource, scope: string): ProtectedEndpoint[] {
   const transitions = Object.entries(resource.transitions);
   return [
-    ...reads,
-    createEndpoint(resource, write),
-    updateEndpoint(resource, write),
-    ...transitions.map(([name, transition]) => transitionEndpoint(resource, write, name, transition)),
+    createEndpoint(resource, scope),
+    updateEndpoint(resource, scope),
+    ...transitions.map(([name, transition]) => transitionEndpoint(resource, scope, name, transition)),
   ];
 }
 

@@ -33,6 +33,8 @@ export const detailNameOf = (resource: Resource) => (hasDetails(resource) ? `${r
 
 export const capitalized = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
 export const operationName = (text: string) => text.split(/[ _]/).map(capitalized).join('');
+/** `Expense categories`: the page of the API reference. */
+export const tagOf = ({ plural }: Resource) => capitalized(plural);
 export const nounOf = ({ name }: Resource) => name.replace('_', ' ');
 export const withArticle = (noun: string) => `${/^[aeiou]/.test(noun) ? 'an' : 'a'} ${noun}`;
 

@@ -29,14 +29,25 @@ const EXAMPLE_DESCRIPTIONS: Record<string, string> = {
   content_type_unsupported: 'Send application/json or application/x-www-form-urlencoded.',
   credentials_wrong:
     "No app has this client_id and client_secret. Copy both from the app's page, or add a new secret there.",
+  etag_mismatch: 'The record has changed since that ETag. Read it again, then repeat the change.',
   field_missing: 'token is missing.',
+  fields_invalid: 'colour is not a field that can be sent here.',
+  idempotency_key_reused: 'This Idempotency-Key was used for another request. Use a new one for each operation.',
   insufficient_scope: 'This needs the scope read:invoices, which the user has not allowed for this token.',
+  not_found: 'The business has no invoice with this id.',
   server_error: 'Something went wrong here. It has been logged; x-request-id names it.',
+  state_not_allowed: 'An invoice that is SENT cannot be updated. Possible now: pay, void.',
   temporarily_unavailable: 'The database is not available. Try again in a moment.',
   value_not_allowed: 'limit is 1 to 200.',
   token_in_address: 'Send the access token in the Authorization header only, not in the address.',
   token_missing: 'Send the access token: Authorization: Bearer <access token>.',
   too_many_requests: 'Too many attempts. Try again in 12 s.',
+};
+
+/** What some errors have besides the four fields of all errors, by reason. */
+const EXAMPLE_DETAILS: Record<string, object> = {
+  fields_invalid: { errors: [{ field: 'colour', message: 'is not a field that can be sent here' }] },
+  state_not_allowed: { state: 'SENT', allowed: ['pay', 'void'] },
 };
 
 /** Any error. Codes and reasons may be added, so each operation lists its own and this schema lists none. */
@@ -107,6 +118,7 @@ function exampleOf(errors: ErrorReasons) {
     error_description: EXAMPLE_DESCRIPTIONS[reason] ?? '',
     error_uri: errorUri('https://api.example.com', error, reason),
     reason,
+    ...EXAMPLE_DETAILS[reason],
   };
 }
 

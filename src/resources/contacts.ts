@@ -31,7 +31,7 @@ export const companies: Resource = {
   fields: {
     name: text('The name of the company.', { required: true, example: 'Northwind Traders' }),
     status: choice(STATUSES, 'Whether it is archived.', { computed: true, initial: 'ACTIVE' }),
-    website: text('Its website.', { example: 'https://northwind.example' }),
+    website: text('Its website.', { example: 'https://northwind.example.com' }),
     taxNumber: text('Its VAT or tax number.', { max: 40, example: 'GB123456789' }),
     country: text('ISO 3166-1 alpha-2.', { max: 2, example: 'GB' }),
     notes: notes('Anything else.'),
@@ -44,10 +44,10 @@ export const companies: Resource = {
   example: {
     name: 'Northwind Traders',
     status: 'ACTIVE',
-    website: 'https://northwind.example',
+    website: 'https://northwind.example.com',
     taxNumber: 'GB123456789',
     country: 'GB',
-    notes: null,
+    notes: 'Orders every two weeks.',
   },
 };
 
@@ -76,10 +76,10 @@ export const contacts: Resource = {
   example: {
     name: 'Mara Lindqvist',
     status: 'ACTIVE',
-    email: 'mara@northwind.example',
+    email: 'mara@northwind.example.com',
     phone: '+44 20 7946 0018',
     jobTitle: 'Head of purchasing',
     companyId: ID,
-    notes: null,
+    notes: 'Call after 10 am.',
   },
 };

@@ -70,6 +70,6 @@ export const deals: Resource = {
     companyId: ID,
     expectedCloseDate: '2026-09-30',
     lostReason: null,
-    notes: null,
+    notes: 'Wants delivery before the winter.',
   },
 };

@@ -27,7 +27,7 @@ export const employees: Resource = {
   example: {
     name: 'Jonas Weber',
     status: 'ACTIVE',
-    email: 'jonas@harbour.example',
+    email: 'jonas@harbour.example.com',
     jobTitle: 'Roaster',
     department: 'Production',
     employmentType: 'FULL_TIME',

@@ -54,6 +54,6 @@ export const expenses: Resource = {
     spentOn: '2026-06-12',
     categoryId: ID,
     employeeId: ID,
-    notes: null,
+    notes: 'Trade fair.',
   },
 };

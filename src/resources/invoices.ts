@@ -125,7 +125,7 @@ export const invoices: Resource = {
       description: 'Records a payment. The invoice is `PAID` once nothing is due.',
       from: UNPAID,
       body: {
-        amount: amount('What was paid. All that is due if left out.'),
+        amount: amount('What was paid. All that is due if left out.', { example: '108.00' }),
         date: date('When it was paid. Today if left out.'),
         method: text('How it was paid.', { max: 80, example: 'Bank transfer' }),
       },
@@ -166,7 +166,7 @@ export const invoices: Resource = {
       },
     ],
     payments: [],
-    notes: null,
+    notes: 'Thank you for your order.',
   },
 };
 

@@ -134,7 +134,7 @@ export const notes = (description: string, options: Options = {}) =>
 export const email = (description: string, options: Options = {}) =>
   field(
     'text',
-    Type.String({ format: 'email', maxLength: 254, ...describe(description, 'mara@harbour.example') }),
+    Type.String({ format: 'email', maxLength: 254, ...describe(description, 'mara@northwind.example.com') }),
     options,
   );
 
@@ -155,7 +155,7 @@ export const amount = (description: string, options: Options = {}) =>
     'amount',
     Type.String({
       pattern: options.computed ? AMOUNT_PATTERN : '^\\d{1,30}(\\.\\d{1,4})?$',
-      ...describe(description, '1234.50'),
+      ...describe(description, options.example ?? '1234.50'),
     }),
     options,
   );

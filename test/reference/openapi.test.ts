@@ -6,6 +6,7 @@ import { listOperations, type Media } from '../../src/web/reference/document.ts'
 import { freePort } from '../support/ports.ts';
 import { startTestServer } from '../support/test-server.ts';
 import { assertNone, fetchDocument, listPlaces, nameOf } from './document.ts';
+import { isBusinessApi } from './provocations/business.ts';
 
 const server = await startTestServer();
 const document = await fetchDocument(server.api);
@@ -114,9 +115,10 @@ test('every JSON response has an example', () => {
 });
 
 test('every body can be sent as JSON, and to the OAuth endpoints as a form, and each has an example', () => {
-  for (const { operationId, requestBody, tags } of operations) {
+  for (const operation of operations) {
+    const { operationId, requestBody } = operation;
     if (!requestBody) continue;
-    const types = tags?.includes('Business API') ? [] : ['application/x-www-form-urlencoded'];
+    const types = isBusinessApi(operation) ? [] : ['application/x-www-form-urlencoded'];
     assert.deepEqual(Object.keys(requestBody.content), ['application/json', ...types], operationId);
     for (const media of Object.values(requestBody.content)) assert.ok(isShown(media), operationId);
   }

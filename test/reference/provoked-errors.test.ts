@@ -92,22 +92,24 @@ for (const { operation, status, reason, to, provoke } of provocations) {
   });
 }
 
-/** What the document says can come under one status, by the name of a field. */
-function namesIn({ content }: DescribedAnswer, status: string, field: 'error' | 'reason'): string[] {
+/** The errors that the document lists under one status, each with a reason. */
+function refusalsIn({ content }: DescribedAnswer, status: string): { error?: string; reason: string }[] {
   const reasons = content?.['application/json']?.['x-reasons'];
-  if (Number(status) < 400) return field === 'reason' ? ['none'] : [];
-  if (!reasons) return field === 'reason' ? ['page'] : [];
-  return field === 'error' ? Object.keys(reasons) : [...new Set(Object.values(reasons).flat())];
+  if (Number(status) < 400) return [{ reason: 'none' }];
+  if (!reasons) return [{ reason: 'page' }];
+  return Object.entries(reasons).flatMap(([error, names]) => names.map((reason) => ({ error, reason })));
 }
 
+/** An error counts if one of its reasons is provoked. */
 function listDescribed(field: 'error' | 'reason'): string[] {
-  return operations.flatMap((operation) =>
+  const described = operations.flatMap((operation) =>
     Object.entries(operation.responses).flatMap(([status, answer]) =>
-      namesIn(answer, status, field)
-        .filter((name) => isProvoked(operation, `${status} ${name}`))
-        .map((name) => `${operation.operationId} ${status} ${name}`),
+      refusalsIn(answer, status)
+        .filter(({ reason }) => isProvoked(operation, `${status} ${reason}`))
+        .flatMap(({ [field]: name }) => (name === undefined ? [] : [`${operation.operationId} ${status} ${name}`])),
     ),
   );
+  return [...new Set(described)];
 }
 
 test('every documented response of an operation can be provoked, reason by reason', () => {

@@ -6,7 +6,7 @@ import { assertNone, fetchDocument } from './document.ts';
 
 const server = await startTestServer();
 const document = await fetchDocument(server.api);
-const GROUPS = ['/docs/authorization', '/docs/business-api', '/docs/webhooks', '/docs/operations'];
+const GROUPS = document.tags.map(({ name }) => `/docs/${name.toLowerCase().replaceAll(' ', '-')}`);
 const page = await fetch(`${server.api}/docs`);
 const texts = new Map([['/docs', await page.text()]]);
 for (const path of GROUPS) texts.set(path, await (await fetch(server.api + path)).text());
@@ -22,9 +22,17 @@ function sectionOf(id: string): string {
   return section;
 }
 
+/** Errors that the operations of a page share. */
+function commonErrorsOn(path: string): string {
+  const [, section] = /<section class="card" id="errors">(.*?)<\/section>/s.exec(texts.get(path) ?? '') ?? [];
+  assert.ok(section, path);
+  return section;
+}
+
 test('the reference is a handful of small pages, and an unknown group is a 404', async () => {
   assert.equal(page.status, 200);
-  for (const [path, each] of texts) assert.ok(each.length < 50_000 && each.includes('<h1>'), `${path} ${each.length}`);
+  for (const [path, each] of texts)
+    assert.ok(each.length < 64 * 1024 && each.includes('<h1>'), `${path} ${each.length}`);
   assert.equal((await fetch(`${server.api}/docs/nowhere`)).status, 404);
   assert.match(page.headers.get('content-type') ?? '', /^text\/html/);
 });
@@ -43,7 +51,9 @@ for (const { operationId, method, path, summary, parameters = [], responses } of
   });
 
   test(`the reference shows every error reason of ${operationId}`, () => {
-    const section = sectionOf(operationId);
+    const own = sectionOf(operationId);
+    const [home = ''] = [...texts].find(([, each]) => each.includes(own)) ?? [];
+    const section = own + (own.includes(`href="${home}#errors"`) ? commonErrorsOn(home) : '');
     for (const [status, { content }] of Object.entries(responses)) {
       for (const reason of Object.values(content?.['application/json']?.['x-reasons'] ?? {}).flat()) {
         assert.match(section, new RegExp(`href="/docs/errors/\\w+#${reason}"`), `${status} ${reason}`);

@@ -10,6 +10,7 @@ export const reportEndpoints: ProtectedEndpoint[] = [profitAndLoss, balance, age
   path: `/api/v1/accounting/reports/${report.name}`,
   scope: 'read:reports',
   operationId: `get${report.title}`,
+  tag: 'Reports',
   summary: report.summary,
   description: report.description,
   query: Type.Object(report.query),

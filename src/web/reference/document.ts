@@ -50,7 +50,7 @@ export interface Media {
 
 export interface Schema {
   $ref?: string;
-  type?: string;
+  type?: string | string[];
   format?: string;
   const?: unknown;
   enum?: string[];
@@ -77,6 +77,22 @@ export function listOperations(document: Document): RouteOperation[] {
   );
 }
 
+/** The operations of a tag share a page. */
+export function pageOf(tag: string): string {
+  return `/docs/${tag.toLowerCase().replaceAll(' ', '-')}`;
+}
+
+/** The page of the one tag that responds with a schema; the overview if there are several. */
+export function pageOfSchema(document: Document, name: string): string {
+  const users = listOperations(document).filter(({ responses }) =>
+    Object.values(responses).some(({ content = {} }) =>
+      Object.values(content).some(({ schema }) => nameOf(schema.$ref ?? schema.items?.$ref ?? '') === name),
+    ),
+  );
+  const [tag, ...others] = new Set(users.flatMap(({ tags }) => tags));
+  return tag && others.length === 0 ? pageOf(tag) : '/docs';
+}
+
 export function typeOf(schema: Schema): string {
   if (schema.$ref) return nameOf(schema.$ref);
   if (schema.const !== undefined) return JSON.stringify(schema.const);
@@ -86,7 +102,8 @@ export function typeOf(schema: Schema): string {
   if (schema.items) return `list of ${typeOf(schema.items)}`;
   const range = schema.minimum === undefined ? '' : `, ${schema.minimum} to ${schema.maximum}`;
   const usual = schema.default === undefined ? '' : `, default ${schema.default}`;
-  return `${schema.format ?? schema.type ?? 'any'}${range}${usual}`;
+  const [type = 'any', ...orNull] = [schema.type ?? []].flat();
+  return [`${schema.format ?? type}${range}${usual}`, ...orNull].join(' or ');
 }
 
 export function nameOf(reference: string): string {

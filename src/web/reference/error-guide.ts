@@ -167,8 +167,11 @@ const GUIDE: { [Code in ErrorCode]: Explanation & { reasons: Record<ReasonOf<Cod
     },
   },
   not_found: {
-    meaning: 'The path does not exist.',
-    reasons: { not_found: 'Compare the path with the reference.' },
+    meaning: 'The path or the record does not exist.',
+    reasons: {
+      not_found:
+        'Compare the path with the reference, and the id with a list: a record of another business is not found, either.',
+    },
   },
   too_many_requests: {
     meaning: 'A rate limit has been reached.',

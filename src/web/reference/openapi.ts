@@ -1,10 +1,12 @@
 import swagger from '@fastify/swagger';
 import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
+import { tagOf } from '../../business/resource-schemas.ts';
 import { EVENTS, type EventDeclaration, listEventTypes } from '../../events/event-types.ts';
 import { allowAnyOrigin, mountPreflight } from '../../http/cors.ts';
 import { documentedBy, REQUEST_ID } from '../../http/openapi.ts';
 import { SCOPES } from '../../oauth/scopes.ts';
+import { RESOURCES } from '../../resources/all.ts';
 import { type Document, listOperations, type Schema } from './document.ts';
 
 const PATH = '/openapi.json';
@@ -37,7 +39,9 @@ function complete(built: object, servesResources: boolean): object {
       if (parameter.in === 'query' && !parameter.required) parameter.allowEmptyValue = true;
     }
   }
-  return { ...document, webhooks: describeWebhooks(listEventTypes(servesResources)) };
+  const used = new Set(listOperations(document).flatMap(({ tags }) => tags));
+  const tags = document.tags.filter(({ name }) => used.has(name));
+  return { ...document, tags, webhooks: describeWebhooks(listEventTypes(servesResources)) };
 }
 
 /** The OpenAPI document of a host with `describeRoutes`. */
@@ -53,7 +57,9 @@ const DESCRIPTION =
 
 const TAGS = [
   { name: 'Authorization', description: 'How an app gets, refreshes and revokes tokens.' },
-  { name: 'Business API', description: 'What an access token gives access to. CORS allows every origin.' },
+  { name: 'Business API', description: 'Whom an access token acts for. CORS allows every origin.' },
+  ...RESOURCES.map((resource) => ({ name: tagOf(resource), description: resource.description })),
+  { name: 'Reports', description: 'Sums over the data of a business, exact and by currency.' },
   { name: 'Webhooks', description: 'The events that are sent to webhook endpoints, and a list of past events.' },
   { name: 'Operations', description: 'Health checks and this document.' },
 ];

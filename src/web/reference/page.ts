@@ -3,10 +3,11 @@ import { type Html, html } from '../../lib/html.ts';
 import { prose } from '../components.ts';
 import { notFound } from '../errors.ts';
 import { sendPage } from '../layout.ts';
-import { type Document, listOperations, type RouteOperation } from './document.ts';
+import { type Document, listOperations, pageOf, pageOfSchema, type RouteOperation, type Schema } from './document.ts';
 import { GUIDES } from './guides.ts';
 import { readDocument } from './openapi.ts';
-import { operationSection, schemaSection, webhookSection } from './sections.ts';
+import { commonErrorsSection, listCommonErrors } from './responses.ts';
+import { operationSection, schemaSection, webhookSections } from './sections.ts';
 
 const PATH = '/docs';
 const PAGE = { schema: { hide: true } };
@@ -51,7 +52,7 @@ export function mountReference(
     const document = readDocument(host);
     const group = listGroups(document).find(({ path }) => path === `${PATH}/${request.params.group}`);
     if (!group) throw notFound();
-    return sendPage(reply, page(group.name, framed(document, groupBody(document, group))));
+    return sendPage(reply, page(group.name, framed(document, groupBody(document, group), group.path)));
   });
 }
 
@@ -60,18 +61,18 @@ function listGroups(document: Document): Group[] {
   return document.tags.map(({ name, description = '' }) => ({
     name,
     description,
-    path: `${PATH}/${name.toLowerCase().replaceAll(' ', '-')}`,
+    path: pageOf(name),
     operations: operations.filter(({ tags }) => tags.includes(name)),
   }));
 }
 
-/** Adds a table of contents. */
-function framed(document: Document, content: Html): Html {
+/** Adds a table of contents, opened at the group of this page. */
+function framed(document: Document, content: Html, here?: string): Html {
   return html`<div class="reference">
 <nav class="contents" aria-label="Contents">
 ${listGroups(document).map(
-  ({ name, path, operations }) => html`<p class="muted small">${name}</p>
-<ul>${operations.map(({ operationId, summary }) => html`<li><a href="${path}#${operationId}">${summary}</a></li>`)}</ul>`,
+  ({ name, path, operations }) => html`<details ${path === here && html`open`}><summary>${name}</summary>
+<ul>${operations.map(({ operationId, summary }) => html`<li><a href="${path}#${operationId}">${summary}</a></li>`)}</ul></details>`,
 )}
 <p class="muted small">More</p>
 <ul><li><a href="${PATH}">Overview</a></li><li><a href="${GUIDES}">Guides</a></li><li><a href="${PATH}#scopes">Scopes</a></li><li><a href="${PATH}#shapes">Shapes</a></li><li><a href="/docs/errors">Errors</a></li><li><a href="/openapi.json">OpenAPI document</a></li></ul>
@@ -91,8 +92,18 @@ ${listGroups(document).map(groupCard)}
 <section id="scopes"><h2 class="tag">Scopes</h2>
 <p>An app requests some of the scopes that it is registered for, and the user allows them. ${use}</p>
 <dl class="fields">${Object.entries(document.components.securitySchemes.oauth2.flows.authorizationCode.scopes).map(([name, meaning]) => html`<div><dt><code>${name}</code></dt><dd>${meaning}.</dd></div>`)}</dl></section>
-<section id="shapes"><h2 class="tag">Shapes</h2></section>
-${Object.entries(document.components.schemas).map(([name, schema]) => schemaSection(name, schema))}`;
+<section id="shapes"><h2 class="tag">Shapes</h2>
+<ul class="reasons">${schemasElsewhere(document).map(([name, path]) => html`<li id="shape-${name}"><a href="${path}#shape-${name}">${name}</a></li>`)}</ul></section>
+${schemasOn(document, PATH).map(([name, schema]) => schemaSection(document, name, schema))}`;
+}
+
+function schemasOn(document: Document, page: string): [name: string, schema: Schema][] {
+  return Object.entries(document.components.schemas).filter(([name]) => pageOfSchema(document, name) === page);
+}
+
+function schemasElsewhere(document: Document): [name: string, path: string][] {
+  const all = Object.keys(document.components.schemas);
+  return all.map((name): [string, string] => [name, pageOfSchema(document, name)]).filter(([, path]) => path !== PATH);
 }
 
 /** Each row has the id of its operation: old links, from when all operations were on this page, still lead close to it. */
@@ -109,10 +120,11 @@ function groupCard({ name, description, path, operations }: Group): Html {
   return html`<section class="card"><h2 class="tag"><a href="${path}">${name}</a></h2><p class="muted">${description}</p><ul class="rows">${rows}</ul></section>`;
 }
 
-function groupBody(document: Document, { name, description, operations }: Group): Html {
+function groupBody(document: Document, { name, description, path, operations }: Group): Html {
+  const common = listCommonErrors(path, operations);
   return html`<section><h1>${name}</h1><p class="muted">${description}</p></section>
-${operations.map((operation) => operationSection(document, operation))}
-${Object.entries(document.webhooks)
-  .filter(([, { post }]) => post.tags.includes(name))
-  .map(([type, { post }]) => webhookSection(type, post))}`;
+${operations.map((operation) => operationSection(document, operation, common))}
+${commonErrorsSection(document, common)}
+${schemasOn(document, path).map(([shape, schema]) => schemaSection(document, shape, schema))}
+${webhookSections(Object.fromEntries(Object.entries(document.webhooks).filter(([, { post }]) => post.tags.includes(name))))}`;
 }

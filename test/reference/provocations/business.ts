@@ -5,14 +5,21 @@ import { once, type Provocation, provocationsOf } from './provocation.ts';
 
 /** One operation of each kind. The others are generated from the same declarations. */
 const KINDS = ['getInvoice', 'createInvoice', 'updateInvoice', 'payInvoice'];
+/** Provoked with all their responses. */
+const ELSEWHERE = ['me', 'listBusinesses', 'listInvoices'];
 
 /** Checked before the handler, by the code that is provoked with `listInvoices` and the OAuth endpoints. */
-const CHECKED_BEFORE =
-  /^(401|403|413|415|429|500|503) |^400 (token_in_address|business_id_malformed|body_malformed|invalid_request)$/;
+const CHECKED_BEFORE = /^(401|403|413|415|429|500|503) |^400 (token_in_address|business_id_malformed|body_malformed)$/;
+
+/** Whether the operation is one of the business API: it takes an access token. */
+export function isBusinessApi({ security = [] }: Operation): boolean {
+  return security.some((scheme) => 'oauth2' in scheme);
+}
 
 /** Whether a response is provoked with this very operation. */
-export function isProvoked({ operationId, tags }: Operation, response: string): boolean {
-  if (!tags?.includes('Business API') || ['me', 'listBusinesses', 'listInvoices'].includes(operationId)) return true;
+export function isProvoked(operation: Operation, response: string): boolean {
+  const { operationId } = operation;
+  if (!isBusinessApi(operation) || ELSEWHERE.includes(operationId)) return true;
   return KINDS.includes(operationId) && !CHECKED_BEFORE.test(response);
 }
 
@@ -52,6 +59,12 @@ export function businessProvocations(server: TestServer): Provocation[] {
     ...provocationsOf('createInvoice', [
       [201, 'none', 'an invoice', async () => post(INVOICES, await invoice())],
       [400, 'fields_invalid', 'an invoice without fields', () => post(INVOICES, {})],
+      [
+        400,
+        'fields_invalid',
+        'a field that no invoice has',
+        async () => post(INVOICES, { ...(await invoice()), colour: 'red' }),
+      ],
       [
         400,
         'idempotency_key_malformed',
