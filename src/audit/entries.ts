@@ -61,6 +61,7 @@ export const ACTIONS = {
   'passkey.removed': 'Removed a passkey',
   'passkey.all_removed': 'Removed all passkeys',
   'business.added': 'Added the business',
+  'business.records_imported': 'Imported records',
   'database.restored': 'Restored the database from a backup',
   'database.clock_confirmed': 'Confirmed the clock',
   'key.added': 'Added a key',

@@ -1,5 +1,3 @@
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { findBusiness } from '../accounts/businesses.ts';
 import { listEntries } from '../audit/log.ts';
 import { exportEntries, MAX_EXPORTED } from '../audit/search.ts';
@@ -7,7 +5,7 @@ import { readPlatformName } from '../config.ts';
 import { FormError } from '../lib/errors.ts';
 import { isId } from '../lib/ids.ts';
 import type { Database } from '../storage/storage.ts';
-import { type Command, type Options, required, withStorage } from './command.ts';
+import { type Command, type Options, printAll, required, withStorage } from './command.ts';
 
 export const auditCommands: Command[] = [
   {
@@ -21,20 +19,11 @@ export const auditCommands: Command[] = [
       withStorage(env, async ({ durable }) => {
         const filter = await readFilter(durable, options, readPlatformName(env));
         if (options.flag('json')) return { acts: await listEntries(durable, { ...filter, limit: MAX_EXPORTED }) };
-        await print(exportEntries(durable, filter));
+        await printAll(exportEntries(durable, filter));
         return undefined;
       }),
   },
 ];
-
-/** A closed pipe, as by `head`, is not an error. */
-async function print(lines: AsyncIterable<string>): Promise<void> {
-  try {
-    await pipeline(Readable.from(lines), process.stdout, { end: false });
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EPIPE')) throw error;
-  }
-}
 
 async function readFilter(db: Database, options: Options, platformName: string) {
   const [businessId, before] = [options.text('business') || undefined, options.text('before') || undefined];

@@ -1,4 +1,6 @@
 import { existsSync } from 'node:fs';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { parseArgs } from 'node:util';
 import { InvalidSetting, readDatabaseUrl } from '../config.ts';
 import { FormError } from '../lib/errors.ts';
@@ -11,6 +13,8 @@ export interface Command {
   /** Such as `business add`. */
   name: string;
   summary: string;
+  /** A value after the name of the command. Required. */
+  argument?: { name: string; help: string };
   options: Record<string, Option>;
   /** The result is printed: one line per field, or one JSON object with `--json`. */
   run(options: Options, env: NodeJS.ProcessEnv): Promise<object | undefined>;
@@ -34,13 +38,18 @@ export interface Options {
   text(name: string): string;
   list(name: string): string[];
   flag(name: string): boolean;
+  /** Of a command that has one. */
+  argument(): string;
 }
 
 /** Wrong arguments. */
 export class UsageError extends Error {}
 
 export function readOptions(command: Command, args: string[]): Options {
-  const { values } = parse(command, args);
+  const { values, positionals } = parse(command, args);
+  const { argument } = command;
+  if (argument && positionals.length === 0) throw new UsageError(`${argument.name} is missing.`);
+  if (positionals.length > 1) throw new UsageError(`There is more than one ${argument?.name}.`);
   for (const [name, { required }] of Object.entries(command.options)) {
     if (required && values[name] === undefined) throw new UsageError(`--${name} is missing.`);
   }
@@ -48,6 +57,7 @@ export function readOptions(command: Command, args: string[]): Options {
     text: (name) => String(values[name] ?? ''),
     list: (name) => (values[name] ?? []) as string[],
     flag: (name) => values[name] === true,
+    argument: () => positionals[0] ?? '',
   };
 }
 
@@ -56,7 +66,8 @@ function parse(command: Command, args: string[]) {
     ([name, { value, many = false }]) => [name, { type: value ? 'string' : 'boolean', multiple: many }] as const,
   );
   try {
-    return parseArgs({ args, options: Object.fromEntries(options), strict: true, allowPositionals: false });
+    const allowPositionals = command.argument !== undefined;
+    return parseArgs({ args, options: Object.fromEntries(options), strict: true, allowPositionals });
   } catch (error) {
     throw new UsageError(`${String(error instanceof Error ? error.message : error).split(/\. |\.?\n|\.$/)[0]}.`);
   }
@@ -82,6 +93,15 @@ export async function withStorage<Result>(
     return await work(storage);
   } finally {
     await storage.close();
+  }
+}
+
+/** Prints text piece by piece. A closed pipe, as by `head`, is not an error. */
+export async function printAll(text: AsyncIterable<string>): Promise<void> {
+  try {
+    await pipeline(Readable.from(text), process.stdout, { end: false });
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EPIPE')) throw error;
   }
 }
 

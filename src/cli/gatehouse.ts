@@ -13,6 +13,8 @@ const COMMANDS: Record<string, () => Promise<Command[]>> = {
   app: async () => (await import('./apps.ts')).appCommands,
   endpoint: async () => (await import('./endpoints.ts')).endpointCommands,
   invoice: async () => (await import('./invoices.ts')).invoiceCommands,
+  import: async () => [(await import('./records.ts')).importCommand],
+  export: async () => [(await import('./records.ts')).exportCommand],
   audit: async () => (await import('./audit.ts')).auditCommands,
   keys: async () => (await import('./keys.ts')).keyCommands,
   clock: async () => [(await import('./database.ts')).clockConfirmCommand],
@@ -40,7 +42,7 @@ export async function runGatehouse(args: string[], env: NodeJS.ProcessEnv): Prom
     return 0;
   }
   const related = await load(words[0] ?? '');
-  const command = related.find(({ name }) => name === words.join(' '));
+  const command = related.find(({ name, argument }) => name === (argument ? words[0] : words.join(' ')));
   if (!command) {
     const isHelp = related.length > 0 && args.includes('--help');
     const known = overview(related.length > 0 ? related : await loadAll());
@@ -52,7 +54,7 @@ export async function runGatehouse(args: string[], env: NodeJS.ProcessEnv): Prom
     console.log(helpFor(command));
     return 0;
   }
-  return run(command, args.slice(words.length), env);
+  return run(command, args.slice(command.name.split(' ').length), env);
 }
 
 async function load(word: string): Promise<Command[]> {
@@ -86,9 +88,15 @@ function overview(commands: Command[]): string {
 const footer = `Every command accepts --help, and --json to print one JSON object. --version prints the version.
 DATABASE_URL selects the database. docs/reference/settings.md lists all settings.`;
 
-function helpFor({ name, summary, options }: Command): string {
-  const entries = Object.entries<Option>({ ...options, json: { help: 'Print one JSON object' } });
-  const terms = entries.map(([option, { value }]) => `--${option}${value ? ` ${value}` : ''}`);
+function helpFor({ name, summary, argument, options }: Command): string {
+  const entries = Object.entries<Option>({
+    ...(argument && { [argument.name]: { help: argument.help, required: true } }),
+    ...options,
+    json: { help: 'Print one JSON object' },
+  });
+  const terms = entries.map(([option, { value }]) =>
+    option === argument?.name ? option : `--${option}${value ? ` ${value}` : ''}`,
+  );
   const width = Math.max(...terms.map((term) => term.length));
   const lines = entries.map(([, { help, required, many }], i) => {
     const notes = [required && 'required', many && 'may be repeated'].filter(Boolean).join(', ');

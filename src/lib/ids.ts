@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
@@ -24,6 +24,11 @@ export function newId(now: number): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-${version.toString(16)}-${variant.toString(16)}-${random}`;
 }
 
+/** The time of a UUIDv7; undefined for any other id. */
+export function timeOfId(id: string): number | undefined {
+  return id[14] === '7' ? Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) : undefined;
+}
+
 /** The smallest id of this time. */
 export function firstIdAt(time: number): string {
   const digits = Math.max(0, time).toString(16).padStart(12, '0');
@@ -38,6 +43,11 @@ function nextSequence(now: number): number {
   const [first] = sequences.keys();
   if (sequences.size > MAX_TRACKED && first !== undefined) sequences.delete(first);
   return before;
+}
+
+/** The id of a copy: the same for the same id and owner, and in the same order as the originals. */
+export function copyId(id: string, owner: string): string {
+  return id.slice(0, 24) + hash('sha256', `${owner} ${id}`).slice(0, 12);
 }
 
 /** For ids that are never sorted. */
