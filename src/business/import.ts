@@ -1,6 +1,7 @@
 import type { Business } from '../accounts/businesses.ts';
 import { type Actor, recordAudit } from '../audit/entries.ts';
 import { listAppsWithScope } from '../grants/status.ts';
+import type { Clock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import type { Resource } from '../resources/resource.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
@@ -39,11 +40,11 @@ export const kindOf = ({ plural }: Resource) => plural.replaceAll(' ', '-');
  * Imports all records of a file, or none. The file is checked before the transaction, so that the database is locked for
  * writing as briefly as possible.
  */
-export async function importRecords(actor: Actor, db: Database, job: ImportJob, now: number): Promise<ImportResult> {
-  const checked = await readAll(db, job, now, async (_, records) => job.onProgress('Checking', records));
+export async function importRecords(actor: Actor, db: Database, job: ImportJob, clock: Clock): Promise<ImportResult> {
+  const checked = await readAll(db, job, clock(), async (_, records) => job.onProgress('Checking', records));
   if (checked.problems.length > 0 || job.isDryRun) return checked;
   try {
-    return await inTransaction(db, (tx) => write(actor, tx, job, now));
+    return await inTransaction(db, (tx) => write(actor, tx, job, clock()));
   } catch (error) {
     if (error instanceof ImportRejected) return error.result;
     throw error;

@@ -40,7 +40,7 @@ export const importCommand: Command = {
       const importFile = async (file: string) => {
         const source = await openFile(file, resource, format);
         const job = { business, resource, isDryRun: options.flag('dry-run'), ...source };
-        const result = await importRecords(OPERATOR, durable, job, systemClock()).finally(source.finish);
+        const result = await importRecords(OPERATOR, durable, job, systemClock).finally(source.finish);
         return { kind: kindOf(resource), ...result };
       };
       return options.argument() === '-' ? withStandardInput(importFile) : importFile(options.argument());

@@ -49,6 +49,8 @@ const COMMANDS: Record<string, string[]> = {
   'endpoint resend': ['app', 'endpoint', 'delivery'],
   'invoice add': ['business', 'number', 'total', 'currency', 'customer', 'status'],
   'invoice set-status': ['business', 'number', 'status'],
+  import: ['business', 'kind', 'format', 'dry-run'],
+  export: ['business', 'kind', 'format', 'output'],
   'audit export': ['business', 'before'],
   'keys list': [],
   'keys add': ['to'],

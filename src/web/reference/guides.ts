@@ -20,6 +20,7 @@ const ORDER = [
   'receive-webhooks',
   'protect-your-own-api',
   'test-your-integration',
+  'bring-your-data',
   'run-in-production',
 ];
 

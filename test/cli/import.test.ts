@@ -1,0 +1,312 @@
+import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { kindOf } from '../../src/business/import.ts';
+import { createProgressBar } from '../../src/cli/progress.ts';
+import { findResource, RESOURCES } from '../../src/resources/all.ts';
+import type { Values } from '../../src/resources/resource.ts';
+import { connectBusiness } from '../support/business-api.ts';
+import { createCommandLine } from '../support/command-line.ts';
+import { startTestServer } from '../support/test-server.ts';
+
+const server = await startTestServer();
+const cli = createCommandLine();
+const env = { DATABASE_URL: server.database.url };
+const db = server.storage().durable;
+
+let files = 0;
+function writeFile(extension: string, lines: (string | object)[]): string {
+  const file = join(cli.folder, `file-${files++}.${extension}`);
+  writeFileSync(file, lines.map((line) => `${typeof line === 'string' ? line : JSON.stringify(line)}\n`).join(''));
+  return file;
+}
+
+const argsOf = (business: { id: string }, kind: string) => ['--business', business.id, '--kind', kind];
+
+/** Imports lines of CSV, or objects as JSON lines. */
+function load(business: { id: string }, kind: string, lines: (string | object)[], ...more: string[]) {
+  const file = writeFile(typeof lines[0] === 'string' ? 'csv' : 'jsonl', lines);
+  return cli.run(['import', file, ...argsOf(business, kind), ...more], { env });
+}
+
+async function dump(business: { id: string }, kind: string): Promise<Values[]> {
+  const output = join(cli.folder, `file-${files++}.jsonl`);
+  await cli.json(['export', ...argsOf(business, kind), '--output', output], { env });
+  const lines = readFileSync(output, 'utf8').split('\n').filter(Boolean);
+  return lines.map((line) => JSON.parse(line));
+}
+
+test('a CSV file is imported, with states and with references by name and e-mail address', async () => {
+  const api = await connectBusiness(server, 'Csv');
+  const { business } = api;
+  await load(business, 'companies', ['name,country', 'Northwind,GB', 'Contoso,DE']);
+
+  const contacts = await load(business, 'contacts', [
+    'name,email,status,company,notes',
+    '"Lindqvist, Mara",mara@northwind.example,ACTIVE,Northwind,"Two\nlines"',
+    'Ida,,ARCHIVED,,',
+  ]);
+  const deals = await load(business, 'deals', [
+    'title,stage,amount,currency,contact,company,lostReason',
+    'Machines,LOST,18400,GBP,mara@northwind.example,Contoso,Too dear',
+    'Beans,LEAD,90.5,GBP,Ida,,',
+  ]);
+
+  assert.deepEqual([contacts.status, contacts.stdout], [0, 'Imported: 2 contacts.\n']);
+  assert.deepEqual([deals.status, deals.stderr], [0, '']);
+  const [mara, ida] = await dump(business, 'contacts');
+  const [contoso] = (await dump(business, 'companies')).filter(({ name }) => name === 'Contoso');
+  const [lost, lead] = await dump(business, 'deals');
+  assert.deepEqual(
+    [mara?.name, mara?.notes, ida?.status, ida?.email],
+    ['Lindqvist, Mara', 'Two\nlines', 'ARCHIVED', null],
+  );
+  assert.deepEqual([lost?.contactId, lost?.companyId, lost?.lostReason], [mara?.id, contoso?.id, 'Too dear']);
+  assert.deepEqual([lead?.contactId, lead?.stage, lead?.amount], [ida?.id, 'LEAD', '90.50']);
+});
+
+test('an invoice has lines, or a total alone; one that is paid has payments', async () => {
+  const { business } = await connectBusiness(server, 'Billing');
+  await load(business, 'contacts', [{ name: 'Mara' }]);
+  const line = { description: 'Beans', quantity: '2', unitPrice: '10', taxRate: '20' };
+  const usual = { currency: 'GBP', customer: 'Mara', issueDate: '2020-01-01' };
+
+  const { status, stdout } = await load(business, 'invoices', [
+    { ...usual, lines: [line], status: 'SENT', payments: [{ date: '2029-01-05', amount: '4.00', method: 'Card' }] },
+    { ...usual, number: 'A-1', total: '99.90', status: 'PAID' },
+    { ...usual, number: 'A-2', total: '5' },
+  ]);
+
+  assert.equal(status, 0, stdout);
+  const [sent, paid, draft] = await dump(business, 'invoices');
+  assert.deepEqual([sent?.number, sent?.total, sent?.amountDue], ['INV-0001', '24.00', '20.00']);
+  assert.deepEqual([paid?.total, paid?.amountDue], ['99.90', '0.00']);
+  assert.deepEqual(paid?.payments, [{ date: '2020-01-31', amount: '99.90', method: null }]);
+  assert.deepEqual([draft?.status, draft?.amountDue], ['DRAFT', '5.00']);
+});
+
+test('every bad line is named with its fields, and nothing of the file is imported', async () => {
+  const { business } = await connectBusiness(server, 'Bad');
+  await load(business, 'contacts', [{ name: 'Twin' }, { name: 'Twin' }]);
+  const usual = { currency: 'GBP', customer: 'Twin', total: '1.00' };
+
+  const contacts = await load(business, 'contacts', [
+    'name,email,company',
+    'Good,,',
+    ',none,Nobody',
+    'Short',
+    'Fine,,',
+  ]);
+  const invoices = await load(business, 'invoices', [
+    usual,
+    { ...usual, customer: 'Somebody', number: 'X' },
+    'not json',
+    { currency: 'GBP', customerId: business.id, colour: 'red' },
+  ]);
+
+  assert.equal(contacts.status, 1);
+  assert.deepEqual(contacts.stdout.trimEnd().split('\n'), [
+    'Nothing was imported.',
+    'line 3: company is not a company of this business: Nobody',
+    'line 3: name is missing',
+    'line 3: email must be a valid email, for example mara@harbour.example',
+    'line 4: has 1 values, and the header names 3',
+  ]);
+  const named = invoices.stdout.split('\n').map((text) => text.split(' ').slice(0, 3).join(' '));
+  assert.deepEqual(named.sort(), [
+    '',
+    'Nothing was imported.',
+    'line 1: customer',
+    'line 2: customer',
+    'line 3: is',
+    'line 4: colour',
+    'line 4: customerId',
+    'line 4: lines',
+  ]);
+  assert.equal((await dump(business, 'contacts')).length, 2);
+  assert.equal((await dump(business, 'invoices')).length, 0);
+});
+
+test('values that do not fit together are bad lines too', async () => {
+  const { business } = await connectBusiness(server, 'Misfits');
+  await load(business, 'contacts', [{ name: 'Mara' }]);
+  const usual = { currency: 'GBP', customer: 'Mara', total: '10.00' };
+  const payments = (amount: string) => [{ date: '2029-01-05', amount, method: null }];
+  const lines = [{ description: 'Beans', quantity: '1', unitPrice: '1' }];
+
+  const { problems } = JSON.parse(
+    (
+      await load(
+        business,
+        'invoices',
+        [
+          { ...usual, lines },
+          { ...usual, payments: payments('1.00') },
+          { ...usual, status: 'PAID', payments: payments('1.00') },
+          { ...usual, status: 'SENT', payments: payments('10.00') },
+          { ...usual, status: 'SENT', payments: payments('11.00') },
+          { ...usual, status: 'LATE' },
+          { ...usual, currency: 'JPY', total: '1.50' },
+          { ...usual, number: 'A' },
+          { ...usual, number: 'A' },
+          { ...usual, id: 'mine' },
+        ],
+        '--json',
+      )
+    ).stdout,
+  );
+
+  const found = problems.map(({ line, field }: { line: number; field: string }) => `${line} ${field}`);
+  assert.deepEqual(found, [
+    '1 total',
+    '2 payments',
+    '3 payments',
+    '4 status',
+    '5 payments',
+    '6 status',
+    '7 total',
+    '9 number',
+    '10 id',
+  ]);
+});
+
+test('of many problems the first hundred are shown, and the others counted', async () => {
+  const { business } = await connectBusiness(server, 'Many');
+
+  const { stdout } = await load(business, 'employees', Array(1234).fill({ name: 'Jonas' }));
+
+  const lines = stdout.trimEnd().split('\n');
+  assert.equal(lines.length, 102);
+  assert.equal(lines[1], 'line 1: startDate is missing');
+  assert.equal(lines.at(-1), 'and 1134 more');
+});
+
+test('a wrong header is reported once, and a quote that is not closed with its line', async () => {
+  const { business } = await connectBusiness(server, 'Header');
+
+  const header = await load(business, 'companies', ['name,colour,name', 'a,b,c', 'd,e,f']);
+  const quote = await load(business, 'companies', ['name', 'Fine', '"Open']);
+
+  assert.match(
+    header.stdout,
+    /^Nothing was imported\.\nline 1: colour is not one of the columns id, name, .*\nline 1: name is there twice\n$/,
+  );
+  assert.match(quote.stdout, /line \d: is not CSV/);
+});
+
+test('a dry run checks the file and imports nothing; - reads standard input', async () => {
+  const { business } = await connectBusiness(server, 'Dry');
+  const args = ['import', '-', ...argsOf(business, 'companies'), '--format', 'csv'];
+
+  const dry = await cli.run([...args, '--dry-run'], { env, input: 'name\nNorthwind\n' });
+  const before = await dump(business, 'companies');
+  const real = await cli.json(args, { env, input: 'name\nNorthwind\n' });
+
+  assert.deepEqual(dry, { status: 0, stdout: 'Checked: 1 companies can be imported.\n', stderr: '' });
+  assert.deepEqual(before, []);
+  assert.deepEqual(real, { kind: 'companies', records: 1, isImported: true, problems: [], moreProblems: 0 });
+});
+
+test('an import is one entry of the audit log, and an event for each record to apps that may read it', async () => {
+  const { business, app } = await connectBusiness(server, 'Audited');
+
+  await load(business, 'employees', [
+    { name: 'Jonas', startDate: '2029-01-01' },
+    { name: 'Ida', startDate: '2029-01-01' },
+  ]);
+
+  const [entry] = await db
+    .selectFrom('audit_entries')
+    .selectAll()
+    .where('business_id', '=', business.id)
+    .where('action', '=', 'business.records_imported')
+    .execute();
+  const events = await db.selectFrom('events').selectAll().where('app_id', '=', app.id).orderBy('id').execute();
+  assert.deepEqual(
+    [entry?.actor_kind, JSON.parse(entry?.detail ?? '')],
+    ['operator', { kind: 'employees', count: '2' }],
+  );
+  const created = events.filter(({ type }) => type === 'employee.created').map(({ data }) => JSON.parse(data).name);
+  assert.deepEqual(created, ['Jonas', 'Ida']);
+});
+
+test('wrong options are named', async () => {
+  const { business } = await connectBusiness(server, 'Wrong');
+  const file = writeFile('txt', ['name']);
+  const run = async (...args: string[]) => (await cli.run(args, { env })).stderr;
+
+  assert.match(await run('import', ...argsOf(business, 'contacts')), /FILE is missing/);
+  assert.match(await run('import', file, ...argsOf(business, 'contacts')), /--format: Use csv or jsonl/);
+  assert.match(await run('import', file, ...argsOf(business, 'contact')), /--kind: Use one of companies, contacts/);
+  assert.match(await run('import', 'gone.csv', ...argsOf(business, 'contacts')), /gone\.csv cannot be read/);
+  assert.match(await run('import', file, ...argsOf({ id: 'x' }, 'contacts')), /--business: There is no such/);
+});
+
+test('what was exported can be imported into an empty business, for every kind and both formats', async () => {
+  const { business: source } = await connectBusiness(server, 'Source');
+  for (const resource of RESOURCES)
+    await load(source, kindOf(resource), [sample(resource.name), sample(resource.name)]);
+  for (const format of ['csv', 'jsonl']) {
+    const { business: target } = await connectBusiness(server, `Target ${format}`);
+    for (const resource of RESOURCES) {
+      const kind = kindOf(resource);
+      const output = join(cli.folder, `${kind}.${format}`);
+      await cli.json(['export', ...argsOf(source, kind), '--output', output], { env });
+      const { status, stdout } = await cli.run(['import', output, ...argsOf(target, kind)], { env });
+      assert.equal(status, 0, stdout);
+    }
+    for (const resource of RESOURCES) {
+      const [before, after] = await Promise.all([source, target].map((each) => dump(each, kindOf(resource))));
+      const plain = (records: Values[] = []) => records.map((record) => withoutIds(record));
+      assert.equal(before?.length, 2);
+      assert.deepEqual(plain(after), plain(before), resource.name);
+    }
+    const [contact] = await dump(target, 'contacts');
+    const companies = await dump(target, 'companies');
+    assert.ok(companies.some(({ id }) => id === contact?.companyId));
+  }
+  const again = join(cli.folder, 'contacts.csv');
+  const { stdout } = await cli.run(['import', again, ...argsOf(source, 'contacts')], { env });
+  assert.match(stdout, /line 2: id is taken/);
+});
+
+/** The example of the documentation. References are by name or e-mail address. */
+let samples = 0;
+function sample(name: string): Values {
+  const resource = findResource(name);
+  samples++;
+  const values: Values = { ...resource.example };
+  if (resource.unique) values[resource.unique] = `N-${samples}`;
+  if (name === 'company' || name === 'contact') values.name = `${values.name} ${samples}`;
+  if (name === 'employee') values.email = `jonas${samples}@harbour.example`;
+  for (const [field, { references }] of Object.entries(resource.fields)) {
+    if (!references) continue;
+    delete values[field];
+    const named: Values = {
+      company: 'Northwind Traders 1',
+      contact: 'Mara Lindqvist 3',
+      employee: 'jonas9@harbour.example',
+      expense_category: 'N-11',
+    };
+    values[field.replace(/Id$/, '')] = named[references];
+  }
+  return values;
+}
+
+/** Ids and the time of the import differ. */
+function withoutIds(record: Values): Values {
+  return Object.fromEntries(Object.entries(record).filter(([name]) => !/^id$|Id$|^updatedAt$/.test(name)));
+}
+
+test('the progress bar is drawn on a terminal only', () => {
+  const written: string[] = [];
+  const write = (text: string) => written.push(text) > 0;
+
+  createProgressBar({ write, isTTY: false }).show('Writing', 0.5, '10 records');
+  const bar = createProgressBar({ write, isTTY: true });
+  bar.show('Writing', 0.5, '10 records');
+  bar.clear();
+
+  assert.deepEqual(written, ['\r\u001b[KWriting [###############...............] 50 % 10 records', '\r\u001b[K']);
+});
