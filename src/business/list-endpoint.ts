@@ -55,15 +55,18 @@ function querySchema(resource: Resource): object {
         description: 'The order; `-` is descending.',
       }),
     ),
-    since: Type.Optional(
-      Type.String({ description: 'Only from here on: a date or time of the field that `sort` names.' }),
-    ),
-    until: Type.Optional(Type.String({ description: 'Only before this.' })),
+    since: boundSchema('Only from here on: a date or time of the field that `sort` names.'),
+    until: boundSchema('Only before this.'),
     limit: LIMIT_PARAMETER,
     cursor: Type.Optional(
       Type.String({ description: 'Where the next page starts: from the `Link` header of this one.' }),
     ),
   });
+}
+
+function boundSchema(description: string) {
+  const pattern = '^\\d{4}-\\d{2}-\\d{2}(T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,9})?)?(Z|[+-]\\d{2}:\\d{2}))?$';
+  return Type.Optional(Type.String({ pattern, description, examples: ['2026-07-01T00:00:00Z'] }));
 }
 
 /** Equality with one value; `null` cannot be asked for. */

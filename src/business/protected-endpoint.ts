@@ -99,8 +99,7 @@ export function assertScopeDeclared({ method, path, scope }: ProtectedEndpoint):
 const WRITE_HEADERS = {
   'idempotency-key': Type.Optional(
     Type.String({
-      minLength: 1,
-      maxLength: 255,
+      pattern: '^[!-~]{1,255}$',
       description:
         'Chosen by the client, one for each operation. Requests with the same key run once; the response is repeated for a day.',
       examples: ['9b2f6c1e-6f0b-4d7e-9d0b-0d2c3b1a5e77'],
@@ -111,6 +110,7 @@ const WRITE_HEADERS = {
 const IF_MATCH = {
   'if-match': Type.Optional(
     Type.String({
+      pattern: '^(\\*|"\\d{1,9}")$',
       description: 'The ETag of the record as it was read. Without it, the last change wins.',
       examples: ['"3"'],
     }),
