@@ -61,7 +61,13 @@ export async function authenticateClient(
   if (now - (secret.secret_used_at ?? 0) >= LAST_USED_PRECISION)
     await useSecret(storage.durable, secret.secret_id, now);
   await limits.perApp.count(secret.client_id);
-  return { client: clientFrom(secret), verified: token && verifyToken(token, grant) };
+  const isActive = secret.client_disabled_at === null && secret.client_paused_at === null;
+  const client = {
+    id: secret.client_id,
+    redirectUris: JSON.parse(secret.client_redirect_uris),
+    isFirstParty: secret.client_owner === 'platform' && isActive,
+  };
+  return { client, verified: token && verifyToken(token, grant) };
 }
 
 /** One row per secret of the client. */
@@ -74,15 +80,6 @@ interface ClientRow {
   secret_id: string | null;
   secret_hash: string | null;
   secret_used_at: number | null;
-}
-
-function clientFrom(row: ClientRow): AuthenticatedClient {
-  const isActive = row.client_disabled_at === null && row.client_paused_at === null;
-  return {
-    id: row.client_id,
-    redirectUris: JSON.parse(row.client_redirect_uris),
-    isFirstParty: row.client_owner === 'platform' && isActive,
-  };
 }
 
 /** In one query. No rows if there is no such client; no grant if there is no token, or no grant for it any more. */

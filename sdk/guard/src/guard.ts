@@ -1,0 +1,105 @@
+import { createCache, hashKey, type Loaded } from './cache.ts';
+import { type Access, type RequestHeaders, readToken, requireBusiness, requireScope } from './checks.ts';
+import { GuardError, rejectFor } from './errors.ts';
+import { introspect, type Verdict } from './introspection.ts';
+import { type GuardOptions, readOptions, readScope } from './options.ts';
+
+export interface Guard {
+  /** For `preHandler` or `onRequest`. The handler reads the access with `accessOf(request)`. */
+  fastify(scope: string): (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
+  /** The next handler reads the access with `accessOf(request)`. */
+  express(scope: string): (request: ExpressRequest, response: ExpressResponse, next: Next) => void;
+  /** Without a framework. Throws `GuardError`. With the URL, a token in its query is rejected. */
+  check(headers: RequestHeaders, scope: string, url?: string): Promise<Access>;
+  /** The access of a request that the guard let through. Throws for any other: its route is not protected. */
+  accessOf(request: object): Access;
+}
+
+interface FastifyRequest {
+  headers: { readonly [name: string]: string | string[] | undefined };
+  url: string;
+}
+interface FastifyReply {
+  code(status: number): unknown;
+  headers(headers: Record<string, string>): unknown;
+  send(body: unknown): unknown;
+}
+interface ExpressRequest {
+  headers: { readonly [name: string]: string | string[] | undefined };
+  originalUrl: string;
+}
+interface ExpressResponse {
+  status(status: number): unknown;
+  set(headers: Record<string, string>): unknown;
+  json(body: unknown): unknown;
+}
+type Next = (error?: unknown) => void;
+
+/** A paused app can be resumed, so that an inactive token becomes active again. */
+const MAX_INACTIVE_TIME = 5000;
+
+export function createGuard(options: GuardOptions): Guard {
+  const { cacheTime, maxEntries, clock, ...rest } = readOptions(options);
+  const connection = { ...rest, reject: rejectFor(rest.issuer) };
+  const { reject } = connection;
+  const cache = createCache<Verdict>(maxEntries, clock);
+  const accesses = new WeakMap<object, Access>();
+
+  async function load(token: string, scope: string): Promise<Loaded<Verdict>> {
+    const sentAt = clock();
+    const value = await introspect(connection, token, scope);
+    const until =
+      'access' in value
+        ? Math.min(sentAt + cacheTime, value.exp * 1000)
+        : sentAt + Math.min(cacheTime, MAX_INACTIVE_TIME);
+    return { value, until };
+  }
+
+  const check: Guard['check'] = async (headers, scope, url = '') => {
+    const token = readToken(reject, headers, url);
+    // By scope, so that Gatehouse counts the use of each.
+    const verdict = await cache.get(await hashKey(token, readScope(scope)), () => load(token, scope));
+    if ('error' in verdict) throw verdict.error;
+    requireScope(reject, verdict.access, scope);
+    requireBusiness(reject, verdict.access, headers);
+    return verdict.access;
+  };
+
+  return {
+    check,
+    fastify(scope) {
+      readScope(scope);
+      return async (request, reply) => {
+        try {
+          accesses.set(request, await check(request.headers, scope, request.url));
+        } catch (error) {
+          if (!(error instanceof GuardError)) throw error;
+          reply.code(error.status);
+          reply.headers(error.headers);
+          return reply.send(error.body);
+        }
+      };
+    },
+    express(scope) {
+      readScope(scope);
+      return (request, response, next) => {
+        const pass = (access: Access) => {
+          accesses.set(request, access);
+          next();
+        };
+        const stop = (error: unknown) => {
+          if (!(error instanceof GuardError)) return next(error);
+          response.status(error.status);
+          response.set(error.headers);
+          response.json(error.body);
+        };
+        check(request.headers, scope, request.originalUrl).then(pass, stop);
+      };
+    },
+    accessOf(request) {
+      const access = accesses.get(request);
+      if (!access) throw new Error('This request has not passed the guard.');
+      return access;
+    },
+  };
+}
