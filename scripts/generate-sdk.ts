@@ -2,15 +2,19 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { pythonFiles } from './sdk/python.ts';
 import { typescriptFiles } from './sdk/typescript.ts';
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 
 /** The generated files of both client libraries, by path. */
 export function generateSdk(): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(typescriptFiles()).map(([name, text]) => [`sdk/typescript/src/${name}`, format(text)]),
-  );
+  const typescript = Object.entries(typescriptFiles());
+  const python = Object.entries(pythonFiles());
+  return Object.fromEntries([
+    ...typescript.map(([name, text]) => [`sdk/typescript/src/${name}`, format(text)]),
+    ...python.map(([name, text]) => [`sdk/python/src/gatehouse_client/${name}`, text]),
+  ]);
 }
 
 function format(text: string): string {

@@ -108,7 +108,7 @@ function recordTypes(title: string, listed: Schema, whole: Schema): ObjectType[]
   const details = membersOf(whole, title).filter(({ name }) => !short.some((member) => member.name === name));
   const etag = {
     name: 'etag',
-    schema: { type: 'string', description: 'The version, for `ifMatch`.' },
+    schema: { type: 'string', description: 'The version of the record, to update it only if it has not changed.' },
     isRequired: true,
   };
   return [

@@ -30,7 +30,7 @@ export interface Company {
 export interface CompanyDetail extends Company {
   /** Anything else. */
   notes: string | null;
-  /** The version, for `ifMatch`. */
+  /** The version of the record, to update it only if it has not changed. */
   etag: string;
 }
 

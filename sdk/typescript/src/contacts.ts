@@ -32,7 +32,7 @@ export interface Contact {
 export interface ContactDetail extends Contact {
   /** Anything else. */
   notes: string | null;
-  /** The version, for `ifMatch`. */
+  /** The version of the record, to update it only if it has not changed. */
   etag: string;
 }
 

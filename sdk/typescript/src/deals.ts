@@ -38,7 +38,7 @@ export interface Deal {
 export interface DealDetail extends Deal {
   /** Anything else. */
   notes: string | null;
-  /** The version, for `ifMatch`. */
+  /** The version of the record, to update it only if it has not changed. */
   etag: string;
 }
 

@@ -37,7 +37,7 @@ export interface Employee {
 
 /** One Employee with all its fields. */
 export interface EmployeeDetail extends Employee {
-  /** The version, for `ifMatch`. */
+  /** The version of the record, to update it only if it has not changed. */
   etag: string;
 }
 

@@ -17,7 +17,7 @@ export interface ExpenseCategory {
 
 /** One ExpenseCategory with all its fields. */
 export interface ExpenseCategoryDetail extends ExpenseCategory {
-  /** The version, for `ifMatch`. */
+  /** The version of the record, to update it only if it has not changed. */
   etag: string;
 }
 

@@ -34,7 +34,7 @@ export interface Expense {
 export interface ExpenseDetail extends Expense {
   /** Anything else. */
   notes: string | null;
-  /** The version, for `ifMatch`. */
+  /** The version of the record, to update it only if it has not changed. */
   etag: string;
 }
 

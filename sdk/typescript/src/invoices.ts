@@ -72,7 +72,7 @@ export interface InvoiceDetail extends Invoice {
   payments: InvoicePayment[];
   /** Printed below the lines. */
   notes: string | null;
-  /** The version, for `ifMatch`. */
+  /** The version of the record, to update it only if it has not changed. */
   etag: string;
 }
 

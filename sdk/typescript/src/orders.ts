@@ -57,7 +57,7 @@ export interface Order {
 export interface OrderDetail extends Order {
   /** What was ordered. */
   items: OrderItem[];
-  /** The version, for `ifMatch`. */
+  /** The version of the record, to update it only if it has not changed. */
   etag: string;
 }
 

@@ -2,11 +2,13 @@
 
 from typing import TYPE_CHECKING
 
+from gatehouse_client import resources
+from gatehouse_client._records import Page
 from gatehouse_client._version import VERSION as __version__
 from gatehouse_client.api import Api
 from gatehouse_client.app import App
 from gatehouse_client.authorization import Authorization
-from gatehouse_client.errors import GatehouseError
+from gatehouse_client.errors import FieldError, GatehouseError
 from gatehouse_client.events import (
     EVENT_TYPES,
     EndpointTest,
@@ -15,16 +17,14 @@ from gatehouse_client.events import (
     GrantCreated,
     GrantExpiring,
     GrantRevoked,
-    InvoiceCreated,
-    InvoicePaid,
-    InvoiceUpdated,
     SecretAdded,
     SecretRemoved,
     UnknownEvent,
 )
 from gatehouse_client.introspection import ActiveToken, InactiveToken, Introspection
-from gatehouse_client.invoices import Business, Invoice, InvoicePage
+from gatehouse_client.invoice_pages import Business, InvoicePage
 from gatehouse_client.me import ConnectedApp, Me, User
+from gatehouse_client.resources import *
 from gatehouse_client.tokens import Tokens
 from gatehouse_client.webhooks import WebhookEvent, WebhookHeaders, verify_webhook
 
@@ -44,18 +44,16 @@ __all__ = [
     "EndpointTest",
     "Event",
     "EventPage",
+    "FieldError",
     "GatehouseError",
     "GrantCreated",
     "GrantExpiring",
     "GrantRevoked",
     "InactiveToken",
     "Introspection",
-    "Invoice",
-    "InvoiceCreated",
     "InvoicePage",
-    "InvoicePaid",
-    "InvoiceUpdated",
     "Me",
+    "Page",
     "SecretAdded",
     "SecretRemoved",
     "Tokens",
@@ -66,6 +64,7 @@ __all__ = [
     "__version__",
     "verify_webhook",
 ]
+__all__ += resources.__all__
 
 
 def __getattr__(name: str) -> object:

@@ -9,7 +9,7 @@ from email.message import Message
 from email.utils import parsedate_to_datetime
 from typing import NoReturn, cast
 
-from gatehouse_client.errors import GatehouseError
+from gatehouse_client.errors import FieldError, GatehouseError
 
 _CODE = re.compile(r"[a-z_]+")
 
@@ -49,6 +49,9 @@ class Answer:
             uri=fields.text_if_any("error_uri"),
             request_id=self.headers.get("x-request-id"),
             retry_after=read_retry_after(self.headers.get("retry-after")),
+            errors=_read_field_errors(fields.values.get("errors")),
+            state=fields.text_if_any("state"),
+            allowed=_read_names(fields.values.get("allowed")),
         )
 
     def unreadable(self, description: str) -> GatehouseError:
@@ -112,6 +115,23 @@ class Fields:
 
     def _refuse(self, name: str) -> NoReturn:
         raise self.unreadable(name)
+
+
+def _read_field_errors(value: object) -> list[FieldError]:
+    items = cast("list[object]", value) if isinstance(value, list) else []
+    found: list[FieldError] = []
+    for item in items:
+        fields = cast("dict[str, object]", item) if isinstance(item, dict) else {}
+        field, message = fields.get("field"), fields.get("message")
+        if isinstance(field, str) and isinstance(message, str):
+            found.append(FieldError(field, message))
+    return found
+
+
+def _read_names(value: object) -> list[str] | None:
+    if not isinstance(value, list):
+        return None
+    return [name for name in cast("list[object]", value) if isinstance(name, str)]
 
 
 def read_retry_after(header: str | None) -> float | None:

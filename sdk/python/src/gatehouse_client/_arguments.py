@@ -87,6 +87,12 @@ def read_prompt(value: object) -> str | None:
     return cast("str | None", value)
 
 
+def read_uuid(name: str, value: object) -> str:
+    if not _UUID.fullmatch(_string(name, value)):
+        raise ValueError(f"{name} must be a UUID.")
+    return cast(str, value)
+
+
 def read_business_id(value: object) -> str:
     if not _UUID.fullmatch(_string("business_id", value)):
         raise ValueError("business_id must be a UUID, as businesses() gives it.")

@@ -1,6 +1,7 @@
 """Calls of the business API."""
 
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 
 from gatehouse_client import _arguments as arguments
 from gatehouse_client._answers import Answer
@@ -10,16 +11,17 @@ from gatehouse_client._pages import Query, read_query
 from gatehouse_client._request import Request
 from gatehouse_client._retries import REPEATABLE, ask
 from gatehouse_client._transport import Transport
+from gatehouse_client.business_api import BusinessApi
 from gatehouse_client.errors import GatehouseError
-from gatehouse_client.invoices import (
+from gatehouse_client.invoice_pages import (
     Business,
-    Invoice,
     InvoicePage,
-    invoices_headers,
+    business_headers,
     invoices_path,
     read_businesses,
     read_invoice_page,
 )
+from gatehouse_client.invoices import Invoice
 from gatehouse_client.me import Me, read_me
 
 
@@ -43,11 +45,16 @@ class Api:
 
     def me(self) -> Me:
         """The user, business, app and scopes of the token."""
-        return read_me(self._get("/api/v1/me"))
+        return read_me(self._send(Request("GET", "/api/v1/me", {})))
 
     def businesses(self) -> list[Business]:
         """The business of the token; a list, since there may be more in the future."""
-        return read_businesses(self._get("/api/v1/businesses"))
+        return read_businesses(self._send(Request("GET", "/api/v1/businesses", {})))
+
+    def business(self, business_id: str) -> BusinessApi:
+        """The records and reports of a business. Sends nothing yet."""
+        headers = business_headers(business_id)
+        return BusinessApi(lambda request: self._send(replace(request, headers=request.headers | headers)))
 
     def invoice_page(
         self, business_id: str, *, status: str | None = None, limit: int | None = None, cursor: str | None = None
@@ -72,13 +79,13 @@ class Api:
             yield from page.invoices
 
     def _invoice_page(self, business_id: str, query: Query, cursors_seen: Collection[str] = ()) -> InvoicePage:
-        answer = self._get(invoices_path(query), invoices_headers(business_id))
-        return read_invoice_page(answer, cursors_seen)
+        request = Request("GET", invoices_path(query), business_headers(business_id))
+        return read_invoice_page(self._send(request), cursors_seen)
 
-    def _get(self, path: str, headers: dict[str, str] | None = None) -> Answer:
+    def _send(self, request: Request) -> Answer:
         bearer = self._tokens.current()
         try:
-            return self._ask(path, headers or {}, bearer)
+            return self._ask(request, bearer)
         except GatehouseError as error:
             if error.status != 401 or error.code != "invalid_token":
                 raise
@@ -86,10 +93,10 @@ class Api:
         replacement = self._tokens.replace(bearer)
         if replacement is None:
             raise refusal
-        return self._ask(path, headers or {}, replacement)
+        return self._ask(request, replacement)
 
-    def _ask(self, path: str, headers: dict[str, str], bearer: Bearer) -> Answer:
-        return ask(self._transport, Request("GET", path, bearer.to_headers() | headers), REPEATABLE)
+    def _ask(self, request: Request, bearer: Bearer) -> Answer:
+        return ask(self._transport, replace(request, headers=bearer.to_headers() | request.headers), REPEATABLE)
 
 
 class RefreshingApi(Api):

@@ -1,6 +1,7 @@
 """Calls of the business API, for asyncio."""
 
 from collections.abc import AsyncIterator, Collection
+from dataclasses import replace
 from types import TracebackType
 
 from gatehouse_client import _arguments as arguments
@@ -11,16 +12,17 @@ from gatehouse_client._held_tokens import Bearer
 from gatehouse_client._pages import Query, read_query
 from gatehouse_client._request import Request
 from gatehouse_client._retries import REPEATABLE
+from gatehouse_client.business_api import AsyncBusinessApi
 from gatehouse_client.errors import GatehouseError
-from gatehouse_client.invoices import (
+from gatehouse_client.invoice_pages import (
     Business,
-    Invoice,
     InvoicePage,
-    invoices_headers,
+    business_headers,
     invoices_path,
     read_businesses,
     read_invoice_page,
 )
+from gatehouse_client.invoices import Invoice
 from gatehouse_client.me import Me, read_me
 
 
@@ -57,11 +59,16 @@ class AsyncApi:
 
     async def me(self) -> Me:
         """The user, business, app and scopes of the token."""
-        return read_me(await self._get("/api/v1/me"))
+        return read_me(await self._send(Request("GET", "/api/v1/me", {})))
 
     async def businesses(self) -> list[Business]:
         """The business of the token; a list, since there may be more in the future."""
-        return read_businesses(await self._get("/api/v1/businesses"))
+        return read_businesses(await self._send(Request("GET", "/api/v1/businesses", {})))
+
+    def business(self, business_id: str) -> AsyncBusinessApi:
+        """The records and reports of a business. Sends nothing yet."""
+        headers = business_headers(business_id)
+        return AsyncBusinessApi(lambda request: self._send(replace(request, headers=request.headers | headers)))
 
     async def invoice_page(
         self, business_id: str, *, status: str | None = None, limit: int | None = None, cursor: str | None = None
@@ -89,13 +96,13 @@ class AsyncApi:
             page = await self._invoice_page(business_id, query | {"cursor": page.next_cursor}, seen)
 
     async def _invoice_page(self, business_id: str, query: Query, cursors_seen: Collection[str] = ()) -> InvoicePage:
-        answer = await self._get(invoices_path(query), invoices_headers(business_id))
-        return read_invoice_page(answer, cursors_seen)
+        request = Request("GET", invoices_path(query), business_headers(business_id))
+        return read_invoice_page(await self._send(request), cursors_seen)
 
-    async def _get(self, path: str, headers: dict[str, str] | None = None) -> Answer:
+    async def _send(self, request: Request) -> Answer:
         bearer = await self._tokens.current()
         try:
-            return await self._ask(path, headers or {}, bearer)
+            return await self._ask(request, bearer)
         except GatehouseError as error:
             if error.status != 401 or error.code != "invalid_token":
                 raise
@@ -103,10 +110,10 @@ class AsyncApi:
         replacement = await self._tokens.replace(bearer)
         if replacement is None:
             raise refusal
-        return await self._ask(path, headers or {}, replacement)
+        return await self._ask(request, replacement)
 
-    async def _ask(self, path: str, headers: dict[str, str], bearer: Bearer) -> Answer:
-        return await ask_async(self._transport, Request("GET", path, bearer.to_headers() | headers), REPEATABLE)
+    async def _ask(self, request: Request, bearer: Bearer) -> Answer:
+        return await ask_async(self._transport, replace(request, headers=bearer.to_headers() | request.headers), REPEATABLE)
 
 
 class RefreshingAsyncApi(AsyncApi):

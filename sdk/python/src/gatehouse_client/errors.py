@@ -1,6 +1,8 @@
 """The error that this library raises for bad or missing responses of Gatehouse."""
 
 import re
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 _LONGEST_TEXT = 500
 _LONGEST_ADDRESS = 2000
@@ -13,12 +15,22 @@ def to_one_line(text: str, longest: int = _LONGEST_TEXT) -> str:
     return _UNPRINTABLE.sub(" ", text)[:longest]
 
 
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """What is wrong with one field of a request, such as `lines[0].quantity`."""
+
+    field: str
+    message: str
+
+
 class GatehouseError(Exception):
     """Gatehouse rejected the request, or there was no usable response.
 
     `code` is the `error` of the response, or one of `timeout`, `network_error`, `unreadable_answer`, `answer_too_large`,
     `state_mismatch` and `issuer_mismatch`. `reason` is more specific than `code`; without one in the response, it is the
-    code. `status` is None without a response. `retry_after` is in seconds. Each text is a single line of limited length.
+    code. `status` is None without a response. `retry_after` is in seconds. `errors` names every wrong field, if the reason
+    is `fields_invalid`. For a `conflict`, `state` is that of the record, and `allowed` the transitions that are possible
+    instead. Each text is a single line of limited length.
     """
 
     code: str
@@ -28,6 +40,9 @@ class GatehouseError(Exception):
     uri: str | None
     request_id: str | None
     retry_after: float | None
+    errors: tuple[FieldError, ...]
+    state: str | None
+    allowed: tuple[str, ...] | None
 
     def __init__(
         self,
@@ -38,6 +53,9 @@ class GatehouseError(Exception):
         uri: str | None = None,
         request_id: str | None = None,
         retry_after: float | None = None,
+        errors: Sequence[FieldError] = (),
+        state: str | None = None,
+        allowed: Sequence[str] | None = None,
     ) -> None:
         self.code = to_one_line(code)
         self.reason = self.code if reason is None else to_one_line(reason)
@@ -46,6 +64,9 @@ class GatehouseError(Exception):
         self.uri = None if uri is None else to_one_line(uri, _LONGEST_ADDRESS)
         self.request_id = None if request_id is None else to_one_line(request_id)
         self.retry_after = retry_after
+        self.errors = tuple(FieldError(to_one_line(each.field), to_one_line(each.message)) for each in errors)
+        self.state = None if state is None else to_one_line(state)
+        self.allowed = None if allowed is None else tuple(to_one_line(name) for name in allowed)
         message = self.code if self.description is None else f"{self.code}: {self.description}"
         super().__init__(message if self.request_id is None else f"{message} (request {self.request_id})")
 
@@ -59,4 +80,7 @@ class GatehouseError(Exception):
             self.uri,
             self.request_id,
             self.retry_after,
+            self.errors,
+            self.state,
+            self.allowed,
         )

@@ -3,16 +3,15 @@
 Each known type is a class of its own, so that `isinstance`, `match` or a comparison of `type` tells what is in `data`.
 """
 
-import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timezone
 from typing import Any, Literal, TypedDict, cast
 
 from gatehouse_client._answers import Answer, Fields
+from gatehouse_client._event import BaseEvent
 from gatehouse_client._pages import read_next_cursor
-
-_UTC = re.compile(r"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2})(?:\.([0-9]{1,6}))?Z")
+from gatehouse_client._times import parse_time
+from gatehouse_client.record_events import RECORD_EVENTS, RecordEvent
 
 
 class GrantData(TypedDict):
@@ -37,17 +36,6 @@ class GrantExpiringData(GrantData):
     expiresAt: str
 
 
-class InvoiceData(TypedDict):
-    """`total` is an exact decimal, such as `1234.50`."""
-
-    businessId: str
-    invoiceId: str
-    number: str
-    status: str
-    total: str
-    currency: str
-
-
 class _SecretId(TypedDict):
     secretId: str
 
@@ -63,17 +51,7 @@ class EndpointData(TypedDict):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Event:
-    """`id` is the same at each delivery of the event: store it to detect repeats. `timestamp` is when it
-    happened, in seconds since the epoch.
-    """
-
-    id: str
-    timestamp: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GrantCreated(_Event):
+class GrantCreated(BaseEvent):
     """A user allowed the app."""
 
     data: GrantCreatedData
@@ -81,7 +59,7 @@ class GrantCreated(_Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GrantRevoked(_Event):
+class GrantRevoked(BaseEvent):
     """A grant ended."""
 
     data: GrantRevokedData
@@ -89,7 +67,7 @@ class GrantRevoked(_Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GrantExpiring(_Event):
+class GrantExpiring(BaseEvent):
     """An unused grant expires in three days."""
 
     data: GrantExpiringData
@@ -97,31 +75,7 @@ class GrantExpiring(_Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InvoiceCreated(_Event):
-    """An invoice was created."""
-
-    data: InvoiceData
-    type: Literal["invoice.created"] = "invoice.created"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InvoiceUpdated(_Event):
-    """The status of an invoice changed."""
-
-    data: InvoiceData
-    type: Literal["invoice.updated"] = "invoice.updated"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InvoicePaid(_Event):
-    """The status of an invoice changed to PAID."""
-
-    data: InvoiceData
-    type: Literal["invoice.paid"] = "invoice.paid"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SecretAdded(_Event):
+class SecretAdded(BaseEvent):
     """The app has a new client secret."""
 
     data: SecretData
@@ -129,7 +83,7 @@ class SecretAdded(_Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SecretRemoved(_Event):
+class SecretRemoved(BaseEvent):
     """A client secret of the app was removed."""
 
     data: SecretData
@@ -137,7 +91,7 @@ class SecretRemoved(_Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EndpointTest(_Event):
+class EndpointTest(BaseEvent):
     """A test event that was requested."""
 
     data: EndpointData
@@ -145,7 +99,7 @@ class EndpointTest(_Event):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class UnknownEvent(_Event):
+class UnknownEvent(BaseEvent):
     """An event of a type that a newer Gatehouse sends. Ignore it."""
 
     type: str
@@ -156,12 +110,10 @@ _KnownEvent = (
     GrantCreated
     | GrantRevoked
     | GrantExpiring
-    | InvoiceCreated
-    | InvoiceUpdated
-    | InvoicePaid
     | SecretAdded
     | SecretRemoved
     | EndpointTest
+    | RecordEvent
 )
 
 Event = _KnownEvent | UnknownEvent
@@ -171,12 +123,10 @@ _CLASSES: Mapping[str, type[_KnownEvent]] = {
     "grant.created": GrantCreated,
     "grant.revoked": GrantRevoked,
     "grant.expiring": GrantExpiring,
-    "invoice.created": InvoiceCreated,
-    "invoice.updated": InvoiceUpdated,
-    "invoice.paid": InvoicePaid,
     "app.secret_added": SecretAdded,
     "app.secret_removed": SecretRemoved,
     "endpoint.test": EndpointTest,
+    **RECORD_EVENTS,
 }
 
 EVENT_TYPES: tuple[str, ...] = tuple(_CLASSES)
@@ -212,14 +162,3 @@ def read_event(event_id: str, values: Mapping[str, object]) -> Event | None:
     if known is None:
         return UnknownEvent(id=event_id, type=kind, timestamp=happened_at, data=cast("dict[str, Any]", data))
     return known(id=event_id, timestamp=happened_at, data=cast(Any, data))
-
-
-def parse_time(value: object) -> float | None:
-    match = _UTC.fullmatch(value) if isinstance(value, str) else None
-    if match is None:
-        return None
-    try:
-        whole = datetime.strptime(match[1], "%Y-%m-%dT%H:%M:%S")
-    except ValueError:
-        return None
-    return whole.replace(tzinfo=timezone.utc, microsecond=int((match[2] or "").ljust(6, "0"))).timestamp()

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from gatehouse_client._answers import Answer
-from gatehouse_client.events import parse_time
-from gatehouse_client.invoices import Business
+from gatehouse_client._times import parse_time
+from gatehouse_client.invoice_pages import Business
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,13 @@
+"""What every event has."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaseEvent:
+    """`id` is the same at each delivery of the event: store it to detect repeats. `timestamp` is when it
+    happened, in seconds since the epoch.
+    """
+
+    id: str
+    timestamp: float
