@@ -1,7 +1,6 @@
 import {
   type Action,
   capitalized,
-  enumOf,
   isDecimal,
   type Member,
   MODELS,
@@ -43,7 +42,9 @@ function resourceFile(model: ResourceModel): string {
   const parts = [
     ...model.records.map(dataclassOf),
     ...[...inputs, ...bodies].flatMap(typedDictsOf),
-    ...inputs.slice(-1).map((input) => typedDict(`${title}Changes`, input.members, `Some fields of ${article(title)}.`)),
+    ...inputs
+      .slice(-1)
+      .map((input) => typedDict(`${title}Changes`, input.members, `Some fields of ${article(title)}.`)),
     optionsOf(model),
     `_KIND = Kind("${model.path}", ${title}, ${title}Detail)`,
     recordsClass(model, SYNC),
@@ -74,9 +75,13 @@ function moduleOf(title: string, body: string): string {
     return used.length > 0 ? [`from ${file} import ${used.join(', ')}`] : [];
   };
   const standard = [
-    ...IMPORTS.slice(0, 1).filter(([pattern]) => pattern.test(code)).map(([, line]) => line),
+    ...IMPORTS.slice(0, 1)
+      .filter(([pattern]) => pattern.test(code))
+      .map(([, line]) => line),
     ...from('collections.abc', ['AsyncIterator', 'Iterator', 'Sequence']),
-    ...IMPORTS.slice(1).filter(([pattern]) => pattern.test(code)).map(([, line]) => line),
+    ...IMPORTS.slice(1)
+      .filter(([pattern]) => pattern.test(code))
+      .map(([, line]) => line),
     ...from('typing', ['TYPE_CHECKING', 'Literal', 'TypedDict']),
   ];
   const needsUnpack = code.includes('Unpack[');
@@ -239,7 +244,10 @@ function businessApiFile(): string {
     """The records and reports of one business."""
 
     __slots__ = (
-${names.map((name) => `        "${snake(name)}",`).sort().join('\n')}
+${names
+  .map((name) => `        "${snake(name)}",`)
+  .sort()
+  .join('\n')}
     )
 
     def __init__(self, ask: ${prefix}Ask) -> None:

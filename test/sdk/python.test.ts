@@ -6,6 +6,7 @@ import { delimiter, join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { downloadPythonPackages, installPythonPackages, type Packages } from '../support/python-packages.ts';
+import { SCOPES } from '../support/scopes.ts';
 import { startTestServer, type TestServer } from '../support/test-server.ts';
 import { type ServerInfo, startControlServer } from './python/control.ts';
 import { LIBRARY, NO_PYTHON, runPython } from './python/interpreter.ts';
@@ -79,7 +80,8 @@ print(business.name, len(list(api.invoices(business.id))), is_installed)
 /** Adds what the Python tests expect: an app with a loopback redirect URI, and enough invoices for several pages. */
 async function addPythonFixtures(server: TestServer, invoices: number): Promise<ServerInfo> {
   const redirectUris = ['http://127.0.0.1:8080/callback'];
-  const app = await server.addApp({ name: 'Snake', ownerBusinessId: server.acme.id, redirectUris, requiresPkce: true });
+  const ownerBusinessId = server.acme.id;
+  const app = await server.addApp({ name: 'Snake', ownerBusinessId, redirectUris, requiresPkce: true, scopes: SCOPES });
   for (let i = 1; i <= invoices; i += 1) {
     server.advanceClock(1);
     const total = i === 1 ? '123456789012345678901234567890.90' : '1234.50';
@@ -92,9 +94,10 @@ async function addPythonFixtures(server: TestServer, invoices: number): Promise<
 async function reportPythonTests(): Promise<void> {
   if (NO_PYTHON) return void test('the Python library', { skip: NO_PYTHON });
   const limited = await addPythonFixtures(await startTestServer({ LIMIT_PER_GRANT: '2' }), 0);
+  const business = await addPythonFixtures(await startTestServer(), 0);
   const env = {
     PYTHONPATH: ['src', site].filter(Boolean).join(delimiter),
-    GATEHOUSE_SERVERS: JSON.stringify({ usual: serverInfo, limited }),
+    GATEHOUSE_SERVERS: JSON.stringify({ usual: serverInfo, limited, business }),
   };
   const { status, stdout, stderr } = await runPython(['-W', 'error', '-m', 'tests'], LIBRARY, env);
   const outcomes: Outcome[] = stdout

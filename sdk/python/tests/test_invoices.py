@@ -16,6 +16,14 @@ WIRE = {
     "total": "10.50",
     "currency": "GBP",
     "customerId": "contact-1",
+    "issueDate": "2030-01-01",
+    "dueDate": "2030-01-31",
+    "subtotal": "10.50",
+    "tax": "0.00",
+    "amountPaid": "0.00",
+    "amountDue": "10.50",
+    "createdAt": "2030-01-01T00:00:00.000Z",
+    "updatedAt": "2030-01-01T00:00:00.000Z",
 }
 
 

@@ -17,9 +17,9 @@ from tests.gatehouse import get_gatehouse
 
 ROOT = Path(__file__).resolve().parents[3]
 NOW = 1_893_456_000
-EVENT = {"type": "deal.won", "timestamp": "2029-12-31T23:59:58.500Z", "data": {"number": "Ä-7 €"}}
+EVENT = {"type": "deal.archived", "timestamp": "2029-12-31T23:59:58.500Z", "data": {"number": "Ä-7 €"}}
 BODY = json.dumps(EVENT, ensure_ascii=False)
-EXPECTED = UnknownEvent(id="msg_1", type="deal.won", timestamp=NOW - 1.5, data={"number": "Ä-7 €"})
+EXPECTED = UnknownEvent(id="msg_1", type="deal.archived", timestamp=NOW - 1.5, data={"number": "Ä-7 €"})
 NAMES = ("webhook-id", "webhook-timestamp", "webhook-signature")
 
 
