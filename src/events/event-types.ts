@@ -34,10 +34,11 @@ const SECRET = {
 function declareResourceEvents(resource: Resource): [string, EventDeclaration][] {
   const { name, scopes, fields, eventFields, example, state } = resource;
   const noun = name.replace('_', ' ');
+  const one = `${/^[aeiou]/.test(noun) ? 'An' : 'A'} ${noun}`;
   const summaries = [
-    `A record was created: ${noun}`,
-    `A record has changed: ${noun}`,
-    ...Object.keys(state?.events ?? {}).map((status) => `A record is ${status} now: ${noun}`),
+    `${one} was created`,
+    `${one} has changed`,
+    ...Object.values(state?.events ?? {}).map((what) => `${one} was ${what}`),
   ];
   const shown = eventFields.map((field) => [field, fields[field]?.schema ?? {}]);
   const data = { ...BUSINESS, [idNameOf(name)]: idOf(`The ${noun}.`), ...Object.fromEntries(shown) };

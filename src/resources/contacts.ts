@@ -8,7 +8,7 @@ const STATUSES = ['ACTIVE', 'ARCHIVED'];
 const archiving = (noun: string): Resource['transitions'] => ({
   archive: {
     summary: `Archive a ${noun}`,
-    description: `Hides the ${noun} from everyday lists. What refers to it stays.`,
+    description: `Marks the ${noun} as archived: lists with \`status=ACTIVE\` leave it out. What refers to it stays.`,
     from: ['ACTIVE'],
     change: () => ({ status: 'ARCHIVED' }),
   },

@@ -52,7 +52,7 @@ export function readDocument(host: FastifyInstance): Document {
 const DESCRIPTION =
   'Apps connect with the authorization code flow of OAuth 2.0, and call the business API with the access token. ' +
   'Changes within `/api/v1` are additive; a removal is announced at least 180 days ahead with `Deprecation` and ' +
-  '`Sunset` headers. An empty parameter or field counts as absent. Later versions may add fields, event types and ' +
+  '`Sunset` headers. An empty parameter counts as absent, and so does an empty field of the OAuth endpoints. Later versions may add fields, event types and ' +
   'values to an `x-extensible-enum`: ignore those that you do not know.';
 
 const TAGS = [

@@ -29,14 +29,15 @@ import {
 const PAGE_SIZE = 25;
 
 export function endpointListBody(list: EndpointListContext, endpoints: Endpoint[], now: number): Html {
-  const { path } = list;
+  const { path, offered } = list;
+  const isAll = ({ eventTypes }: Endpoint) => offered.every((type) => eventTypes.includes(type));
   return html`${headOf(list)}
 <div class="head"><h2>Webhooks</h2><a class="button primary" href="${path}/new">New endpoint</a></div>
 <p class="muted">Signed events are sent to these endpoints and retried until they arrive.</p>
 ${endpoints.length === 0 && html`<p class="empty">No endpoints yet. Add one to get its signing secret.</p>`}
 <ul class="rows">${endpoints.map(
     (endpoint) => html`<li><div><a href="${path}/${endpoint.id}">${endpoint.url}</a> ${statusBadge(endpoint)}
-<p class="muted small">${endpoint.eventTypes.join(', ')}</p>
+<p class="muted small">${isAll(endpoint) ? 'All events' : endpoint.eventTypes.join(', ')}</p>
 ${statusNotice(endpoint, now)}</div></li>`,
   )}</ul>`;
 }
@@ -188,9 +189,19 @@ function endpointFields({ url, eventTypes }: EndpointSettings, offered: string[]
 <fieldset class="field" ${ariaAttributes('events', { wrong })}>
 <legend>Events</legend>
 ${problem && wrong && problemText(problem)}
-${offered.map(
-  (type) =>
-    html`<label class="choice"><input type="checkbox" name="events" value="${type}" ${eventTypes.includes(type) && html`checked`}><span><code>${type}</code> ${EVENTS[type]?.summary}.</span></label>`,
+${[...Map.groupBy(offered, nounOf)].map(
+  ([noun, types]) => html`<div role="group" aria-label="${noun}"><p class="muted small">${noun}</p>
+${types.map((type) => eventChoice(type, eventTypes.includes(type)))}</div>`,
 )}
 </fieldset>`;
+}
+
+/** `Expense category` for `expense_category.created`. */
+function nounOf(type: string): string {
+  const noun = type.split('.')[0]?.replaceAll('_', ' ') ?? '';
+  return noun.charAt(0).toUpperCase() + noun.slice(1);
+}
+
+function eventChoice(type: string, isChosen: boolean): Html {
+  return html`<label class="choice"><input type="checkbox" name="events" value="${type}" ${isChosen && html`checked`}><span><code>${type}</code> ${EVENTS[type]?.summary}.</span></label>`;
 }
