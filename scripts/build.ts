@@ -13,7 +13,7 @@ const out = values.out;
 const FILES = [
   'src/web/assets/*',
   'docs/{guides,reference,decisions}/*.md',
-  'sdk/{typescript,python}/README.md',
+  'sdk/{typescript,python,guard}/README.md',
   'LICENSE',
 ];
 

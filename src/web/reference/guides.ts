@@ -73,7 +73,7 @@ async function renderAll(): Promise<Map<string, Guide>> {
 /** Each file with the path that serves it. */
 function listFiles(folder: (typeof FOLDERS)[number]): [file: string, path: string][] {
   if (folder === 'sdk') {
-    return ['typescript', 'python'].map((name) => [`sdk/${name}/README.md`, `/docs/sdk/${name}`]);
+    return ['typescript', 'python', 'guard'].map((name) => [`sdk/${name}/README.md`, `/docs/sdk/${name}`]);
   }
   const files = readdirSync(new URL(`docs/${folder}/`, PACKAGE_ROOT)).filter((name) => name.endsWith('.md'));
   return files.map((name) => [`docs/${folder}/${name}`, `/docs/${folder}/${name.slice(0, -'.md'.length)}`]);
@@ -97,7 +97,7 @@ function framed(guides: Guide[], content: Html, here?: string): Html {
 <p class="muted small">Guides</p>
 <ul>${guides.map(({ path, title }) => html`<li><a href="${path}" ${path === here && html`aria-current="page"`}>${title}</a></li>`)}</ul>
 <p class="muted small">More</p>
-<ul><li><a href="/docs">API reference</a></li><li><a href="/docs/errors">Errors</a></li><li><a href="/docs/sdk/typescript">TypeScript client</a></li><li><a href="/docs/sdk/python">Python client</a></li></ul>
+<ul><li><a href="/docs">API reference</a></li><li><a href="/docs/errors">Errors</a></li><li><a href="/docs/sdk/typescript">TypeScript client</a></li><li><a href="/docs/sdk/python">Python client</a></li><li><a href="/docs/sdk/guard">Guard for your own API</a></li></ul>
 </nav>
 <div>${content}</div></div>`;
 }
