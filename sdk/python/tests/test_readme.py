@@ -11,6 +11,7 @@ import sys
 import tempfile
 import unittest
 from contextlib import redirect_stdout
+from decimal import Decimal
 from http.client import HTTPConnection, HTTPResponse
 from io import StringIO
 from pathlib import Path
@@ -18,11 +19,11 @@ from typing import Any
 from unittest.mock import patch
 from urllib.parse import urlsplit
 
-from gatehouse_client import GrantRevoked, InvoicePaid, Tokens
+from gatehouse_client import Api, GrantRevoked, InvoiceDetail, InvoicePaid, Tokens
 from tests.gatehouse import get_gatehouse
 
 ROOT = Path(__file__).resolve().parent.parent
-WEB_APP, ASYNC, EVENTS, STORE = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
+WEB_APP, RECORDS, ASYNC, EVENTS, STORE = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), re.DOTALL)
 
 
 class Readme(unittest.TestCase):
@@ -138,6 +139,17 @@ class Readme(unittest.TestCase):
 
         self.assertEqual(printed.getvalue().splitlines()[0], "INV-120 1234.50 GBP")
         self.assertEqual(len(printed.getvalue().splitlines()), 120)
+
+    def test_the_records_of_the_readme_are_listed_created_and_changed(self) -> None:
+        business = get_gatehouse("business")
+        scopes = ["read:invoices", "write:invoices", "read:contacts", "write:contacts"]
+        api = Api(base_url=business.base_url, access_token=business.connect(scopes).access_token)
+        names: dict[str, Any] = {"Api": Api, "Decimal": Decimal, "InvoiceDetail": InvoiceDetail}
+        exec(RECORDS, names)
+        with redirect_stdout(StringIO()):
+            invoice = names["invoice_new_customer"](api, business.business_id)
+
+        self.assertEqual((invoice.status, invoice.amount_due), ("SENT", Decimal("58.00")))
 
     def test_the_events_of_the_readme_are_read_to_their_end(self) -> None:
         self.gatehouse.connect()

@@ -101,14 +101,14 @@ test('the quickstart of the README starts over when the grant has ended', async 
 });
 
 const known = `import { type Api, type App, createApi, type Tokens } from '@gatehouse/client';
-declare const app: App, api: Api, baseUrl: string, accessToken: string, userId: string;
+declare const app: App, api: Api, baseUrl: string, accessToken: string, userId: string, businessId: string;
 declare let lastId: string | undefined;
 declare const store: { read(id: string): Promise<Tokens>; write(id: string, tokens: Tokens): Promise<void> };
 `;
 
 test('the examples of the README compile', async () => {
   const blocks = blocksOf('ts');
-  assert.equal(blocks.length, 6);
+  assert.equal(blocks.length, 7);
   for (const [i, block] of blocks.entries()) desk.save(`example-${i}.ts`, known + block);
   const typeRoots = [join(ROOT, 'node_modules/@types')];
   const checks = { strict: true, noEmit: true, target: 'es2022', module: 'nodenext', types: ['node'], typeRoots };
