@@ -10,7 +10,13 @@ import { addCounts, addScopeUses, type Counts, hourOf } from '../src/request-log
 import { addRequests, type NewRequest } from '../src/request-log/log.ts';
 import type { Database } from '../src/storage/storage.ts';
 
-const READ_SCOPES = ['read:invoices', 'read:contacts'];
+/** What the app reads: the scopes with their routes and their share of the reads. */
+const READS = [
+  { scope: 'read:invoices', route: '/api/v1/accounting/invoices', share: 0.5 },
+  { scope: 'read:contacts', route: '/api/v1/crm/contacts', share: 0.25 },
+  { scope: 'read:orders', route: '/api/v1/ecommerce/orders', share: 0.25 },
+];
+const READ_SCOPES = READS.map(({ scope }) => scope);
 const REGISTERED_AGO = 45 * DAY;
 const LAST_REFRESH_AGO = 70 * MINUTE;
 
@@ -131,10 +137,15 @@ function countsOf(hour: number): Counts {
 
 function usesOf({ share, ...parties }: Usage, hours: ({ hour: number } & Counts)[]) {
   const byDay = Map.groupBy(hours, ({ hour }) => Math.floor((hour * HOUR) / DAY));
-  return [...byDay.values()].map((ofDay) => {
+  return [...byDay.values()].flatMap((ofDay) => {
     const reads = ofDay.reduce((sum, { requests, errors, refreshes }) => sum + requests - errors - refreshes, 0);
     const lastAt = Math.max(...ofDay.map(({ hour }) => hour)) * HOUR + 50 * MINUTE;
-    return { ...parties, scope: 'read:invoices', uses: Math.ceil(reads * share), lastAt };
+    return READS.map((read) => ({
+      ...parties,
+      scope: read.scope,
+      uses: Math.ceil(reads * share * read.share),
+      lastAt,
+    }));
   });
 }
 
@@ -146,6 +157,8 @@ const READ_REQUEST = {
   reason: null,
 };
 const REFRESH_REQUEST = { ...READ_REQUEST, method: 'POST', route: '/api/v1/oauth/token', grantType: 'refresh_token' };
+/** Of four reads, two are of invoices. */
+const READ_PATTERN = [0, 1, 0, 2];
 const FAILED_REQUESTS = [
   { ...READ_REQUEST, status: 401, reason: 'access_token_expired' },
   { ...READ_REQUEST, status: 403, reason: 'business_mismatch' },
@@ -161,7 +174,7 @@ function requestsOf({ hour, ...counts }: { hour: number } & Counts, connections:
         ? REFRESH_REQUEST
         : isFailed
           ? (FAILED_REQUESTS[(hour + index) % 2] ?? READ_REQUEST)
-          : READ_REQUEST;
+          : { ...READ_REQUEST, route: (READS[READ_PATTERN[index % READ_PATTERN.length] ?? 0] ?? READ_REQUEST).route };
     const at = hour * HOUR + Math.floor((index * 50 * MINUTE) / requests) + ((index * 7919) % MINUTE);
     const took = request.status >= 400 ? 2 : 6 + ((index * 5) % 9);
     return { ...request, appId, businessId, at, requestId: newRandomId(), took };

@@ -5,14 +5,14 @@ import { insertMembership, listMemberships, type Role } from '../src/accounts/me
 import { auditedUser, findUserByEmail, type NewUser, type User } from '../src/accounts/users.ts';
 import { findApp, registerApp } from '../src/apps/apps.ts';
 import { type Actor, OPERATOR, recordAudit } from '../src/audit/entries.ts';
-import { addInvoice } from '../src/business/invoices.ts';
 import { DAY, MINUTE } from '../src/lib/clock.ts';
 import type { Keyring } from '../src/lib/keyring.ts';
-import { INVOICE_STATUSES } from '../src/resources/invoices.ts';
 import type { Database, Storage } from '../src/storage/storage.ts';
 import { addEndpoint } from '../src/webhooks/endpoint-changes.ts';
 import { listEndpoints, rotateSecret, SUBSCRIBABLE_EVENTS } from '../src/webhooks/endpoints.ts';
+import { HARBOUR, NORTHGATE } from './businesses.ts';
 import { addDemoConnections, browserActor } from './connections.ts';
+import { addDemoRecords } from './records.ts';
 
 export const DEMO_PASSWORD = 'over the drawbridge';
 export const DEMO_USERS = {
@@ -55,28 +55,9 @@ async function addDemoData(db: Database, now: number): Promise<string> {
     member: { user: member, businessId: harbour.id },
   };
   await addDemoConnections(db, { developer: admin, ownerBusinessId: northgate.id, users }, now);
-  await addDemoInvoices(db, harbour, { prefix: 'HC', count: 36, currency: 'GBP' }, now);
-  await addDemoInvoices(db, northgate, { prefix: 'NS', count: 18, currency: 'EUR' }, now);
+  await addDemoRecords(db, harbour, HARBOUR, now);
+  await addDemoRecords(db, northgate, NORTHGATE, now);
   return northgate.id;
-}
-
-async function addDemoInvoices(
-  db: Database,
-  business: Business,
-  { prefix, count, currency }: { prefix: string; count: number; currency: string },
-  now: number,
-): Promise<void> {
-  for (let i = 1; i <= count; i++) {
-    const invoice = {
-      businessId: business.id,
-      number: `${prefix}-${String(1000 + i)}`,
-      status: INVOICE_STATUSES[(i * 7) % INVOICE_STATUSES.length] ?? 'SENT',
-      total: `${80 + ((i * 373) % 2400)}.${String((i * 35) % 100).padStart(2, '0')}`,
-      currency,
-      customerId: `contact-${(i % 9) + 1}`,
-    };
-    await addInvoice(db, invoice, now - (count - i) * 2 * DAY);
-  }
 }
 
 async function addDemoApp(
@@ -96,7 +77,7 @@ async function addDemoApp(
   return { clientId: registered.app.id, clientSecret: registered.secret };
 }
 
-/** Two businesses and their members, created 60 days ago. */
+/** Two businesses and their members, created 60 days ago. They brought older records with them. */
 async function addDemoUsers(db: Database, now: number) {
   const start = now - 60 * DAY;
   const harbour = await addBusiness(OPERATOR, db, { name: 'Harbour Coffee' }, start);

@@ -98,3 +98,24 @@ test('the demo app receives webhooks from each start on, and rejects unsigned on
   assert.doesNotMatch(unheard, /grant\.created/);
   assert.match(heard, /Received by webhook.*grant\.created/s);
 });
+
+test('both businesses of the demo have a year of records, in every state', async () => {
+  const businesses = await db.selectFrom('businesses').select(['id', 'name']).execute();
+  const demo = businesses.filter(({ name }) => ['Harbour Coffee', 'Northgate Software'].includes(name));
+  assert.equal(demo.length, 2);
+  for (const { id, name } of demo) {
+    const recordsOf = (table: 'invoices' | 'deals' | 'orders' | 'expenses' | 'employees' | 'contacts') =>
+      db.selectFrom(table).selectAll().where('business_id', '=', id).orderBy('id').execute();
+    const statesOf = async (table: 'invoices' | 'deals' | 'orders', field: string) =>
+      [...new Set((await recordsOf(table)).map((record) => String(record[field])))].sort();
+    const invoices = await recordsOf('invoices');
+    const contactIds = (await recordsOf('contacts')).map((contact) => contact.id);
+
+    assert.deepEqual(await statesOf('invoices', 'status'), ['DRAFT', 'OVERDUE', 'PAID', 'SENT', 'VOID'], name);
+    assert.deepEqual(await statesOf('deals', 'stage'), ['LEAD', 'LOST', 'NEGOTIATION', 'PROPOSAL', 'QUALIFIED', 'WON']);
+    assert.ok((await statesOf('orders', 'fulfilment_status')).length >= 2);
+    assert.ok(new Set(invoices.map(({ issue_date }) => String(issue_date).slice(0, 7))).size >= 12);
+    assert.ok(invoices.every(({ customer_id }) => contactIds.includes(String(customer_id))));
+    assert.ok((await recordsOf('expenses')).length > 50 && (await recordsOf('employees')).length >= 5);
+  }
+});
