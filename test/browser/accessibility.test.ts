@@ -64,6 +64,8 @@ for (const { colorScheme, viewport } of LOOKS) {
     for (const path of [
       '/',
       '/docs',
+      '/docs/invoices',
+      '/docs/webhooks',
       '/docs/errors',
       '/docs/errors/invalid_grant',
       '/docs/guides',

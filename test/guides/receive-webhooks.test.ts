@@ -31,9 +31,9 @@ const blocks = {
 const described = new Map(
   readFileSync(join(ROOT, 'docs/guides/receive-webhooks.md'), 'utf8')
     .split('\n')
-    .filter((line) => /^\| `[a-z]+\.[a-z_]+` \|/.test(line))
+    .filter((line) => /^\| `[a-z_]+\.[a-z_]+`/.test(line))
     .map((line) => line.split('|').map((cell) => [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name)))
-    .map(([, type = [], , fields = []]) => [type[0] ?? '', fields]),
+    .flatMap(([, types = [], , fields = []]) => types.map((type): [string, string[]] => [type, fields])),
 );
 
 before(async () => {
@@ -42,7 +42,7 @@ before(async () => {
 });
 
 test('the guide names every event that there is', () => {
-  assert.deepEqual([...described.keys()], [...EVENT_TYPES]);
+  assert.deepEqual([...described.keys()].sort(), EVENT_TYPES.toSorted());
 });
 
 test('the TypeScript receiver accepts each event from Gatehouse once, and nothing else', async () => {
