@@ -87,7 +87,7 @@ export function readSettings(env: Environment): Settings {
     retryWindow: readNumber(env, 'REFRESH_RETRY_SECONDS', 30, { min: 0, max: 300 }) * SECOND,
     trustProxy: env.TRUST_PROXY && env.TRUST_PROXY !== 'off' ? env.TRUST_PROXY : false,
     platformName: readPlatformName(env),
-    servesResources: readOneOf(env, 'BUSINESS_API', 'on', ['on', 'off']) === 'on',
+    servesResources: readServesResources(env),
     webhooksToLoopback: readOneOf(env, 'WEBHOOKS_TO_LOOPBACK', 'no', ['yes', 'no']) === 'yes',
     logLevel: readOneOf(env, 'LOG_LEVEL', 'info', LOG_LEVELS),
     auditRetention: readAuditRetention(env),
@@ -127,6 +127,10 @@ export function readDatabaseUrl(env: Environment): string {
 function readAuditRetention(env: Environment): number | undefined {
   const days = readNumber(env, 'AUDIT_RETENTION_DAYS', 0, { min: 1, max: 36_500 });
   return days === 0 ? undefined : days * DAY;
+}
+
+export function readServesResources(env: Environment): boolean {
+  return readOneOf(env, 'BUSINESS_API', 'on', ['on', 'off']) === 'on';
 }
 
 export function readPlatformName(env: Environment): string {

@@ -1,6 +1,6 @@
 import { type App, findApp } from '../apps/apps.ts';
 import { OPERATOR } from '../audit/entries.ts';
-import { readSettings } from '../config.ts';
+import { readServesResources, readSettings } from '../config.ts';
 import { systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import { isId } from '../lib/ids.ts';
@@ -161,7 +161,7 @@ async function requireApp(db: Database, options: Options): Promise<App> {
 }
 
 function readEvents(options: Options, env: NodeJS.ProcessEnv, fallback?: readonly string[]): string[] {
-  const offered = subscribableEvents(readSettings(env).servesResources);
+  const offered = subscribableEvents(readServesResources(env));
   const named = options.list('event').flatMap((text) => text.split(/[\s,]+/).filter(Boolean));
   const unknown = named.filter((type) => !offered.some((known) => known === type));
   if (unknown.length > 0) {

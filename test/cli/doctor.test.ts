@@ -112,6 +112,22 @@ test('webhook secrets under a removed key are counted, and so are those under an
   assertFinding(lost.findings, 'problem', /The secret of 1 webhook endpoint is encrypted with a key that was removed/);
 });
 
+test('with BUSINESS_API=off, the doctor warns until a first-party app can introspect tokens', async () => {
+  const cli = await createCommandLineWithDatabase();
+  const env = { SECRET_KEYS: KEYS[0], BUSINESS_API: 'off' };
+  const app = ['--platform', '--name', 'API', '--redirect-uri', 'http://127.0.0.1:1/', '--scope', 'read:invoices'];
+
+  const before = await runDoctor(cli, env);
+  await cli.json(['app', 'add', ...app]);
+  const afterwards = await runDoctor(cli, env);
+
+  assertFinding(before.findings, 'warning', /no active first-party app can introspect/);
+  assert.equal(
+    afterwards.findings.some(({ message }) => /introspect/.test(message)),
+    false,
+  );
+});
+
 test('a key file or a database that other users can read is reported', async () => {
   const cli = await createCommandLineWithDatabase();
   const keys = join(cli.folder, 'keys');

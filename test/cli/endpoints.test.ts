@@ -44,6 +44,21 @@ test('endpoint add prints the endpoint and its signing secret; without --event i
   assert.notEqual(chosen.secret, first.secret);
 });
 
+test('with BUSINESS_API=off, endpoint add offers no events of resources', async () => {
+  const env = { BUSINESS_API: 'off' };
+  const { eventTypes } = await cli.json(['endpoint', 'add', '--app', app, '--url', URL_], { env });
+  const rejected = await cli.run(['endpoint', 'add', '--app', app, '--url', URL_, '--event', 'invoice.paid'], { env });
+
+  assert.deepEqual(eventTypes, [
+    'grant.created',
+    'grant.revoked',
+    'grant.expiring',
+    'app.secret_added',
+    'app.secret_removed',
+  ]);
+  assert.match(rejected.stderr, /No such event: invoice\.paid\. There are grant\.created/);
+});
+
 test('endpoint list prints the endpoints of one app, and no secret', async () => {
   const { endpoints } = await cli.json(['endpoint', 'list', '--app', app]);
   const others = await cli.json(['endpoint', 'list', '--app', other]);

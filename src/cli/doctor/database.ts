@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { DEMO_USERS } from '../../../demo/data.ts';
 import { findUserByEmail } from '../../accounts/users.ts';
+import { listAppsOf } from '../../apps/apps.ts';
 import type { Settings } from '../../config.ts';
 import { DAY, MINUTE, SECOND, systemClock } from '../../lib/clock.ts';
 import { checkWritable, fileOf, type Inspection, inspect, isSqlite } from '../../storage/inspect.ts';
@@ -54,8 +55,17 @@ async function checkOpened(storage: Storage, settings: Settings, keys: string[] 
       problem('This database contains the demo data, whose passwords are public.', 'Use another database.'),
     );
   }
+  if (!settings.servesResources) findings.push(...(await checkIntrospection(storage.durable)));
   const clocks = await compareClocks(storage.durable, inspection, systemClock());
   return [...findings, ...clocks, ...(keys ? await checkStoredSecrets(storage.durable, keys) : [])];
+}
+
+/** Without the resources, tokens are for an API of the platform. */
+async function checkIntrospection(db: Database): Promise<Finding[]> {
+  const apps = await listAppsOf(db, null);
+  if (apps.some(({ disabledAt, pausedAt }) => disabledAt === null && pausedAt === null)) return [];
+  const fix = 'Register one for the API of the platform: gatehouse app add --platform';
+  return [warning('BUSINESS_API is off, and no active first-party app can introspect the tokens of apps.', fix)];
 }
 
 async function checkWriting(storage: Storage): Promise<Finding[]> {

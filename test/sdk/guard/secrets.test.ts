@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { after, test } from 'node:test';
+import { after, mock, test } from 'node:test';
 import { inspect } from 'node:util';
 import { createGuard, GuardError } from '../../../sdk/guard/src/index.ts';
 import { startTestServer } from '../../support/test-server.ts';
@@ -46,6 +46,16 @@ test('wrong credentials are reported to the operator as such, and to the caller 
     errors.map(({ message }) => message),
     ['Introspection: status 401, invalid_client, credentials_wrong.'],
   );
+});
+
+test('without onError, the reason of a 503 is written to the console', async () => {
+  const write = mock.method(console, 'error', () => {});
+  const { guard } = guardFor(server, { id: platform.id, secret: 'gcs_wrong' }, { onError: undefined });
+  await errorOf(guard.check(headers, 'read:invoices'));
+  mock.restoreAll();
+
+  const lines = write.mock.calls.map(({ arguments: [line] }) => line);
+  assert.deepEqual(lines, ['@gatehouse/guard: Introspection: status 401, invalid_client, credentials_wrong.']);
 });
 
 test('no error contains a token or a secret, whatever the issuer responds', async () => {
