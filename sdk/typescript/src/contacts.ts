@@ -64,7 +64,7 @@ export interface ContactListOptions extends ListOptions {
 
 /** A person that the business deals with. */
 export interface Contacts extends WritableRecords<Contact, ContactDetail, ContactListOptions, ContactInput> {
-  /** Hides the contact from everyday lists. What refers to it stays. */
+  /** Marks the contact as archived: lists with `status=ACTIVE` leave it out. What refers to it stays. */
   archive(id: string, options?: ChangeOptions): Promise<ContactDetail>;
   /** Undoes `archive`. */
   restore(id: string, options?: ChangeOptions): Promise<ContactDetail>;

@@ -82,7 +82,7 @@ ${listGroups(document).map(
 
 function overview(document: Document, servesResources: boolean): Html {
   const use = servesResources
-    ? 'Each operation names the scope that it needs.'
+    ? html`Each operation names the scope that it needs. <a href="/docs/reference/business-api">How lists, writes and money work.</a>`
     : 'The platform has an API of its own, which checks them; this server only issues the tokens.';
 
   return html`<section><h1>${document.info.title}</h1>

@@ -122,7 +122,7 @@ class Contacts(Records[Contact, ContactDetail]):
     def archive(
         self, record_id: str, *, if_match: str | None = None, idempotency_key: str | None = None
     ) -> ContactDetail:
-        """Hides the contact from everyday lists. What refers to it stays."""
+        """Marks the contact as archived: lists with `status=ACTIVE` leave it out. What refers to it stays."""
         return self._run("archive", record_id, None, if_match, idempotency_key)
 
     def restore(
@@ -170,7 +170,7 @@ class AsyncContacts(AsyncRecords[Contact, ContactDetail]):
     async def archive(
         self, record_id: str, *, if_match: str | None = None, idempotency_key: str | None = None
     ) -> ContactDetail:
-        """Hides the contact from everyday lists. What refers to it stays."""
+        """Marks the contact as archived: lists with `status=ACTIVE` leave it out. What refers to it stays."""
         return await self._run("archive", record_id, None, if_match, idempotency_key)
 
     async def restore(

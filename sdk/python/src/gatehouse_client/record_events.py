@@ -18,7 +18,7 @@ class CompanyData(TypedDict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompanyCreated(BaseEvent):
-    """A record was created: company."""
+    """A company was created."""
 
     data: CompanyData
     type: Literal["company.created"] = "company.created"
@@ -26,7 +26,7 @@ class CompanyCreated(BaseEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompanyUpdated(BaseEvent):
-    """A record has changed: company."""
+    """A company has changed."""
 
     data: CompanyData
     type: Literal["company.updated"] = "company.updated"
@@ -41,7 +41,7 @@ class ContactData(TypedDict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContactCreated(BaseEvent):
-    """A record was created: contact."""
+    """A contact was created."""
 
     data: ContactData
     type: Literal["contact.created"] = "contact.created"
@@ -49,7 +49,7 @@ class ContactCreated(BaseEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ContactUpdated(BaseEvent):
-    """A record has changed: contact."""
+    """A contact has changed."""
 
     data: ContactData
     type: Literal["contact.updated"] = "contact.updated"
@@ -66,7 +66,7 @@ class InvoiceData(TypedDict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InvoiceCreated(BaseEvent):
-    """A record was created: invoice."""
+    """An invoice was created."""
 
     data: InvoiceData
     type: Literal["invoice.created"] = "invoice.created"
@@ -74,7 +74,7 @@ class InvoiceCreated(BaseEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InvoiceUpdated(BaseEvent):
-    """A record has changed: invoice."""
+    """An invoice has changed."""
 
     data: InvoiceData
     type: Literal["invoice.updated"] = "invoice.updated"
@@ -82,7 +82,7 @@ class InvoiceUpdated(BaseEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InvoiceSent(BaseEvent):
-    """A record is SENT now: invoice."""
+    """An invoice was sent."""
 
     data: InvoiceData
     type: Literal["invoice.sent"] = "invoice.sent"
@@ -90,7 +90,7 @@ class InvoiceSent(BaseEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InvoicePaid(BaseEvent):
-    """A record is PAID now: invoice."""
+    """An invoice was paid."""
 
     data: InvoiceData
     type: Literal["invoice.paid"] = "invoice.paid"
@@ -98,7 +98,7 @@ class InvoicePaid(BaseEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InvoiceVoided(BaseEvent):
-    """A record is VOID now: invoice."""
+    """An invoice was voided."""
 
     data: InvoiceData
     type: Literal["invoice.voided"] = "invoice.voided"
@@ -115,7 +115,7 @@ class DealData(TypedDict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DealCreated(BaseEvent):
-    """A record was created: deal."""
+    """A deal was created."""
 
     data: DealData
     type: Literal["deal.created"] = "deal.created"
@@ -123,7 +123,7 @@ class DealCreated(BaseEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DealUpdated(BaseEvent):
-    """A record has changed: deal."""
+    """A deal has changed."""
 
     data: DealData
     type: Literal["deal.updated"] = "deal.updated"
@@ -131,7 +131,7 @@ class DealUpdated(BaseEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DealWon(BaseEvent):
-    """A record is WON now: deal."""
+    """A deal was won."""
 
     data: DealData
     type: Literal["deal.won"] = "deal.won"
@@ -139,7 +139,7 @@ class DealWon(BaseEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DealLost(BaseEvent):
-    """A record is LOST now: deal."""
+    """A deal was lost."""
 
     data: DealData
     type: Literal["deal.lost"] = "deal.lost"
@@ -154,7 +154,7 @@ class EmployeeData(TypedDict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmployeeCreated(BaseEvent):
-    """A record was created: employee."""
+    """An employee was created."""
 
     data: EmployeeData
     type: Literal["employee.created"] = "employee.created"
@@ -162,7 +162,7 @@ class EmployeeCreated(BaseEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EmployeeUpdated(BaseEvent):
-    """A record has changed: employee."""
+    """An employee has changed."""
 
     data: EmployeeData
     type: Literal["employee.updated"] = "employee.updated"
@@ -176,7 +176,7 @@ class ExpenseCategoryData(TypedDict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpenseCategoryCreated(BaseEvent):
-    """A record was created: expense category."""
+    """An expense category was created."""
 
     data: ExpenseCategoryData
     type: Literal["expense_category.created"] = "expense_category.created"
@@ -184,7 +184,7 @@ class ExpenseCategoryCreated(BaseEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpenseCategoryUpdated(BaseEvent):
-    """A record has changed: expense category."""
+    """An expense category has changed."""
 
     data: ExpenseCategoryData
     type: Literal["expense_category.updated"] = "expense_category.updated"
@@ -201,7 +201,7 @@ class ExpenseData(TypedDict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpenseCreated(BaseEvent):
-    """A record was created: expense."""
+    """An expense was created."""
 
     data: ExpenseData
     type: Literal["expense.created"] = "expense.created"
@@ -209,7 +209,7 @@ class ExpenseCreated(BaseEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpenseUpdated(BaseEvent):
-    """A record has changed: expense."""
+    """An expense has changed."""
 
     data: ExpenseData
     type: Literal["expense.updated"] = "expense.updated"
@@ -227,7 +227,7 @@ class OrderData(TypedDict):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrderCreated(BaseEvent):
-    """A record was created: order."""
+    """An order was created."""
 
     data: OrderData
     type: Literal["order.created"] = "order.created"
@@ -235,7 +235,7 @@ class OrderCreated(BaseEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrderUpdated(BaseEvent):
-    """A record has changed: order."""
+    """An order has changed."""
 
     data: OrderData
     type: Literal["order.updated"] = "order.updated"
