@@ -23,6 +23,8 @@ export function typescriptFiles(): Record<string, string> {
     ...Object.fromEntries(MODELS.map((model) => [fileOf(model), resourceFile(model)])),
     'reports.ts': reportsFile(),
     'business-api.ts': businessApiFile(),
+    'resources.ts':
+      NOTE + [...MODELS.map(fileOf), 'reports.ts'].map((file) => `export type * from './${file}';\n`).join(''),
     'record-events.ts': eventsFile(),
   };
 }

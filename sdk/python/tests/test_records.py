@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 from gatehouse_client import Api, BusinessApi, ContactCreated, DealWon, FieldError, GatehouseError, Tokens
 from tests.faulty_server import FaultyServer, hang_up, reply
 from tests.gatehouse import Gatehouse, get_gatehouse
+from tests.relay import Relay
 
 HAS_HTTPX = importlib.util.find_spec("httpx") is not None
 SCOPES = [
@@ -142,6 +143,16 @@ class Records(RecordCase):
         self.assertEqual(sorted(error.field for error in invalid.errors), ["amount", "title"])
         self.assertEqual((early.code, early.state, early.allowed), ("conflict", "DRAFT", ("send", "void")))
         self.assertEqual((invalid.state, invalid.allowed, early.errors), (None, None, ()))
+
+    def test_a_create_whose_response_was_lost_is_repeated_and_makes_one_record(self) -> None:
+        company = self.acme.companies.create(name="Once")
+        with Relay(self.gatehouse.base_url) as relay:
+            relay.lose_next("/api/v1/crm/contacts")
+            api = Api(base_url=relay.base_url, access_token=connect()[1])
+            contact = api.business(self.gatehouse.business_id).contacts.create(name="Only", company_id=company.id)
+            self.assertEqual(relay.count("/api/v1/crm/contacts"), 2)
+
+        self.assertEqual([found.id for found in self.acme.contacts.list(company_id=company.id)], [contact.id])
 
     def test_changes_of_records_are_events_of_their_own_classes(self) -> None:
         contact = self.acme.contacts.create(name="Evan")
