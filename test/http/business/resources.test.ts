@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { listEndpoints } from '../../../src/business/routes.ts';
 import { RESOURCES } from '../../../src/resources/all.ts';
 import { connectBusiness } from '../../support/business-api.ts';
+import { SCOPES } from '../../support/scopes.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
@@ -196,4 +198,13 @@ test('lists are filtered and sorted alike, and pages follow each other without a
   assert.equal(await days(`?limit=2&sort=-updatedAt&customerId=${customer.id}&status=DRAFT`), '07 01 09 03 05');
   assert.equal(await days('?sort=dueDate&since=2030-02-03&until=2030-02-07'), '03 05');
   assert.equal(await days(`?customerId=${business.id}`), '');
+});
+
+test('every scope that the consent screen can show opens an endpoint', () => {
+  const opened = new Set(listEndpoints(true).map(({ scope }) => scope));
+
+  assert.deepEqual(
+    SCOPES.filter((scope) => !opened.has(scope)),
+    [],
+  );
 });
