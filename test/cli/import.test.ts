@@ -110,7 +110,7 @@ test('every bad line is named with its fields, and nothing of the file is import
     'Nothing was imported.',
     'line 3: company is not a company of this business: Nobody',
     'line 3: name is missing',
-    'line 3: email must be a valid email, for example mara@harbour.example',
+    'line 3: email must be a valid email, for example mara@northwind.example.com',
     'line 4: has 1 values, and the header names 3',
   ]);
   const named = invoices.stdout.split('\n').map((text) => text.split(' ').slice(0, 3).join(' '));
@@ -229,6 +229,29 @@ test('an import is one entry of the audit log, and an event for each record to a
   );
   const created = events.filter(({ type }) => type === 'employee.created').map(({ data }) => JSON.parse(data).name);
   assert.deepEqual(created, ['Jonas', 'Ida']);
+});
+
+test('a file of many batches is imported in order, and a bad last line leaves nothing behind', async () => {
+  const { business } = await connectBusiness(server, 'Batches');
+  const items = [{ sku: 'HB', description: 'House blend', quantity: '1', unitPrice: '9' }];
+  const orders = Array.from({ length: 1201 }, (_, n) => ({
+    orderedOn: '2029-01-01',
+    currency: 'GBP',
+    items,
+    carrier: `${n}`,
+  }));
+
+  const bad = await load(business, 'orders', [...orders, { ...orders[0], currency: 'ABC' }]);
+  const before = await dump(business, 'orders');
+  const good = await load(business, 'orders', orders);
+  const after = await dump(business, 'orders');
+
+  assert.match(bad.stdout, /line 1202: currency must be an ISO 4217 code/);
+  assert.deepEqual([before.length, good.status], [0, 0]);
+  assert.deepEqual(
+    after.map(({ carrier, number }) => [carrier, number]),
+    orders.map(({ carrier }, n) => [carrier, `#${String(n + 1).padStart(4, '0')}`]),
+  );
 });
 
 test('wrong options are named', async () => {
