@@ -110,7 +110,7 @@ const WRITE_HEADERS = {
 const IF_MATCH = {
   'if-match': Type.Optional(
     Type.String({
-      pattern: '^(\\*|"\\d{1,9}")$',
+      pattern: '^(\\*|(W/)?"\\d{1,9}")$',
       description: 'The ETag of the record as it was read. Without it, the last change wins.',
       examples: ['"3"'],
     }),

@@ -185,7 +185,8 @@ function write(request: ApiRequest, work: Parameters<typeof runOnce>[3]): Promis
 /** `*` and a missing header accept any version. */
 function readIfMatch(header: string | undefined): number | undefined {
   if (header === undefined || header.trim() === '*') return undefined;
-  const [, version] = /^\s*"(\d{1,9})"\s*$/.exec(header) ?? [];
+  // A proxy that compresses makes the ETag weak.
+  const [, version] = /^\s*(?:W\/)?"(\d{1,9})"\s*$/.exec(header) ?? [];
   if (version !== undefined) return Number(version);
   const description = 'If-Match is the ETag of the record as it was read, such as "3", or *.';
   throw new ApiError({ status: 400, code: 'invalid_request', reason: 'if_match_malformed', description });

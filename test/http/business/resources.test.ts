@@ -146,10 +146,7 @@ test('of two updates with the same ETag one wins and the other gets 412', async 
   const results = await Promise.all(['Pär', 'Pelle'].map((name) => api.send('PATCH', path, { name }, match)));
 
   assert.deepEqual(results.map(({ status }) => status).sort(), [200, 412]);
-  assert.equal(
-    (await api.send('PATCH', path, { name: 'Per' }, { 'if-match': 'W/"1"' })).body.reason,
-    'if_match_malformed',
-  );
+  assert.equal((await api.send('PATCH', path, { name: 'Per' }, { 'if-match': '1' })).body.reason, 'if_match_malformed');
 });
 
 test('fifty creates at once with one idempotency key make one invoice and get the same response', async () => {

@@ -117,8 +117,8 @@ export const REVOKE_MUTATIONS: Mutation[] = [
     promise: 'I3',
     breaks: 'an app can introspect the token of another',
     file: 'src/oauth/introspect.ts',
-    find: 'verified.grant.appId === client.id && ',
-    replace: '',
+    find: '(client.isFirstParty && token.kind',
+    replace: '(token.kind',
     tests: [INTROSPECT],
   },
   {
