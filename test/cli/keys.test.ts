@@ -51,7 +51,8 @@ test('a key is replaced without ending a token or losing a webhook, and once the
   const before = await clientOf(server).connect();
   const address = { BASE_URL: server.api, CONSENT_URL: server.web };
   const restart = async () => {
-    await server.end('SIGKILL');
+    // A killed server would keep its claim of the endpoint for a minute.
+    await server.end('SIGTERM');
     server = await cli.serve({ ...env, ...address });
     return clientOf(server);
   };
