@@ -66,7 +66,8 @@ suite('the database file', { concurrency: 3 }, () => {
   });
 
   for (const [what, spoil] of [
-    ['cut in half', (file: string) => truncateSync(file, Math.floor(statSync(file).size / 2))],
+    // Most of the pages are those of tables that these requests do not read.
+    ['cut short', (file: string) => truncateSync(file, Math.floor(statSync(file).size / 8))],
     ['overwritten', (file: string) => writeFileSync(file, Buffer.alloc(statSync(file).size, 'junk'), { flag: 'r+' })],
   ] as const) {
     test(`while the file is ${what}, every response is right or a 503`, TIMEOUT, async () => {
