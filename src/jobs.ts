@@ -3,6 +3,7 @@ import { expiredChallenges } from './accounts/passkeys.ts';
 import { expiredSessions } from './accounts/sessions.ts';
 import { removeOldEntries } from './audit/entries.ts';
 import { oldRepeats } from './audit/repeats.ts';
+import { oldIdempotencyKeys } from './business/idempotency.ts';
 import { oldEvents } from './events/events.ts';
 import { inactiveGrants, warnOfExpiring } from './grants/grants.ts';
 import { expiredRevocations } from './oauth/revoke.ts';
@@ -38,6 +39,7 @@ export function startJobs(
 
 const STEPS: RetentionStep[] = [
   oldRepeats,
+  oldIdempotencyKeys,
   inactiveGrants,
   expiredRevocations,
   expiredSessions,

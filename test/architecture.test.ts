@@ -186,6 +186,20 @@ test('each table is written by exactly one file', () => {
   );
 });
 
+test('every retention step runs', () => {
+  const declared = sources.flatMap(({ code }) =>
+    [...code.matchAll(/export const (\w+) = retentionStep\(/g)].map(([, name = '']) => name),
+  );
+  const jobs = sources.find(({ path }) => path === 'jobs.ts')?.code ?? '';
+  const [, steps = ''] = /const STEPS: RetentionStep\[\] = \[([^\]]*)\]/.exec(jobs) ?? [];
+
+  assert.ok(declared.length > 5);
+  assertNone(
+    declared.filter((name) => !new RegExp(`\\b${name}\\b`).test(steps)),
+    'These are declared, and missing in STEPS of jobs.ts',
+  );
+});
+
 test('writes live in the domain: web/ and cli/ open no transaction and record no audit entry', () => {
   const writes = /\b(?:transaction|inTransaction|record\w*Audit)\(/;
   const writing = offenders(({ folder, code }) => (folder === 'web' || folder === 'cli') && writes.test(code));

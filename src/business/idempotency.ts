@@ -4,6 +4,7 @@ import { DAY } from '../lib/clock.ts';
 import type { Access } from '../oauth/bearer.ts';
 import { retentionStep } from '../storage/retention.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
+import type { Row } from '../storage/tables.ts';
 import type { ApiResult } from './protected-endpoint.ts';
 
 /** How long a response is repeated. */
@@ -36,13 +37,8 @@ export async function runOnce(
   return inTransaction(db, async (tx) => {
     const id = { business_id: attempt.access.businessId, app_id: attempt.access.appId, key };
     const requestHash = hashRequest(attempt);
-    // Waits for a concurrent request with the same key to commit.
-    const { numInsertedOrUpdatedRows } = await tx
-      .insertInto('idempotency_keys')
-      .values({ ...id, request_hash: requestHash, status: 0, response: '', created_at: now })
-      .onConflict((conflict) => conflict.columns(['business_id', 'app_id', 'key']).doNothing())
-      .executeTakeFirstOrThrow();
-    if (!numInsertedOrUpdatedRows) return repeatResponse(tx, id, requestHash);
+    const earlier = await claimKey(tx, id, requestHash, now);
+    if (earlier) return repeatResponse(earlier, requestHash);
     const result = await work(tx);
     const { status = 200, ...response } = result;
     await tx
@@ -56,18 +52,42 @@ export async function runOnce(
   });
 }
 
-async function repeatResponse(
-  tx: Database,
-  id: { business_id: string; app_id: string; key: string },
-  requestHash: string,
-): Promise<ApiResult> {
-  const stored = await tx
-    .selectFrom('idempotency_keys')
-    .select(['request_hash', 'status', 'response'])
-    .where('business_id', '=', id.business_id)
-    .where('app_id', '=', id.app_id)
-    .where('key', '=', id.key)
-    .executeTakeFirstOrThrow();
+interface KeyId {
+  business_id: string;
+  app_id: string;
+  key: string;
+}
+
+/** Inserts the key, or returns the row of an earlier request with it that is not older than a day. */
+async function claimKey(tx: Database, id: KeyId, requestHash: string, now: number) {
+  for (;;) {
+    // Waits for a concurrent request with the same key to commit.
+    const { numInsertedOrUpdatedRows } = await tx
+      .insertInto('idempotency_keys')
+      .values({ ...id, request_hash: requestHash, status: 0, response: '', created_at: now })
+      .onConflict((conflict) => conflict.columns(['business_id', 'app_id', 'key']).doNothing())
+      .executeTakeFirstOrThrow();
+    if (numInsertedOrUpdatedRows) return undefined;
+    const earlier = await tx
+      .selectFrom('idempotency_keys')
+      .selectAll()
+      .where('business_id', '=', id.business_id)
+      .where('app_id', '=', id.app_id)
+      .where('key', '=', id.key)
+      .executeTakeFirst();
+    if (earlier && earlier.created_at > now - KEPT_FOR) return earlier;
+    // The retention job removes such rows, too, at any time.
+    await tx
+      .deleteFrom('idempotency_keys')
+      .where('business_id', '=', id.business_id)
+      .where('app_id', '=', id.app_id)
+      .where('key', '=', id.key)
+      .where('created_at', '<=', now - KEPT_FOR)
+      .execute();
+  }
+}
+
+function repeatResponse(stored: Row<'idempotency_keys'>, requestHash: string): ApiResult {
   if (stored.request_hash !== requestHash) throw keyReused();
   const response: ApiResult = JSON.parse(stored.response);
   return { ...response, status: stored.status, headers: { ...response.headers, 'idempotency-replayed': 'true' } };

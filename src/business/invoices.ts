@@ -1,8 +1,9 @@
 import { FormError } from '../lib/errors.ts';
 import { formatAmount, isCurrency, parseAmount } from '../lib/money.ts';
 import { readName } from '../lib/names.ts';
-import { INVOICE_STATUSES, invoices, withStatus } from '../resources/invoices.ts';
-import type { Values } from '../resources/resource.ts';
+import { INVOICE_STATUSES, invoices } from '../resources/invoices.ts';
+import { withStatus } from '../resources/payments.ts';
+import { FieldError, type Values } from '../resources/resource.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 import { changeRecord, dayOf, insertRecord } from './records.ts';
 
@@ -57,7 +58,7 @@ export function setInvoiceStatus(
       .where('status', '!=', status)
       .executeTakeFirst();
     if (!found) return undefined;
-    const change = (values: Values) => withStatus(values, status, dayOf(now));
+    const change = (values: Values) => forPeople(() => withStatus(values, status, dayOf(now)));
     const changed = await changeRecord(
       tx,
       invoices,
@@ -87,4 +88,13 @@ function readTotal(text: string, currency: string): string {
   const minor = parseAmount(text.trim(), currency);
   if (minor !== undefined && minor >= 0n) return formatAmount(minor, currency);
   throw new FormError('total', `A total is a decimal with no more places than ${currency} has, like 1234.50.`);
+}
+
+/** The error as the command line shows it. */
+function forPeople<Result>(work: () => Result): Result {
+  try {
+    return work();
+  } catch (error) {
+    throw error instanceof FieldError ? new FormError(error.field, `The ${error.field} ${error.message}.`) : error;
+  }
 }

@@ -73,8 +73,10 @@ async function buildRow(
   now: number,
 ): Promise<Row> {
   if (!resource.numbered || values.number != null) return toNewRow(resource, { businessId, values }, now);
-  const [number] = await takeNumbers(tx, resource, { businessId, count: 1, except: [] });
-  return toNewRow(resource, { businessId, values: { ...values, number } }, now);
+  // Values that do not fit are rejected before the sequence is locked.
+  const row = toNewRow(resource, { businessId, values: { ...values, number: '' } }, now);
+  const [number = ''] = await takeNumbers(tx, resource, { businessId, count: 1, except: [] });
+  return { ...row, number };
 }
 
 /** The row of a new record; its id and time of creation may be given. Throws `FieldError` for values that do not fit. */

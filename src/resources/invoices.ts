@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { formatAmount, multiply, parseAmount } from '../lib/money.ts';
+import { AMOUNT, amountOf, balanceOf, MAX_PAYMENTS, PAYMENT, pay } from './payments.ts';
 import {
-  AMOUNT_PATTERN,
   amount,
   choice,
   currency,
@@ -19,8 +19,6 @@ const UNPAID = ['SENT', 'OVERDUE'];
 
 /** Days until an invoice is due if the client does not say. */
 const PAYMENT_TERM = 30;
-
-const AMOUNT = (description: string) => Type.String({ pattern: AMOUNT_PATTERN, description, examples: ['90.00'] });
 
 const LINE_INPUT = {
   description: Type.String({
@@ -47,23 +45,11 @@ const LINE = Type.Object({
   tax: AMOUNT('The tax on the amount, rounded to the currency.'),
 });
 
-const PAYMENT = Type.Object({
-  date: Type.String({ format: 'date', description: 'When it was paid.' }),
-  amount: AMOUNT('What was paid.'),
-  method: Type.Union([Type.String(), Type.Null()], { description: 'How it was paid.' }),
-});
-
 interface Line {
   description: string;
   quantity: string;
   unitPrice: string;
   taxRate?: string;
-}
-
-interface Payment {
-  date: string;
-  amount: string;
-  method: string | null;
 }
 
 export const invoices: Resource = {
@@ -105,7 +91,7 @@ export const invoices: Resource = {
         description: 'What is invoiced.',
       }),
     }),
-    payments: list(PAYMENT, 'What has been paid.', { computed: true, initial: [] }),
+    payments: list(PAYMENT, 'What has been paid.', { max: MAX_PAYMENTS, computed: true, initial: [] }),
     notes: notes('Printed below the lines.'),
   },
   filters: ['status', 'customerId'],
@@ -170,10 +156,6 @@ export const invoices: Resource = {
   },
 };
 
-function amountOf(record: Values, field: string): bigint {
-  return parseAmount(String(record[field]), String(record.currency)) ?? 0n;
-}
-
 /** Line amounts and taxes are rounded one by one, so that the lines add up to the totals. */
 function compute(invoice: Values, today: string): Values {
   const issueDate = String(invoice.issueDate ?? today);
@@ -208,35 +190,6 @@ function computeLines(lines: Line[], code: string) {
     return { ...line, taxRate, amount: formatAmount(lineAmount, code), tax: formatAmount(lineTax, code) };
   });
   return { lines: computed, subtotal, tax };
-}
-
-/** What has been paid, and what is due: nothing on a void invoice. */
-function balanceOf(invoice: Values): Values {
-  const code = String(invoice.currency);
-  const payments = invoice.payments as Payment[];
-  const paid = payments.reduce((sum, payment) => sum + (parseAmount(payment.amount, code) ?? 0n), 0n);
-  const due = invoice.status === 'VOID' ? 0n : amountOf(invoice, 'total') - paid;
-  return { amountPaid: formatAmount(paid, code), amountDue: formatAmount(due, code) };
-}
-
-/** The status that an operator or an import sets: a paid invoice is paid in full, and no other has payments. */
-export function withStatus(invoice: Values, status: string, today: string): Values {
-  const payment: Payment = { date: today, amount: String(invoice.total), method: null };
-  const changed = { ...invoice, status, payments: status === 'PAID' ? [payment] : [] };
-  return { ...changed, ...balanceOf(changed) };
-}
-
-function pay(invoice: Values, body: Values, today: string): Values {
-  const code = String(invoice.currency);
-  const due = amountOf(invoice, 'amountDue');
-  const sum = body.amount == null ? due : parseAmount(String(body.amount), code);
-  if (sum === undefined) throw new FieldError('amount', `has more decimals than ${code} has`);
-  if (sum === 0n && due > 0n) throw new FieldError('amount', 'must be above zero');
-  if (sum > due) throw new FieldError('amount', `is more than the ${formatAmount(due, code)} that is due`);
-  const method = typeof body.method === 'string' ? body.method : null;
-  const payment: Payment = { date: String(body.date ?? today), amount: formatAmount(sum, code), method };
-  const payments = [...(invoice.payments as Payment[]), payment];
-  return { payments, ...balanceOf({ ...invoice, payments }), ...(sum === due && { status: 'PAID' }) };
 }
 
 export function addDays(day: string, days: number): string {

@@ -7,6 +7,7 @@ import {
   currency,
   date,
   FieldError,
+  LINE,
   list,
   type Resource,
   reference,
@@ -17,9 +18,16 @@ import {
 const ID = '0190b9a1-8d5e-7f6a-9b7c-8d9e0f1a2b3c';
 
 const ITEM_INPUT = {
-  sku: Type.String({ description: 'The article number.', minLength: 1, maxLength: 80, examples: ['HB-1KG'] }),
+  sku: Type.String({
+    description: 'The article number.',
+    pattern: LINE,
+    minLength: 1,
+    maxLength: 80,
+    examples: ['HB-1KG'],
+  }),
   description: Type.String({
     description: 'What was ordered.',
+    pattern: LINE,
     minLength: 1,
     maxLength: 500,
     examples: ['House blend, 1 kg'],

@@ -114,7 +114,7 @@ function nullable(schema: TSchema): TSchema {
 const describe = (description: string, example?: string) => ({ description, ...(example && { examples: [example] }) });
 
 /** Control characters are not text: terminals interpret some, and PostgreSQL stores no NUL. */
-const LINE = '^[^\\u0000-\\u001f\\u007f]*$';
+export const LINE = '^[^\\u0000-\\u001f\\u007f]*$';
 const LINES = '^[^\\u0000-\\u0009\\u000b-\\u001f\\u007f]*$';
 
 export const text = (description: string, { max = 200, ...options }: Options & { max?: number } = {}) =>
@@ -134,7 +134,12 @@ export const notes = (description: string, options: Options = {}) =>
 export const email = (description: string, options: Options = {}) =>
   field(
     'text',
-    Type.String({ format: 'email', maxLength: 254, ...describe(description, 'mara@northwind.example.com') }),
+    Type.String({
+      format: 'email',
+      pattern: LINE,
+      maxLength: 254,
+      ...describe(description, 'mara@northwind.example.com'),
+    }),
     options,
   );
 

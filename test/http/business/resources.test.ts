@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setInvoiceStatus } from '../../../src/business/invoices.ts';
 import { listEndpoints } from '../../../src/business/routes.ts';
+import { DAY } from '../../../src/lib/clock.ts';
 import { RESOURCES } from '../../../src/resources/all.ts';
 import { connectBusiness } from '../../support/business-api.ts';
 import { SCOPES } from '../../support/scopes.ts';
@@ -160,6 +162,67 @@ test('fifty creates at once with one idempotency key make one invoice and get th
   assert.equal(results.filter(({ headers }) => headers.get('idempotency-replayed') === 'true').length, 49);
   const other = await api.send('POST', INVOICES, { ...sent, number: 'TWICE' }, key);
   assert.deepEqual([other.status, other.body.reason], [422, 'idempotency_key_reused']);
+});
+
+test('a day later a response is no longer repeated, and the key can be used for another request', async () => {
+  const key = { 'idempotency-key': 'yesterday' };
+  const first = await api.send('POST', CONTACTS, { name: 'Old' }, key);
+  await server
+    .storage()
+    .durable.updateTable('idempotency_keys')
+    .set({ created_at: server.clock() - DAY })
+    .where('key', '=', 'yesterday')
+    .execute();
+  const second = await api.send('POST', CONTACTS, { name: 'New' }, key);
+
+  assert.deepEqual([first.status, second.status, second.body.name], [201, 201, 'New']);
+});
+
+test('control characters are rejected in every text, e-mail addresses included', async () => {
+  for (const email of ['"\u0000"@example.com', '"\r\n"@example.com', '"\u001b"@example.com']) {
+    const { status, body } = await api.send('POST', CONTACTS, { name: 'X', email });
+    assert.deepEqual([status, body.errors?.[0]?.field], [400, 'email']);
+  }
+});
+
+test('numbers that are taken are skipped in a few statements', async () => {
+  const { business, send } = await connectBusiness(server, 'Numbered');
+  const { body: customer } = await send('POST', CONTACTS, { name: 'C' });
+  const invoice = { currency: 'GBP', customerId: customer.id, lines: [LINE] };
+  for (let number = 2; number < 40; number++) {
+    await server.addInvoice(business, { number: `INV-${String(number).padStart(4, '0')}` });
+  }
+  await send('POST', INVOICES, invoice);
+  await server
+    .storage()
+    .durable.updateTable('number_sequences')
+    .set({ next: 1 })
+    .where('business_id', '=', business.id)
+    .execute();
+
+  const { status, body } = await send('POST', INVOICES, invoice);
+
+  assert.equal(status, 201);
+  assert.match(body.number, /^INV-00[4-9]\d$/);
+});
+
+test('an operator who sets a status keeps the payments, and pays what is due', async () => {
+  const { id, number } = await draftOf();
+  await api.send('POST', `${INVOICES}/${id}/send`);
+  await api.send('POST', `${INVOICES}/${id}/pay`, { amount: '8', method: 'Card' });
+  const set = (status: string) =>
+    setInvoiceStatus(server.storage().durable, { businessId: api.business.id, number, status }, server.clock());
+  await set('OVERDUE');
+  const overdue = (await api.get(`${INVOICES}/${id}`)).body;
+  await assert.rejects(set('VOID'), /a payment has been recorded/);
+  await set('PAID');
+  const paid = (await api.get(`${INVOICES}/${id}`)).body;
+
+  assert.deepEqual([overdue.amountPaid, overdue.amountDue], ['8.00', '100.00']);
+  assert.deepEqual(
+    paid.payments.map(({ amount }: { amount: string }) => amount),
+    ['8.00', '100.00'],
+  );
 });
 
 test('a request that failed can be sent again with its idempotency key', async () => {
