@@ -25,7 +25,7 @@ const KIND = { value: 'KIND', help: `One of ${KINDS.join(', ')}`, required: true
 export const importCommand: Command = {
   name: 'import',
   summary:
-    'Add the records of a file to a business, all or none. Other writes wait while the records are written; the file is checked before',
+    'Add the records of a file to a business, all or none. The file is checked first; with SQLite, other writes wait while its records are written',
   argument: { name: 'FILE', help: 'A file in CSV or JSON lines, or - for standard input' },
   options: {
     business: BUSINESS,

@@ -59,7 +59,7 @@ export interface BalanceCurrency {
   net: string;
 }
 
-/** What the business has and owes at the end of a day, by currency, from its invoices, orders and expenses. */
+/** What the business has and owes, by currency, from its invoices, orders and expenses until a day, as they are now. */
 export interface Balance {
   /** The day. */
   asOf: string;
@@ -85,7 +85,7 @@ export interface AgedReceivablesCurrency {
   total: string;
 }
 
-/** What customers still have to pay, by currency and by how long it has been due. */
+/** What customers still have to pay of the invoices issued until a day, by currency and by how long it has been due. */
 export interface AgedReceivables {
   /** The day. */
   asOf: string;
@@ -135,8 +135,8 @@ export interface AgedReceivablesOptions extends CallOptions {
 export interface Reports {
   /** Income and expenses of a period, by currency and month: invoices by their issue date without tax, paid orders, and approved expenses. */
   profitAndLoss(options?: ProfitAndLossOptions): Promise<ProfitAndLoss>;
-  /** What the business has and owes at the end of a day, by currency, from its invoices, orders and expenses. */
+  /** What the business has and owes, by currency, from its invoices, orders and expenses until a day, as they are now. */
   balance(options?: BalanceOptions): Promise<Balance>;
-  /** What customers still have to pay, by currency and by how long it has been due. */
+  /** What customers still have to pay of the invoices issued until a day, by currency and by how long it has been due. */
   agedReceivables(options?: AgedReceivablesOptions): Promise<AgedReceivables>;
 }

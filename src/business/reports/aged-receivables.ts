@@ -14,7 +14,8 @@ export const agedReceivables: Report = {
   name: 'aged-receivables',
   title: 'AgedReceivables',
   summary: 'Aged receivables',
-  description: 'What customers still have to pay, by currency and by how long it has been due.',
+  description:
+    'What customers still have to pay of the invoices issued until a day, by currency and by how long it has been due.',
   query: { asOf: Type.Optional(DATE('The day. Today if left out.')) },
   schema: Type.Object({
     asOf: DATE('The day.'),
@@ -43,11 +44,11 @@ export const agedReceivables: Report = {
   },
   async compute(db, businessId, query, today) {
     const asOf = readDay(query, 'asOf', today);
-    const sums: Sums = new Map();
+    const [sums, issued]: [Sums, { businessId: string; asOf: string }] = [new Map(), { businessId, asOf }];
     const since = (days: number) => dayOf(Date.parse(asOf) - days * DAY);
     const bounds = ['9999-12-31', since(1), since(31), since(61), since(91), '0000-01-01'];
     for (const [place, bucket] of BUCKETS.entries()) {
-      for (const { currency, due } of await sumDue(db, businessId, bounds[place + 1] ?? '', bounds[place] ?? '')) {
+      for (const { currency, due } of await sumDue(db, issued, bounds[place + 1] ?? '', bounds[place] ?? '')) {
         addTo(sums, String(currency), bucket, due);
         addTo(sums, String(currency), 'total', due);
       }
@@ -68,12 +69,18 @@ function describeBucket(name: string): string {
 }
 
 /** Unpaid invoices that were due after one day and until another. */
-function sumDue(db: Database, businessId: string, after: string, until: string) {
+function sumDue(
+  db: Database,
+  { businessId, asOf }: { businessId: string; asOf: string },
+  after: string,
+  until: string,
+) {
   return db
     .selectFrom('invoices')
     .select(['currency', sumAmounts('amount_due').as('due')])
     .where('business_id', '=', businessId)
     .where('status', 'in', UNPAID)
+    .where('issue_date', '<=', asOf)
     .where('due_date', '>', after)
     .where('due_date', '<=', until)
     .groupBy('currency')

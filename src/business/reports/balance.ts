@@ -22,7 +22,7 @@ export const balance: Report = {
   title: 'Balance',
   summary: 'Balance',
   description:
-    'What the business has and owes at the end of a day, by currency, from its invoices, orders and expenses.',
+    'What the business has and owes, by currency, from its invoices, orders and expenses until a day, as they are now.',
   query: { asOf: Type.Optional(DATE('The day. Today if left out.')) },
   schema: Type.Object({
     asOf: DATE('The day.'),

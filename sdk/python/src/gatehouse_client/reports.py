@@ -78,7 +78,7 @@ class BalanceCurrency:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Balance:
-    """What the business has and owes at the end of a day, by currency, from its invoices, orders and expenses."""
+    """What the business has and owes, by currency, from its invoices, orders and expenses until a day, as they are now."""
 
     as_of: dt.date
     """The day."""
@@ -108,7 +108,7 @@ class AgedReceivablesCurrency:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AgedReceivables:
-    """What customers still have to pay, by currency and by how long it has been due."""
+    """What customers still have to pay of the invoices issued until a day, by currency and by how long it has been due."""
 
     as_of: dt.date
     """The day."""
@@ -158,14 +158,14 @@ class Reports:
     def balance(
         self, *, as_of: dt.date | str | None = None
     ) -> Balance:
-        """What the business has and owes at the end of a day, by currency, from its invoices, orders and expenses."""
+        """What the business has and owes, by currency, from its invoices, orders and expenses until a day, as they are now."""
         request = request_of("/api/v1/accounting/reports/balance", {"as_of": as_of})
         return read_object(Balance, self._ask(request))
 
     def aged_receivables(
         self, *, as_of: dt.date | str | None = None
     ) -> AgedReceivables:
-        """What customers still have to pay, by currency and by how long it has been due."""
+        """What customers still have to pay of the invoices issued until a day, by currency and by how long it has been due."""
         request = request_of("/api/v1/accounting/reports/aged-receivables", {"as_of": as_of})
         return read_object(AgedReceivables, self._ask(request))
 
@@ -190,13 +190,13 @@ class AsyncReports:
     async def balance(
         self, *, as_of: dt.date | str | None = None
     ) -> Balance:
-        """What the business has and owes at the end of a day, by currency, from its invoices, orders and expenses."""
+        """What the business has and owes, by currency, from its invoices, orders and expenses until a day, as they are now."""
         request = request_of("/api/v1/accounting/reports/balance", {"as_of": as_of})
         return read_object(Balance, await self._ask(request))
 
     async def aged_receivables(
         self, *, as_of: dt.date | str | None = None
     ) -> AgedReceivables:
-        """What customers still have to pay, by currency and by how long it has been due."""
+        """What customers still have to pay of the invoices issued until a day, by currency and by how long it has been due."""
         request = request_of("/api/v1/accounting/reports/aged-receivables", {"as_of": as_of})
         return read_object(AgedReceivables, await self._ask(request))
