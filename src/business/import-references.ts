@@ -9,7 +9,7 @@ import type { FieldProblem } from './validation.ts';
 /** Fewer references than this are remembered, so that memory stays bounded. */
 const MAX_REMEMBERED = 50_000;
 
-/** What a key stands for: an id, nothing, or more than one record. */
+/** The result of looking up a key: an id, nothing, or more than one record. */
 type Found = string | 'none' | 'many';
 
 export interface Referring {

@@ -30,7 +30,7 @@ export const demoCommand: Command = {
     const { startServer } = await import('../server.ts');
     const server = await startServer(settings);
     const apps: { close(): Promise<void> }[] = [];
-    // A demo may be started again after days.
+    // The demo may have been stopped for days: that is no jump of the clock.
     await confirmReading(server.storage.durable, systemClock());
     try {
       const { thirdParty, firstParty } = await prepareApps(server.storage, settings);

@@ -10,7 +10,7 @@ type Rotations = Pick<Grant, 'id' | 'rotation' | 'usedRotation'>;
  * in memory and stored once a second. If the process crashes before that, an old refresh token works for longer.
  */
 export interface TokenUses {
-  /** To be called when an access token has been accepted. Does nothing if the row has the use already. */
+  /** Call it after an access token was accepted. Does nothing if the use is stored already. */
   record(grant: Rotations, token: { rotation: number }): void;
   isCurrentUsed(grant: Rotations): boolean;
   flush(): Promise<void>;

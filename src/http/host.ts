@@ -88,7 +88,7 @@ function createFastify(options: HostOptions): FastifyInstance {
       genReqId: newRandomId,
       // JSON.stringify needs no compiled serializer.
       schemaController: { compilersFactory: { buildSerializer: () => () => JSON.stringify } },
-      // A test validates the schemas, so that a start does not.
+      // A test validates the schemas, not each start.
       ajv: { customOptions: { coerceTypes: false, removeAdditional: false, meta: false, validateSchema: false } },
       clientErrorHandler(this: FastifyInstance, error, socket) {
         const sent = respondToUnparsable(errors.issuer, error, socket, this.log);

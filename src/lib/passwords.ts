@@ -7,7 +7,7 @@ import { semaphore } from './semaphore.ts';
 /** OWASP's first choice for argon2id: 19 MiB, two passes, one lane. */
 const COST = { memory: 19456, passes: 2, parallelism: 1 };
 
-/** The PHC string keeps the cost beside the hash, so that a later, higher cost leaves old passwords readable. */
+/** The PHC string stores the cost with the hash, so that old hashes still verify after the cost is raised. */
 const PHC = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([\w-]+)\$([\w-]+)$/;
 
 /** Checked when the user does not exist, so that the response time is the same. */

@@ -119,7 +119,7 @@ function retentionMetrics(registry: Registry) {
   const removed = labelledCounter(
     registry,
     'gatehouse_clean_up_removed_rows_total',
-    'Rows removed because they no longer matter, by table.',
+    'Expired rows that were removed, by table.',
     'table',
     CLEANED_TABLES,
   );

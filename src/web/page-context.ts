@@ -32,7 +32,7 @@ async function buildPageContext(deps: WebDeps, request: FastifyRequest): Promise
     current: await findCurrentMembership(db, session.user),
     memberships: await listMemberships(db, session.user.id),
     menuPath: request.url,
-    // The response to a form has no address that can be opened again.
+    // The URL of a POST cannot be opened with GET.
     path: isSafeMethod(request) ? request.url.replace(/[?&]done=[^&]*/, '') : '/',
     flash: isSafeMethod(request) ? flashMessage(request.query) : undefined,
   };

@@ -73,7 +73,7 @@ const COLUMN_TYPES: ColumnTypes = {
   time: sql`bigint`,
   amount: sql`numeric`,
   createSumAmounts: ['create aggregate sum_amounts(numeric) (sfunc = numeric_add, stype = numeric)'],
-  // Room on each page, so that a refresh updates its row in place and touches no index.
+  // Leaves free space on each page for HOT updates: a refresh then touches no index.
   updatedInPlace: sql`with (fillfactor = 80)`,
   appendOnly: (table, retention) => [
     `create function ${table}_append_only() returns trigger language plpgsql as $$ begin

@@ -80,7 +80,7 @@ async function registerPasskey(deps: WebDeps, request: FormRequest): Promise<voi
   if (!added) throw sessionExpired(ACCOUNT);
 }
 
-/** Someone who finds a browser open must not be able to add a passkey of their own. */
+/** Prevents adding a passkey from an unattended browser. */
 const MAX_SIGN_IN_AGE = 15 * MINUTE;
 
 function mayAddPasskey({ signedInAt }: Session, now: number): boolean {

@@ -101,7 +101,7 @@ function appRules(section: string, { looks, changes }: { looks: Rule['who']; cha
       keeps: VISITORS,
     },
     [`${app}/try/return-address`]: { who: changes, POST: 303, fields: () => ({ answer: 'add' }) },
-    // The walk itself is sealed to the session that began it: without it, the page says to begin again.
+    // The state of the playground is encrypted for its session: in another one, the page asks to start again.
     [`${app}/try/callback`]: { who: changes, POST: 400, fields: ({ walk }) => ({ walk, pasted: '' }), keeps: VISITORS },
     [`${app}/try/:step`]: { who: changes, POST: 400, fields: ({ walk }) => ({ walk }), keeps: VISITORS },
     [`${section}/try`]: {
@@ -137,20 +137,20 @@ export const RULES: Record<string, Rule> = {
   '/sign-out': { who: 'anyone', GET: 200, POST: 303, keeps: ['nobody'] },
   '/consent': {
     who: 'anyone',
-    // Where the one who is asked may not answer, the app is told so; and whoever is unknown signs in first.
+    // A user who is not a member is redirected to the app with an error, and a visitor without a session to sign-in.
     GET: { owner: 200, admin: 200, member: 200, outsider: 303, platform: 303, nobody: 303 },
     query: ({ question }) => question,
     foreign: { other: 303, nobodys: 400, malformed: 400 },
     POST: { owner: 303, admin: 303, member: 303 },
     fields: ({ sealed }) => ({ question: sealed, answer: 'allow' }),
-    // What was sealed to another session answers nothing, in whoever's hands it is.
+    // A consent that was signed for another session is rejected.
     foreignForm: 403,
     refused: { outsider: 403, platform: 403 },
   },
   '/invitation/:token': {
     who: 'anyone',
     GET: 200,
-    // It is for another address than that of anyone who is signed in.
+    // The invitation is for an address that no visitor has.
     POST: { owner: 400, admin: 400, member: 400, outsider: 400, platform: 400, nobody: 303 },
     foreignForm: { nobody: 303 },
     keeps: VISITORS,
@@ -159,7 +159,7 @@ export const RULES: Record<string, Rule> = {
     who: 'anyone',
     POST: 303,
     fields: () => ({ name: 'New', password: PASSWORD }),
-    // Whoever is signed in is sent to the page of the link, whatever it is.
+    // Signed-in users are redirected to the page of the invitation, valid or not.
     foreignForm: { owner: 303, admin: 303, member: 303, outsider: 303, platform: 303 },
     keeps: ['owner', 'admin', 'member', 'outsider', 'platform'],
   },
