@@ -127,7 +127,7 @@ for (const { where, nodes, storage, asker, askers, enter, addApp, addBusiness, a
         assert.deepEqual(broken, [], `round ${round}: ${ending.what}`);
       };
     });
-    context.diagnostic(`in all races so far, ${turnedAway.count} were turned away at the door and came again`);
+    context.diagnostic(`in all races so far, ${turnedAway.count} got a 503 and were repeated`);
   });
 
   test(`a user who signs out ${where} is signed out on every node`, async () => {
