@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { OVERLOAD_LIMIT, type OverloadLimit, SERVER_TIMEOUTS, type ServerTimeouts } from './http/timeouts.ts';
 import { DAY, SECOND } from './lib/clock.ts';
+import { isId } from './lib/ids.ts';
 import { fsyncDirectory, isWeakKey, MIN_KEY_LENGTH, readKeyFile, splitKeys, writeKeyFile } from './lib/keyring.ts';
 import { newSecret } from './lib/secrets.ts';
 import {
@@ -38,6 +39,8 @@ export interface Settings {
   platformName: string;
   /** False if the platform's data is served by an API of its own. */
   servesResources: boolean;
+  /** Ids of apps that may introspect the access tokens of every app. */
+  introspectionClients: ReadonlySet<string>;
   logLevel: string;
   /** How long audit log entries are kept, in milliseconds. Undefined: they are never removed. */
   auditRetention: number | undefined;
@@ -88,6 +91,7 @@ export function readSettings(env: Environment): Settings {
     trustProxy: env.TRUST_PROXY && env.TRUST_PROXY !== 'off' ? env.TRUST_PROXY : false,
     platformName: readPlatformName(env),
     servesResources: readServesResources(env),
+    introspectionClients: readIntrospectionClients(env),
     webhooksToLoopback: readOneOf(env, 'WEBHOOKS_TO_LOOPBACK', 'no', ['yes', 'no']) === 'yes',
     logLevel: readOneOf(env, 'LOG_LEVEL', 'info', LOG_LEVELS),
     auditRetention: readAuditRetention(env),
@@ -131,6 +135,13 @@ function readAuditRetention(env: Environment): number | undefined {
 
 export function readServesResources(env: Environment): boolean {
   return readOneOf(env, 'BUSINESS_API', 'on', ['on', 'off']) === 'on';
+}
+
+function readIntrospectionClients(env: Environment): ReadonlySet<string> {
+  const text = env.INTROSPECTION_CLIENTS;
+  const ids = text ? text.split(',').map((id) => id.trim().toLowerCase()) : [];
+  if (ids.every(isId)) return new Set(ids);
+  throw new InvalidSetting(`INTROSPECTION_CLIENTS must be ids of apps, separated by commas; it is ${text}.`);
 }
 
 export function readPlatformName(env: Environment): string {

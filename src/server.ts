@@ -142,7 +142,8 @@ type Deps = ReturnType<typeof createDeps> & {
 };
 
 function createDeps(settings: Settings, storage: Storage, clock: Clock, metrics: Metrics) {
-  const { limits, baseUrl, consentUrl, secretKeys, retryWindow, platformName, servesResources } = settings;
+  const { limits, baseUrl, consentUrl, secretKeys, retryWindow, platformName, servesResources, introspectionClients } =
+    settings;
   const minute = 60;
   const quarterHour = 15 * minute;
   const newLimit = (
@@ -162,6 +163,7 @@ function createDeps(settings: Settings, storage: Storage, clock: Clock, metrics:
     consentUrl,
     platformName,
     servesResources,
+    introspectionClients,
     retryWindow,
     auditRetention: settings.auditRetention,
     allowsLoopback: settings.webhooksToLoopback,

@@ -9,6 +9,7 @@ import { InvalidSetting, readDatabaseUrl, readSettings, type Settings } from '..
 
 const DAY = 86_400_000;
 const KEY = 'a-key-of-at-least-thirty-two-characters';
+const ID = '0190b9a1-6f2b-7a11-8f00-5d1c2b3a4f60';
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
 const home = process.cwd();
 process.chdir(folder);
@@ -32,6 +33,7 @@ const DEFAULTS: Settings = {
   trustProxy: false,
   platformName: 'Gatehouse',
   servesResources: true,
+  introspectionClients: new Set(),
   webhooksToLoopback: false,
   workers: 1,
   logLevel: 'info',
@@ -70,6 +72,7 @@ test('a setting that is empty counts as not set', () => {
     'REFRESH_RETRY_SECONDS',
     'TRUST_PROXY',
     'LOG_LEVEL',
+    'INTROSPECTION_CLIENTS',
   ];
 
   assert.deepEqual(read(Object.fromEntries(names.map((name) => [name, '']))), DEFAULTS);
@@ -77,6 +80,7 @@ test('a setting that is empty counts as not set', () => {
 
 const ACCEPTED: [env: Record<string, string>, expected: Partial<Settings>][] = [
   [{ BUSINESS_API: 'off' }, { servesResources: false }],
+  [{ INTROSPECTION_CLIENTS: `${ID.toUpperCase()}, ${ID}` }, { introspectionClients: new Set([ID]) }],
   [
     { BASE_URL: 'https://auth.example.com' },
     { baseUrl: 'https://auth.example.com', listen: { host: '127.0.0.1', port: 4000 } },
@@ -153,6 +157,8 @@ const REFUSED: Record<string, string>[] = [
   { REFRESH_RETRY_SECONDS: 'soon' },
   { LOG_LEVEL: 'loud' },
   { BUSINESS_API: 'yes' },
+  { INTROSPECTION_CLIENTS: 'all' },
+  { INTROSPECTION_CLIENTS: `${ID},` },
   { AUDIT_RETENTION_DAYS: '0' },
   { AUDIT_RETENTION_DAYS: 'forever' },
   { LIMIT_SIGN_IN_PER_ACCOUNT: '0' },
@@ -259,12 +265,12 @@ test('the database URL can be read even if every other setting is invalid', () =
   assert.equal(readDatabaseUrl({ DATABASE_URL: 'sqlite:x.db' }), 'sqlite:x.db');
 });
 
-test('there are at most 24 settings', () => {
+test('there are at most 25 settings', () => {
   const source = readFileSync(new URL('../src/config.ts', import.meta.url), 'utf8');
 
   const names = new Set(source.match(/\b[A-Z]+_[A-Z_]+\b(?=')|(?<=env\.)[A-Z_]+|(?<=')LISTEN(?=')/g));
 
-  assert.ok(names.size > 5 && names.size <= 24, [...names].join(' '));
+  assert.ok(names.size > 5 && names.size <= 25, [...names].join(' '));
 });
 
 function setting(env: Record<string, string>): string {

@@ -30,8 +30,8 @@ type Introspection =
     };
 
 /**
- * POST /api/v1/oauth/introspect. An app can introspect its own tokens only, and a first-party app the access tokens of every
- * app: it protects the platform's own API. Any other text is not active.
+ * POST /api/v1/oauth/introspect. An app can introspect its own tokens only. A first-party app in INTROSPECTION_CLIENTS can
+ * introspect the access tokens of every app: it protects the platform's own API. Any other text is not active.
  */
 export async function respondToIntrospection(
   deps: TokenDeps,
@@ -42,15 +42,19 @@ export async function respondToIntrospection(
   const token = decodeAccessOrRefreshToken(deps.keys, fields.token ?? '');
   const { client, verified } = await authenticateClient(deps, credentials, token, now);
   if (fields.token === undefined) throw missingField('token');
-  if (!verified || !canIntrospect(client, verified) || !isActive(verified, now)) return { active: false };
+  if (!verified || !canIntrospect(deps, client, verified) || !isActive(verified, now)) return { active: false };
   credentials.context.businessId = verified.grant.businessId;
   if (verified.token.kind === 'access') deps.uses.record(verified.grant, verified.token);
-  if (client.isFirstParty) countUse(credentials.context, verified, fields.scope);
+  if (readsAllTokens(deps, client)) countUse(credentials.context, verified, fields.scope);
   return describe(verified, deps.issuer, now);
 }
 
-function canIntrospect(client: AuthenticatedClient, { token, grant }: VerifiedToken): boolean {
-  return grant.appId === client.id || (client.isFirstParty && token.kind === 'access');
+function canIntrospect(deps: TokenDeps, client: AuthenticatedClient, { token, grant }: VerifiedToken): boolean {
+  return grant.appId === client.id || (readsAllTokens(deps, client) && token.kind === 'access');
+}
+
+function readsAllTokens({ introspectionClients }: TokenDeps, client: AuthenticatedClient): boolean {
+  return client.isFirstParty && introspectionClients.has(client.id);
 }
 
 /** An introspection for the platform's API that names a scope of the token counts as a use of this scope by the token's app. */

@@ -129,8 +129,8 @@ export const introspectOperation = {
   tags: TAGS,
   summary: 'Introspect a token',
   description:
-    'An app can introspect its own tokens only, and a first-party app the access tokens of every app, to protect an API of the ' +
-    'platform (RFC 7662). It authenticates with its credentials, in the body or by HTTP Basic. The response for any other ' +
+    'An app can introspect its own tokens only (RFC 7662). A first-party app that the operator lists in `INTROSPECTION_CLIENTS` ' +
+    'can introspect the access tokens of every app, to protect an API of the platform. An app authenticates with its credentials, in the body or by HTTP Basic. The response for any other ' +
     'token is `{"active":false}`.',
   security: CLIENT_SECURITY,
   consumes: CONTENT_TYPES,

@@ -102,7 +102,7 @@ export const INTROSPECTION_REQUEST = Type.Object(
   {
     token: requiredText('An access or a refresh token.', 'gat_…'),
     scope: optionalText(
-      'From a first-party app: the scope that the request needs. It is counted as used if the token has it.',
+      'From an app in `INTROSPECTION_CLIENTS`: the scope that the request needs. It is counted as used if the token has it.',
       'read:invoices',
     ),
     token_type_hint: TOKEN_TYPE_HINT,

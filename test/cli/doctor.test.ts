@@ -9,6 +9,7 @@ import { createCommandLine, createCommandLineWithDatabase } from '../support/com
 import { assertFinding, readFindings, runDoctor, UNUSED_PORTS } from '../support/doctor.ts';
 import { createFixtures } from '../support/fixtures.ts';
 
+const UNKNOWN_ID = '0190b9a1-6f2b-7a11-8f00-5d1c2b3a4f60';
 const KEYS = ['Vw0k4XGn1q8sT7mZc3yB5rJ6uH9eLdPf', 'Qa2zWsX3edC4rfV5tgB6yhN7ujM8ikLo'] as const;
 
 test('the doctor finds no problem with a healthy server, while it runs, and prints no secret', async () => {
@@ -112,16 +113,20 @@ test('webhook secrets under a removed key are counted, and so are those under an
   assertFinding(lost.findings, 'problem', /The secret of 1 webhook endpoint is encrypted with a key that was removed/);
 });
 
-test('with BUSINESS_API=off, the doctor warns until a first-party app can introspect tokens', async () => {
+test('with BUSINESS_API=off, the doctor warns until INTROSPECTION_CLIENTS names an active first-party app', async () => {
   const cli = await createCommandLineWithDatabase();
   const env = { SECRET_KEYS: KEYS[0], BUSINESS_API: 'off' };
   const app = ['--platform', '--name', 'API', '--redirect-uri', 'http://127.0.0.1:1/', '--scope', 'read:invoices'];
 
   const before = await runDoctor(cli, env);
-  await cli.json(['app', 'add', ...app]);
-  const afterwards = await runDoctor(cli, env);
+  const { client_id } = await cli.json(['app', 'add', ...app]);
+  const registered = await runDoctor(cli, env);
+  const unknown = await runDoctor(cli, { ...env, INTROSPECTION_CLIENTS: `${client_id},${UNKNOWN_ID}` });
+  const afterwards = await runDoctor(cli, { ...env, INTROSPECTION_CLIENTS: client_id });
 
-  assertFinding(before.findings, 'warning', /no active first-party app can introspect/);
+  assertFinding(before.findings, 'warning', /no app may introspect/);
+  assertFinding(registered.findings, 'warning', /no app may introspect/);
+  assertFinding(unknown.findings, 'warning', new RegExp(`${UNKNOWN_ID}, which is not an active first-party app`));
   assert.equal(
     afterwards.findings.some(({ message }) => /introspect/.test(message)),
     false,

@@ -21,6 +21,7 @@ before(async () => {
   const database = { DATABASE_URL: server.settings.databaseUrl };
   const registered = await desk.bash(commands.register, { cwd: desk.checkout, env: database }).ends();
   const { client_id, client_secret } = JSON.parse(registered);
+  await server.listForIntrospection({ id: client_id });
   env = { BASE_URL: server.api, CLIENT_ID: client_id, CLIENT_SECRET: client_secret, GATEHOUSE: desk.checkout };
   await desk.bash(commands.install, { env }).ends();
   for (const name of ['fastify', 'express']) desk.borrow(name);

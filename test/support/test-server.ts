@@ -61,6 +61,11 @@ export async function startTestServer(env: Record<string, string> = {}) {
     rememberSecret('cookie session', id);
     return id;
   };
+  const restart = async ({ settings: changes = {}, meanwhile = async () => {} }: Restart = {}) => {
+    await server.close();
+    await meanwhile();
+    server = await startServer({ ...settings, ...changes }, clock);
+  };
   const usual = { user: people.ada, app: people.ledger, business: people.acme };
   return {
     ...people,
@@ -78,10 +83,11 @@ export async function startTestServer(env: Record<string, string> = {}) {
       now += milliseconds;
     },
     database,
-    async restart({ settings: changes = {}, meanwhile = async () => {} }: Restart = {}) {
-      await server.close();
-      await meanwhile();
-      server = await startServer({ ...settings, ...changes }, clock);
+    restart,
+    /** Restarts the server with these apps, and no others, in INTROSPECTION_CLIENTS. */
+    async listForIntrospection(...apps: { id: string }[]) {
+      settings.introspectionClients = new Set(apps.map(({ id }) => id));
+      await restart();
     },
   };
 }

@@ -2,7 +2,7 @@
 export interface GuardOptions {
   /** The address of Gatehouse's API (`BASE_URL`), such as `https://api.example.com`. */
   issuer: string;
-  /** The credentials of a first-party app, which may introspect the tokens of every app. */
+  /** The credentials of an app. One in `INTROSPECTION_CLIENTS` may introspect the access tokens of every app. */
   clientId: string;
   clientSecret: string;
   /** For how long a revoked token may still be accepted; 15 by default, 60 at most, 0 for no cache. */

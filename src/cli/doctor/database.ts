@@ -55,17 +55,30 @@ async function checkOpened(storage: Storage, settings: Settings, keys: string[] 
       problem('This database contains the demo data, whose passwords are public.', 'Use another database.'),
     );
   }
-  if (!settings.servesResources) findings.push(...(await checkIntrospection(storage.durable)));
+  findings.push(...(await checkIntrospection(storage.durable, settings)));
   const clocks = await compareClocks(storage.durable, inspection, systemClock());
   return [...findings, ...clocks, ...(keys ? await checkStoredSecrets(storage.durable, keys) : [])];
 }
 
-/** Without the resources, tokens are for an API of the platform. */
-async function checkIntrospection(db: Database): Promise<Finding[]> {
+/** Without the resources, tokens are for an API of the platform, which has to introspect them. */
+async function checkIntrospection(db: Database, settings: Settings): Promise<Finding[]> {
+  const { introspectionClients, servesResources } = settings;
+  if (introspectionClients.size === 0) {
+    if (servesResources) return [];
+    const fix =
+      'Register an app for the API of the platform (gatehouse app add --platform), and set its id as INTROSPECTION_CLIENTS.';
+    return [warning('BUSINESS_API is off, and no app may introspect the tokens of other apps.', fix)];
+  }
   const apps = await listAppsOf(db, null);
-  if (apps.some(({ disabledAt, pausedAt }) => disabledAt === null && pausedAt === null)) return [];
-  const fix = 'Register one for the API of the platform: gatehouse app add --platform';
-  return [warning('BUSINESS_API is off, and no active first-party app can introspect the tokens of apps.', fix)];
+  const active = new Set(apps.filter((app) => app.disabledAt === null && app.pausedAt === null).map(({ id }) => id));
+  return [...introspectionClients]
+    .filter((id) => !active.has(id))
+    .map((id) =>
+      warning(
+        `INTROSPECTION_CLIENTS names ${id}, which is not an active first-party app: it introspects only its own tokens.`,
+        'Remove it from the setting, or resume the app. gatehouse app list shows the apps.',
+      ),
+    );
 }
 
 async function checkWriting(storage: Storage): Promise<Finding[]> {

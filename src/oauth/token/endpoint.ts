@@ -17,6 +17,8 @@ export interface TokenDeps {
   /** How long a spent refresh token gets the same response in any case, in milliseconds. */
   retryWindow: number;
   uses: TokenUses;
+  /** The ids of first-party apps that may introspect the access tokens of every app. */
+  introspectionClients: ReadonlySet<string>;
   limits: { perApp: RateLimit; wrongSecrets: RateLimit };
 }
 

@@ -7,6 +7,7 @@ import { guardFor } from './protected-apis.ts';
 
 const server = await startTestServer();
 const platform = await server.addApp({ name: 'Platform API' });
+await server.listForIntrospection(platform);
 const SCOPE = 'read:invoices';
 const INTROSPECT = '/api/v1/oauth/introspect';
 const ME = '/api/v1/me';

@@ -8,6 +8,7 @@ import { type Answer, get, guardFor, serveInvoices } from './protected-apis.ts';
 
 const server = await startTestServer();
 const platform = await server.addApp({ name: 'Platform API' });
+await server.listForIntrospection(platform);
 const other = await server.addBusiness('Other');
 const { guard, errors } = guardFor(server, platform);
 const urls = await serveInvoices(guard);

@@ -8,6 +8,7 @@ import { createFolder, ROOT, run, TSC } from '../typescript/build.ts';
 const LIBRARY = join(ROOT, 'sdk/guard');
 const server = await startTestServer();
 const platform = await server.addApp({ name: 'Platform API' });
+await server.listForIntrospection(platform);
 const consumer = await installPackage();
 
 /** Packed as it is published, and installed somewhere else from the tarball alone. */

@@ -9,6 +9,7 @@ import { guardFor } from './protected-apis.ts';
 
 const server = await startTestServer();
 const platform = await server.addApp({ name: 'Platform API' });
+await server.listForIntrospection(platform);
 const { access_token } = await server.connect();
 const headers = { authorization: `Bearer ${access_token}`, 'x-business-id': server.acme.id };
 

@@ -2,6 +2,7 @@ import type { Mutation } from './mutation.ts';
 
 const REVOKE = 'test/http/oauth/revoke.test.ts';
 const INTROSPECT = 'test/http/oauth/introspect.test.ts';
+const INTROSPECTION_CLIENTS = 'test/http/oauth/introspection-clients.test.ts';
 const FAILURES = 'test/http/oauth/storage-failure.test.ts';
 
 /** Revocation and introspection. */
@@ -117,9 +118,25 @@ export const REVOKE_MUTATIONS: Mutation[] = [
     promise: 'I3',
     breaks: 'an app can introspect the token of another',
     file: 'src/oauth/introspect.ts',
-    find: '(client.isFirstParty && token.kind',
+    find: '(readsAllTokens(deps, client) && token.kind',
     replace: '(token.kind',
     tests: [INTROSPECT],
+  },
+  {
+    promise: 'I3',
+    breaks: 'a first-party app needs no setting to introspect the tokens of others',
+    file: 'src/oauth/introspect.ts',
+    find: 'client.isFirstParty && introspectionClients.has(client.id)',
+    replace: 'client.isFirstParty',
+    tests: [INTROSPECTION_CLIENTS],
+  },
+  {
+    promise: 'I3',
+    breaks: 'a third-party app can introspect the tokens of others',
+    file: 'src/oauth/introspect.ts',
+    find: 'client.isFirstParty && introspectionClients.has(client.id)',
+    replace: 'introspectionClients.has(client.id)',
+    tests: [INTROSPECTION_CLIENTS],
   },
   {
     promise: 'I4',
