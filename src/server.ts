@@ -27,7 +27,7 @@ import { startTracing, type Tracing } from './telemetry/tracing.ts';
 import { mountAssets } from './web/assets.ts';
 import { createErrorPages, type ErrorNavigation } from './web/errors.ts';
 import { loadErrorNavigation } from './web/page-context.ts';
-import { mountErrorPages } from './web/reference/error-guide.ts';
+import { mountErrorPages } from './web/reference/error-pages.ts';
 import { mountGuides } from './web/reference/guides.ts';
 import { describeCheck, describeRoutes, mountOpenApi } from './web/reference/openapi.ts';
 import { mountApiHome, mountReference } from './web/reference/page.ts';

@@ -175,8 +175,9 @@ test('each table is written by exactly one file', () => {
   }
   // The tables of the resources: their name is a field of the declaration.
   for (const { table } of RESOURCES) writers.set(table, new Set(['business/records.ts']));
-  const tables = ['tables', 'account-tables'].map((name) => readFileSync(join(src, `storage/${name}.ts`), 'utf8'));
-  const bodies = [...tables.join('').matchAll(/export interface (?:Account)?Tables\b[^{]*\{([^}]*)\}/g)];
+  const files = ['tables', 'account-tables', 'app-tables'];
+  const tables = files.map((name) => readFileSync(join(src, `storage/${name}.ts`), 'utf8'));
+  const bodies = [...tables.join('').matchAll(/export interface (?:Account|App)?Tables\b[^{]*\{([^}]*)\}/g)];
   const declared = bodies.flatMap(([, body = '']) => [...body.matchAll(/(\w+): \w+;/g)].map(([, name = '']) => name));
 
   assert.deepEqual([...writers.keys()].sort(), declared.sort(), 'every table is written somewhere');

@@ -41,7 +41,7 @@ export const STATEMENTS = {
   unrevokedGrant:
     'select "id" from "grants" where "business_id" = ? and "app_id" = ? and "user_id" = ? and "revoked_at" is null limit ?',
   addGrant:
-    'insert into "grants" ("id", "salt", "app_id", "user_id", "business_id", "scopes", "redirect_uri", "code_challenge", "created_at", "code_expires_at", "rotation", "removable_on") values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict ("id") do nothing',
+    'insert into "grants" ("id", "salt", "app_id", "user_id", "business_id", "scopes", "resource", "redirect_uri", "code_challenge", "created_at", "code_expires_at", "rotation", "removable_on") values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict ("id") do nothing',
   addEvent:
     'insert into "events" ("id", "type", "app_id", "business_id", "data", "created_at", "dispatched_at") values (?, ?, ?, ?, ?, ?, case when not exists (select "endpoints"."id" from "endpoints" where "endpoints"."app_id" = ?) then cast(? as bigint) end)',
   addAct:

@@ -145,7 +145,7 @@ export function allow({ db, keys }: Bare, stamped: string, cookies: Fields, from
       db.write('durable', 'countRepeat', key, now, 1, now - DAY, 1, now - DAY, now);
       if (!hasGrant()) addAllowed(db, { app, user, businessId, scope, address: from.address }, now);
     }
-    const request = [scope, asked.get('redirect_uri'), asked.get('code_challenge'), now, expiresAt, 0];
+    const request = [scope, null, asked.get('redirect_uri'), asked.get('code_challenge'), now, expiresAt, 0];
     db.write('durable', 'addGrant', id, salt, app.id, user.id, businessId, ...request, removableOn(expiresAt));
     const data = JSON.stringify({ grantId: id, userId: user.id, scopes: scope.split(' ') });
     addEvent(db, { type: 'grant.created', appId: app.id, businessId, data }, now);

@@ -10,12 +10,17 @@ import { type AuditedApp, recordAppAudit } from './app-audit.ts';
 import { readRedirectUris } from './redirect-uris.ts';
 import { insertSecret } from './secrets.ts';
 
-/** What a developer registers. Its id is the `client_id` on the wire. */
+/** What a developer registers, or an external client that a user has allowed. `client-ids.ts` relates its id to its `client_id`. */
 export interface App extends AppSettings {
   id: string;
-  ownerScope: 'business' | 'platform';
-  /** Null for a platform app. */
+  /** `external`: it is not registered here. It describes itself, and is never first-party. */
+  ownerScope: 'business' | 'platform' | 'external';
+  /** Null for a platform app and an external app. */
   ownerBusinessId: string | null;
+  /** Whether it has no secret, like a program on the computer of its user (RFC 6749 §2.1). */
+  isPublic: boolean;
+  /** The `client_id` of an external app; null for a registered app, whose `client_id` is its id. */
+  externalClientId: string | null;
   createdBy: string | null;
   createdAt: number;
   /** When its owner disabled it. */
@@ -75,6 +80,8 @@ export async function insertApp(
     id: app.id ?? newId(now),
     owner_scope: app.ownerBusinessId === null ? ('platform' as const) : ('business' as const),
     owner_business_id: app.ownerBusinessId,
+    is_public: 0,
+    external_client_id: null,
     created_by: createdBy,
     created_at: now,
     disabled_at: null,
@@ -211,6 +218,8 @@ export function fromRow(row: Row<'apps'>): App {
     name: row.name,
     ownerScope: row.owner_scope,
     ownerBusinessId: row.owner_business_id,
+    isPublic: row.is_public === 1,
+    externalClientId: row.external_client_id,
     openToAnyBusiness: row.open_to_any_business === 1,
     requiresPkce: row.requires_pkce === 1,
     allowedScopes: parseScopes(row.allowed_scopes),

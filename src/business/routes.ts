@@ -29,6 +29,7 @@ export function mountBusinessApi(host: FastifyInstance, deps: BusinessDeps & { s
 export function mountProtectedEndpoint(host: FastifyInstance, deps: BusinessDeps, endpoint: ProtectedEndpoint): void {
   assertScopeDeclared(endpoint);
   const { method, path, response } = endpoint;
+  const target = { resource: null, scopes: endpoint.scope === null ? [] : [endpoint.scope] };
   if (!host.getSchema(response.name)) host.addSchema({ $id: response.name, ...response.schema });
   host.route<{ Querystring: Record<string, unknown>; Params: { id: string } }>({
     method,
@@ -36,7 +37,7 @@ export function mountProtectedEndpoint(host: FastifyInstance, deps: BusinessDeps
     ...documentedBy(describeEndpoint(endpoint)),
     onRequest: allowBrowsers,
     handler: async (request, reply) => {
-      const access = await accessOf(deps, request, reply);
+      const access = await accessOf(deps, request, reply, target);
       if (endpoint.scope !== null) {
         requireScope(access, endpoint.scope);
         request.requestContext.scope = endpoint.scope;

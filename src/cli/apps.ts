@@ -1,5 +1,6 @@
 import { findBusiness } from '../accounts/businesses.ts';
 import { type App, type AppSettings, changeApp, deleteApp, findApp, listAppsOf, registerApp } from '../apps/apps.ts';
+import { appIdOf, clientIdOf } from '../apps/client-ids.ts';
 import { addSecret, listSecrets, removeSecret } from '../apps/secrets.ts';
 import { OPERATOR } from '../audit/entries.ts';
 import { disableApp, enableApp, pauseApp, resumeApp } from '../grants/suspension.ts';
@@ -45,7 +46,7 @@ export const appCommands: Command[] = [
     },
     run: (options, env) =>
       withStorage(env, async ({ durable: db }) => {
-        const appId = options.text('app');
+        const appId = appIdOf(options.text('app'));
         const change = (before: App) => readChange(options, before);
         return describe(required(await changeApp(OPERATOR, db, { appId, change }, systemClock()), 'app', 'app'));
       }),
@@ -85,7 +86,7 @@ export const appCommands: Command[] = [
     options: { app: APP, secret: { value: 'ID', help: 'The secret’s id, from app list-secrets', required: true } },
     run: (options, env) =>
       withStorage(env, async ({ durable: db }) => {
-        const app = required(await findApp(db, options.text('app')), 'app', 'app');
+        const app = required(await findApp(db, appIdOf(options.text('app'))), 'app', 'app');
         const isRemoved = await removeSecret(OPERATOR, db, { app, secretId: options.text('secret') }, systemClock());
         required(isRemoved || undefined, 'secret', 'secret of this app');
         return { ...describe(app), secrets: await listSecrets(db, app.id) };
@@ -105,7 +106,7 @@ function onApp(
     options: { app: APP },
     run: (options, env) =>
       withStorage(env, async ({ durable: db }) => {
-        const app = required(await findApp(db, options.text('app')), 'app', 'app');
+        const app = required(await findApp(db, appIdOf(options.text('app'))), 'app', 'app');
         const result = await run(db, app, systemClock());
         return { ...describe((await findApp(db, app.id)) ?? app), ...(typeof result === 'object' && result) };
       }),
@@ -113,6 +114,7 @@ function onApp(
 }
 
 function readChange(options: Options, app: App): AppSettings {
+  if (app.ownerScope === 'external') throw new UsageError('This app is not registered here: it describes itself.');
   if (app.ownerBusinessId === null && options.text('open')) {
     throw new UsageError('--open is for apps of a business: a platform app acts in any business anyway.');
   }
@@ -156,6 +158,7 @@ function readYesNo(options: Options, name: string, fallback: boolean): boolean {
   return text === '' ? fallback : text === 'yes';
 }
 
-function describe({ id, ...app }: App) {
-  return { client_id: id, ...app };
+function describe({ externalClientId, ...app }: App) {
+  const { id, ...rest } = app;
+  return { client_id: clientIdOf({ id, externalClientId }), ...rest };
 }

@@ -12,7 +12,10 @@ import { type Grant, type GrantParties, selectBetween, selectLiveGrants, selectU
 
 export { findGrant, type Grant } from './status.ts';
 
-type NewGrant = Pick<Grant, 'id' | 'appId' | 'userId' | 'businessId' | 'scopes' | 'redirectUri' | 'codeChallenge'>;
+type NewGrant = Pick<
+  Grant,
+  'id' | 'appId' | 'userId' | 'businessId' | 'scopes' | 'resource' | 'redirectUri' | 'codeChallenge'
+>;
 
 const CODE_LIFETIME = 10 * MINUTE;
 export const REFRESH_LIFETIME = 30 * DAY;
@@ -52,7 +55,8 @@ type GrantRow = Omit<NewGrant, 'scopes'> &
 const insertGrant = preparedQuery((db, grant: GrantRow) => {
   const { id, salt, scopes, created_at, code_expires_at, removable_on } = grant;
   const parties = { app_id: grant.appId, user_id: grant.userId, business_id: grant.businessId };
-  const request = { redirect_uri: grant.redirectUri, code_challenge: grant.codeChallenge };
+  const { resource, redirectUri: redirect_uri, codeChallenge: code_challenge } = grant;
+  const request = { resource, redirect_uri, code_challenge };
   return db
     .insertInto('grants')
     .values({ id, salt, ...parties, scopes, ...request, created_at, code_expires_at, rotation: 0, removable_on })

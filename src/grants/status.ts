@@ -19,6 +19,8 @@ export interface Grant {
   grantedScopes: Scopes;
   /** Those of them that the app is still registered for. */
   scopes: Scopes;
+  /** Where its tokens work: a path below the issuer, or null for the business API. */
+  resource: string | null;
   redirectUri: string | null;
   codeChallenge: string | null;
   createdAt: number;
@@ -163,6 +165,7 @@ export function grantFrom(row: GrantRow): Grant {
     businessId: row.business_id,
     grantedScopes,
     scopes: commonScopes(grantedScopes, parseScopes(row.allowed_scopes ?? '')),
+    resource: row.resource,
     redirectUri: row.redirect_uri,
     codeChallenge: row.code_challenge,
     createdAt: row.created_at,

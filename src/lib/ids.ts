@@ -50,6 +50,14 @@ export function copyId(id: string, owner: string): string {
   return id.slice(0, 24) + hash('sha256', `${owner} ${id}`).slice(0, 12);
 }
 
+/** A UUIDv8 (RFC 9562 §5.8): the same for the same text. */
+export function derivedId(text: string): string {
+  const bytes = hash('sha256', text, 'buffer');
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6);
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
+  return readId(bytes);
+}
+
 /** For ids that are never sorted. */
 export function newRandomId(): string {
   return randomUUID();

@@ -6,6 +6,7 @@ import type { Keyring } from '../lib/keyring.ts';
 import type { Scopes } from '../lib/scope-lists.ts';
 import type { RequestContext } from '../request-log/log.ts';
 import type { Database } from '../storage/storage.ts';
+import type { Resource } from './resource-indicators.ts';
 import { decodeToken, describeUnknownToken, findVerifiedToken, scopesOf } from './tokens.ts';
 
 /** What an access token permits: some scopes, for one user, app and business. */
@@ -19,10 +20,24 @@ export interface Access {
   scopes: Scopes;
 }
 
+/** What a request needs to be allowed. */
+export interface Target {
+  resource: Resource;
+  /** Every scope of the call. */
+  scopes: Scopes;
+}
+
+interface BearerRequest {
+  authorization: string | undefined;
+  inQuery: boolean;
+  target: Target;
+  context: RequestContext;
+}
+
 /** RFC 6750 §2.1 and §3.1. The token is taken from the header and nowhere else. */
 export async function readAccess(
   { db, keys, uses }: { db: Database; keys: Keyring; uses: TokenUses },
-  { authorization, inQuery, context }: { authorization: string | undefined; inQuery: boolean; context: RequestContext },
+  { authorization, inQuery, target, context }: BearerRequest,
   now: number,
 ): Promise<Access> {
   const text = readBearer({ authorization, inQuery });
@@ -43,10 +58,20 @@ export async function readAccess(
       'This access token has expired: it lasts one hour. Use the refresh token.',
     );
   }
+  rejectOtherResource(grant.resource, target.resource);
   if (grant.accessTokenRevoked) throw invalidToken('revoked_by_app', explain('revoked_by_app'));
   uses.record(grant, token);
   const { id: grantId, createdAt: grantedAt, userId, appId, businessId } = grant;
   return { grantId, grantedAt, userId, appId, businessId, scopes: scopesOf(verified) };
+}
+
+/** RFC 8707 §2: a token that a resource received cannot be used by it at another. */
+function rejectOtherResource(granted: Resource, served: Resource): void {
+  if (granted === served) return;
+  throw invalidToken(
+    'token_for_other_resource',
+    'This token is for another resource of this server. Ask for one with the resource of this URL.',
+  );
 }
 
 function readBearer({ authorization = '', inQuery }: { authorization: string | undefined; inQuery: boolean }): string {

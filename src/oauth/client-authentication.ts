@@ -74,7 +74,7 @@ export async function authenticateClient(
 interface ClientRow {
   client_id: string;
   client_redirect_uris: string;
-  client_owner: 'business' | 'platform';
+  client_owner: App['ownerScope'];
   client_disabled_at: number | null;
   client_paused_at: number | null;
   secret_id: string | null;

@@ -1,6 +1,6 @@
 import { ApiError, type ReasonOf } from '../http/errors.ts';
 
-/** RFC 6749 §4.1.2.1 and §5.2, with the two that `prompt=none` adds (OpenID Connect Core §3.1.2.6). */
+/** RFC 6749 §4.1.2.1 and §5.2, RFC 8707 §2, and the two that `prompt=none` adds (OpenID Connect Core §3.1.2.6). */
 type OAuthErrorCode =
   | 'invalid_request'
   | 'invalid_client'
@@ -8,6 +8,7 @@ type OAuthErrorCode =
   | 'unsupported_grant_type'
   | 'unsupported_response_type'
   | 'invalid_scope'
+  | 'invalid_target'
   | 'access_denied'
   | 'login_required'
   | 'temporarily_unavailable'

@@ -63,6 +63,7 @@ export const authorizeOperation = {
     'invalid_request',
     'unsupported_response_type',
     'invalid_scope',
+    'invalid_target',
     'access_denied',
     'login_required',
     'consent_required',

@@ -8,7 +8,7 @@ import type { Keyring } from '../lib/keyring.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
 import type { Storage } from '../storage/storage.ts';
 import { appendTimestamp, rawQuery, readAuthorizationRequest } from './authorize/request.ts';
-import { type Access, readAccess } from './bearer.ts';
+import { type Access, readAccess, type Target } from './bearer.ts';
 import type { ClientCredentials } from './client-authentication.ts';
 import { respondToIntrospection } from './introspect.ts';
 import { serverMetadata } from './metadata.ts';
@@ -39,13 +39,13 @@ export interface BearerDeps {
 
 /** Everything that RFC 6749, 7009, 7662 and 8414 put on the API host. */
 export function mountOAuth(host: FastifyInstance, deps: OAuthDeps): void {
-  const { storage, keys, issuer, clock } = deps;
+  const { keys, issuer, clock } = deps;
   for (const schema of NAMED_SCHEMAS) host.addSchema(schema);
 
   // Checks the request and redirects it to the consent page: this host reads no cookies, so it knows no user.
   host.get('/api/v1/oauth/authorize', documentedBy(authorizeOperation), async (request, reply) => {
     const query = rawQuery(request.url);
-    await readAuthorizationRequest(storage.durable, query);
+    await readAuthorizationRequest(deps, query);
     return reply.redirect(`${deps.consentUrl}/consent?${appendTimestamp(keys, query, clock())}`, 303);
   });
 
@@ -86,17 +86,19 @@ function mountEndpoint<Fields extends Credentials>(
   });
 }
 
-/** Authenticates a request to the business API. */
+/** Authenticates a request to a protected resource. */
 export async function accessOf(
   { storage, keys, clock, uses, limits }: BearerDeps,
   request: FastifyRequest,
   reply: FastifyReply,
+  target: Target,
 ): Promise<Access> {
   reply.header('cache-control', 'no-store');
   const { authorization } = request.headers;
   const inQuery = Object.hasOwn(request.query as object, 'access_token');
   const { requestContext: context } = request;
-  const access = await readAccess({ db: storage.durable, keys, uses }, { authorization, inQuery, context }, clock());
+  const presented = { authorization, inQuery, target, context };
+  const access = await readAccess({ db: storage.durable, keys, uses }, presented, clock());
   await limits.perGrant.count(access.grantId);
   return access;
 }

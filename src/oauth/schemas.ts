@@ -178,6 +178,10 @@ export const AUTHORIZE_QUERY = Type.Object({
       'lists what was granted.',
     'read:contacts',
   ),
+  resource: optionalText(
+    'Where the tokens will work (RFC 8707). The default is the business API; an MCP server is a resource of its own.',
+    'https://api.example.com/mcp',
+  ),
   state: requiredText(
     'A new random value per request, by which your app recognises the response. It is returned byte for byte.',
     'aP3kW9xQ',

@@ -11,6 +11,16 @@ ${app.pausedAt !== null && html`<span class="badge warn">Paused</span>`}
 ${app.disabledAt !== null && html`<span class="badge warn">Disabled</span>`}`;
 }
 
+/** Who made an app. Nobody here has registered an external app, so its host is all that is known. */
+export function makerName(
+  { ownerScope, externalClientId }: Pick<App, 'ownerScope' | 'externalClientId'>,
+  ownerName: string | null | undefined,
+  platformName: string,
+): string {
+  if (ownerScope === 'external') return URL.parse(externalClientId ?? '')?.host || 'an unknown developer';
+  return ownerName ?? platformName;
+}
+
 /** Until an address is verified, it may belong to someone else. */
 export function unverifiedBadge({ emailVerifiedAt }: { emailVerifiedAt: number | null }): Html | false {
   return emailVerifiedAt === null && html`<span class="badge warn">Address not verified</span>`;

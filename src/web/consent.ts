@@ -18,6 +18,7 @@ import {
 import { codeLocation, issueCode, issueCodeSilently, needsNoScreen } from '../oauth/authorize/response.ts';
 import { CallbackError, OAuthError } from '../oauth/errors.ts';
 import { access } from './access.ts';
+import { makerName } from './components.ts';
 import {
   type ConsentState,
   consentScreen,
@@ -41,7 +42,7 @@ export function mountConsent(host: FastifyInstance, deps: WebDeps): void {
 async function openConsent(deps: WebDeps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const { storage, keys, clock, issuer } = deps;
   const { query, requestedAt } = readTimestamp(keys, rawQuery(request.url), clock());
-  const authRequest = await readAuthorizationRequest(storage.durable, query);
+  const authRequest = await readAuthorizationRequest(deps, query);
   if (requestedAt === null) return restart(deps, reply, query);
   const session = requireSignIn(request, authRequest, requestedAt);
   await countRequest(deps.limits.perUser, authRequest, session);
@@ -86,7 +87,7 @@ async function submitConsent(
   if (!session) throw sessionExpired(returnTo);
   const state = readConsentState(keys, request.body, session);
   const { query, grantId, businessId } = state;
-  const authRequest = await readAuthorizationRequest(storage.durable, query);
+  const authRequest = await readAuthorizationRequest(deps, query);
   const mayChoose = boundBusiness(authRequest.app) === null;
   const chosen = mayChoose && (await switchBusiness(deps, session, state, request.body));
   if (chosen)
@@ -224,7 +225,7 @@ async function showConsent(deps: WebDeps, reply: FastifyReply, shown: ShownConse
     ticked,
     isSwitched,
     problem,
-    ownerName: owner?.name ?? platformName,
+    ownerName: makerName(authRequest.app, owner?.name, platformName),
     state: signConsentState(keys, state),
     sites: [issuer, consentUrl],
     context: {

@@ -25,7 +25,7 @@ export async function findDestination(deps: WebDeps, returnTo: string): Promise<
   if (path !== '/consent') return { appName: undefined, formTargets: [] };
   const { query } = readTimestamp(deps.keys, stamped, deps.clock());
   try {
-    const { app, callback } = await readAuthorizationRequest(deps.storage.durable, query);
+    const { app, callback } = await readAuthorizationRequest(deps, query);
     return { appName: app.name, formTargets: [cspSource(callback.redirectUri), deps.issuer] };
   } catch (error) {
     if (!(error instanceof CallbackError)) return { appName: undefined, formTargets: [deps.issuer] };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { idToBytes, isId, newId, readId } from '../../src/lib/ids.ts';
+import { derivedId, idToBytes, isId, newId, readId } from '../../src/lib/ids.ts';
 
 const NOW = Date.UTC(2030, 0, 1);
 
@@ -11,6 +11,16 @@ test('an id is a UUIDv7 that begins with its time', () => {
   assert.match(id, /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   assert.equal(Number.parseInt(id.replace('-', '').slice(0, 12), 16), NOW);
   assert.equal(isId(id), true);
+});
+
+test('a derived id is a UUIDv8, the same for the same text', () => {
+  const [one, again, other] = ['https://a.example/client', 'https://a.example/client', 'https://b.example/'].map(
+    derivedId,
+  );
+
+  assert.match(one ?? '', /^[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  assert.equal(one, again);
+  assert.notEqual(one, other);
 });
 
 test('a later id sorts after an earlier one, also within one millisecond', () => {

@@ -38,7 +38,7 @@ async function allowSilently(meanwhile: () => unknown): Promise<string | undefin
     const { allowed } = await findConsentForShare(db, parties);
     await meanwhile();
     const [id, now] = [newId(Date.now()), Date.now()];
-    const asked = { redirectUri: null, codeChallenge: null };
+    const asked = { resource: null, redirectUri: null, codeChallenge: null };
     return allowed.length === 0
       ? undefined
       : (await createGrant(db, { id, ...parties, ...asked, scopes: allowed }, now))?.id;
@@ -133,7 +133,7 @@ async function newAuthorization(sessionId: string) {
     state: 's',
   });
   query.set('redirect_uri', ledger.redirectUris[0] ?? '');
-  const request = await readAuthorizationRequest(storage.durable, query.toString());
+  const request = await readAuthorizationRequest({ storage, issuer: 'https://api.example.com' }, query.toString());
   const keys = createKeyring(['the-key-that-the-tests-sign-their-tokens-with']);
   const authorization = { request, grantId: newId(Date.now()), sessionId, businessId: acme.id };
   return { actor: userActor(ada, '127.0.0.1'), deps: { db: storage.durable, keys }, authorization };

@@ -28,7 +28,11 @@ async function newGrant(): Promise<string> {
   const id = crypto.randomUUID();
   const parties = { appId: people.ledger.id, userId: people.ada.id, businessId: people.acme.id };
   await storage.transaction((db) =>
-    createGrant(db, { id, ...parties, scopes: ['read:invoices'], redirectUri: null, codeChallenge: null }, NOW),
+    createGrant(
+      db,
+      { id, ...parties, scopes: ['read:invoices'], resource: null, redirectUri: null, codeChallenge: null },
+      NOW,
+    ),
   );
   return id;
 }

@@ -1,11 +1,13 @@
 import { type App, findApp } from '../../apps/apps.ts';
+import { appIdOf, clientIdOf } from '../../apps/client-ids.ts';
 import { isRegistered } from '../../apps/redirect-uris.ts';
 import { HOUR } from '../../lib/clock.ts';
 import { type Keyring, sign, verifySignature } from '../../lib/keyring.ts';
 import { formatScopes, parseScopes, type Scopes, scopesBeyond } from '../../lib/scope-lists.ts';
-import type { Database } from '../../storage/storage.ts';
+import type { Database, Storage } from '../../storage/storage.ts';
 import { type Callback, CallbackError, OAuthError, UntrustedRequest } from '../errors.ts';
 import { isChallenge } from '../pkce.ts';
+import { type Resource, readResource } from '../resource-indicators.ts';
 import type { AuthorizeQuery } from '../schemas.ts';
 import { readScopes } from '../scopes.ts';
 
@@ -21,26 +23,36 @@ export interface AuthorizationRequest {
   optionalScopes: Scopes;
   prompt: 'none' | 'login' | null;
   codeChallenge: string | null;
+  /** Where the tokens will work. */
+  resource: Resource;
 }
 
 /**
  * The order of the checks matters: errors before the redirect URI is known to be the app's are shown on a page, later ones
  * are sent to the app.
  */
-export async function readAuthorizationRequest(db: Database, query: string): Promise<AuthorizationRequest> {
+export async function readAuthorizationRequest(
+  { storage, issuer }: { storage: Storage; issuer: string },
+  query: string,
+): Promise<AuthorizationRequest> {
   const parameters = parseQuery(query);
-  const app = await findRequestedApp(db, parameters);
+  const app = await findRequestedApp(storage.durable, parameters);
   const redirectUri = readRedirectUri(app, parameters);
   const states = parameters.get('state') ?? [];
   const callback = { redirectUri, state: states.length === 1 ? states[0]?.raw : undefined };
   try {
-    return { app, callback, ...readParameters(app, parameters) };
+    return {
+      app,
+      callback,
+      resource: readResource(issuer, valuesOf(parameters, 'resource')),
+      ...readParameters(app, parameters),
+    };
   } catch (error) {
     throw error instanceof OAuthError ? new CallbackError(callback, error) : error;
   }
 }
 
-function readParameters(app: App, parameters: Parameters): Omit<AuthorizationRequest, 'app' | 'callback'> {
+function readParameters(app: App, parameters: Parameters): Omit<AuthorizationRequest, 'app' | 'callback' | 'resource'> {
   const read = (name: keyof AuthorizeQuery) => readOnce(parameters, name);
   if (!read('state')) throw missingParameter('Send a state, by which your app recognises the response.');
   checkResponseType(read('response_type'));
@@ -86,8 +98,9 @@ async function findRequestedApp(db: Database, parameters: Parameters): Promise<A
   const remedy = "Copy the client_id from the app's page under Settings, Developer.";
   if (ids.length === 0) throw new UntrustedRequest('The request names no app: client_id is missing.', remedy);
   if (ids.length > 1) throw new UntrustedRequest('client_id was sent more than once.', 'Send it exactly once.');
-  const app = await findApp(db, ids[0]?.text ?? '');
-  if (!app) throw new UntrustedRequest('No app has this client_id.', remedy);
+  const clientId = ids[0]?.text ?? '';
+  const app = await findApp(db, appIdOf(clientId));
+  if (!app || clientIdOf(app) !== clientId) throw new UntrustedRequest('No app has this client_id.', remedy);
   if (app.pausedAt !== null) {
     throw new UntrustedRequest(`${app.name} is paused.`, 'Only the platform can resume it.');
   }
@@ -126,6 +139,10 @@ function readOnce(parameters: Parameters, name: string): string | undefined {
     throw new OAuthError('invalid_request', 'field_repeated', `${name} was sent more than once.`);
   }
   return value?.text;
+}
+
+function valuesOf(parameters: Parameters, name: keyof AuthorizeQuery): string[] {
+  return (parameters.get(name) ?? []).map(({ text }) => text);
 }
 
 function missingParameter(description: string): OAuthError {

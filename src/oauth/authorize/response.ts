@@ -98,8 +98,8 @@ function codeOf(keys: Keyring, { id: grantId, salt, codeExpiresAt: expiresAt }: 
 }
 
 function grantOf(actor: UserActor, { request, grantId: id, businessId }: Authorization, scopes: Scopes) {
-  const { app, sentRedirectUri: redirectUri, codeChallenge } = request;
-  return { id, appId: app.id, userId: actor.id, businessId, scopes, redirectUri, codeChallenge };
+  const { app, sentRedirectUri: redirectUri, codeChallenge, resource } = request;
+  return { id, appId: app.id, userId: actor.id, businessId, scopes, resource, redirectUri, codeChallenge };
 }
 
 /** RFC 6749 §4.1.2. A query of the redirect URI is kept (§3.1.2). */

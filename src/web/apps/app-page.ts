@@ -91,7 +91,8 @@ interface LoadedApp {
 /** The app of another owner is not found. A user who may open the page in the business that owns it can switch to that. */
 export async function findOwnApp(db: Database, viewer: Viewer, request: FastifyRequest, id: string): Promise<App> {
   const app = await findApp(db, id);
-  const isOwn = app?.ownerBusinessId === viewer.ownerBusinessId;
+  // Nobody here owns an external app.
+  const isOwn = app?.ownerBusinessId === viewer.ownerBusinessId && app.ownerScope !== 'external';
   if (!app || !isOwn) throw notFoundOrOtherBusiness(app ? listOwners(app, viewer, request) : [], request);
   return app;
 }

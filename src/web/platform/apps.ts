@@ -1,12 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { findOwnedApp, type OwnedApp, searchApps } from '../../apps/app-search.ts';
+import { clientIdOf } from '../../apps/client-ids.ts';
 import { countAffected, countConnections, type Impact } from '../../grants/impact.ts';
 import { pauseApp, resumeApp } from '../../grants/suspension.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { listScopes } from '../../oauth/scopes.ts';
 import type { Database } from '../../storage/storage.ts';
 import { access } from '../access.ts';
-import { appBadges, impactText, pluralize } from '../components.ts';
+import { appBadges, impactText, makerName, pluralize } from '../components.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
@@ -102,7 +103,7 @@ interface AppView {
 
 function appRow(app: OwnedApp, { platformName, connections }: { platformName: string; connections: number }): Html {
   return html`<li><div><a href="/platform/apps/${app.id}">${app.name}</a> ${appBadges(app)}
-<p class="muted small">${app.ownerName ?? platformName} · ${pluralize(connections, 'connection', 'connections')} · <code>${app.id}</code></p></div></li>
+<p class="muted small">${makerName(app, app.ownerName, platformName)} · ${pluralize(connections, 'connection', 'connections')} · <code>${app.id}</code></p></div></li>
 `;
 }
 
@@ -111,7 +112,7 @@ function appBody(app: OwnedApp, around: AppView & { reason: string | undefined }
 <section class="card"><h2>Details</h2>
 <dl class="facts">
 <div><dt>Owner</dt><dd>${owner(app, around.platformName)}</dd></div>
-<div><dt>client_id</dt><dd>${copyable('client-id', app.id)}</dd></div>
+<div><dt>client_id</dt><dd>${copyable('client-id', clientIdOf(app))}</dd></div>
 <div><dt>Registered</dt><dd>${time(app.createdAt)}</dd></div>
 <div><dt>Who can connect it</dt><dd>${app.ownerScope === 'platform' || app.openToAnyBusiness ? 'Users of any business' : 'Users of its owner only'}</dd></div>
 <div><dt>Allowed scopes</dt><dd>${listScopes(app.allowedScopes).map(({ name }) => html`<code>${name}</code><br>`)}</dd></div>
@@ -123,9 +124,11 @@ ${app.ownerScope === 'platform' && html`<p><a class="button secondary" href="/pl
 ${pauseSection(app, around)}`;
 }
 
-function owner({ ownerBusinessId, ownerName }: OwnedApp, platformName: string): Html {
-  if (ownerBusinessId === null) return html`${platformName}`;
-  return html`<a href="/platform/businesses/${ownerBusinessId}">${ownerName}</a>`;
+function owner(app: OwnedApp, platformName: string): Html {
+  const name = makerName(app, app.ownerName, platformName);
+  return app.ownerBusinessId === null
+    ? html`${name}`
+    : html`<a href="/platform/businesses/${app.ownerBusinessId}">${name}</a>`;
 }
 
 function pauseSection(app: OwnedApp, { reason, csrf }: { reason: string | undefined; csrf: string }): Html {
@@ -147,7 +150,7 @@ function pauseBody(app: OwnedApp, { platformName, impact, csrf, typed, problem }
   const path = `/platform/apps/${app.id}`;
   const hint = 'Shown on the page of the app, and in the audit log of its owners.';
   return html`<div class="card"><h1>Pause ${app.name} everywhere?</h1>
-<p>This app of ${app.ownerName ?? platformName} is connected by <strong>${impactText(impact)}</strong> right now.</p>
+<p>This app of ${makerName(app, app.ownerName, platformName)} is connected by <strong>${impactText(impact)}</strong> right now.</p>
 ${app.disabledAt !== null && html`<p class="notice">Its owner has disabled it already: none of its tokens work now.</p>`}
 <p>From now on every call of the app is rejected, and nobody can connect it. The app is notified by webhook.
 Once a platform admin resumes it, the same tokens work again.</p>

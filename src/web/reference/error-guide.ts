@@ -1,12 +1,7 @@
-import type { FastifyInstance } from 'fastify';
 import type { ErrorCode, ReasonOf } from '../../http/errors.ts';
-import { type Html, html } from '../../lib/html.ts';
-import { prose } from '../components.ts';
-import { notFound } from '../errors.ts';
-import { sendPage } from '../layout.ts';
 import { INACTIVE_GRANT } from './inactive-grant-guide.ts';
 
-interface Explanation {
+export interface Explanation {
   meaning: string;
   /** By reason: what happened and what to do. */
   reasons: Record<string, string>;
@@ -105,6 +100,15 @@ const GUIDE: { [Code in ErrorCode]: Explanation & { reasons: Record<ReasonOf<Cod
         'A refresh may request fewer scopes than the user allowed, never more. Request more at the authorize endpoint.',
     },
   },
+  invalid_target: {
+    meaning: 'The token cannot be issued for the requested `resource`.',
+    reasons: {
+      resource_unknown:
+        'This server has no such resource. The default is its business API; an MCP server is the other. Copy the URL from the ' +
+        '`resource` of the protected resource metadata.',
+      resource_repeated: 'The request names several resources. A token is for one: send a request for each.',
+    },
+  },
   access_denied: {
     meaning: 'The user denied the request or is not allowed to connect the app.',
     reasons: {
@@ -137,6 +141,9 @@ const GUIDE: { [Code in ErrorCode]: Explanation & { reasons: Record<ReasonOf<Cod
       token_unknown: 'This server did not issue the token, or the token was truncated.',
       token_of_another_kind: 'An access token starts with `gat_`. A code or a refresh token is not accepted here.',
       access_token_expired: 'An access token is valid for 1 hour. Refresh, and repeat the request with the new one.',
+      token_for_other_resource:
+        'The token was issued for another resource of this server. Send the user to the authorize endpoint with the `resource` ' +
+        'of this one; the business API is the default.',
       ...INACTIVE_GRANT,
     },
   },
@@ -197,43 +204,4 @@ export const ERROR_CODES = Object.keys(GUIDE);
 
 export function explainError(code: string): Explanation | undefined {
   return Object.hasOwn(GUIDE, code) ? GUIDE[code as ErrorCode] : undefined;
-}
-
-const PAGE = { schema: { hide: true } };
-
-/** The pages that `error_uri` links to, on the API host. */
-export function mountErrorPages(host: FastifyInstance, { platformName }: { platformName: string }): void {
-  const page = (title: string, body: Html) => ({ title, platformName, width: 'reading' as const, body });
-
-  host.get('/docs/errors', PAGE, async (_, reply) => sendPage(reply, page('Errors', allErrors())));
-
-  host.get<{ Params: { code: string } }>('/docs/errors/:code', PAGE, async (request, reply) => {
-    const { code } = request.params;
-    const explanation = explainError(code);
-    if (!explanation) throw notFound();
-    return sendPage(reply, page(code, oneError(code, explanation)));
-  });
-}
-
-function oneError(code: string, { meaning, reasons }: Explanation): Html {
-  const rows = Object.entries(reasons).map(
-    ([reason, remedy]) => html`<div id="${reason}"><dt><code>${reason}</code></dt><dd>${prose(remedy)}</dd></div>`,
-  );
-  return html`<div class="card"><h1><code>${code}</code></h1>
-<p>${prose(meaning)}</p>
-<h2>Reasons and fixes</h2>
-<dl class="fields">${rows}</dl>
-<p class="muted">The <code>reason</code> in the response names one of these, and the <code>error_description</code> gives details.</p>
-<p><a href="/docs/errors">All errors</a> · <a href="/docs">API reference</a></p></div>`;
-}
-
-function allErrors(): Html {
-  const rows = ERROR_CODES.map((code) => {
-    const meaning = explainError(code)?.meaning ?? '';
-    return html`<div><dt><a href="/docs/errors/${code}"><code>${code}</code></a></dt><dd>${prose(meaning)}</dd></div>`;
-  });
-  return html`<div class="card"><h1>Errors</h1>
-<p>Every error response has four fields: <code>error</code>, the code that the standards define; <code>reason</code>, which is more specific; <code>error_description</code>, for developers to read; and <code>error_uri</code>, which links to these pages.</p>
-<dl class="fields">${rows}</dl>
-<p><a href="/docs">API reference</a></p></div>`;
 }

@@ -6,7 +6,7 @@ import { type Html, html } from '../../lib/html.ts';
 import { isId } from '../../lib/ids.ts';
 import { listScopes, type Scope } from '../../oauth/scopes.ts';
 import { access } from '../access.ts';
-import { appBadges } from '../components.ts';
+import { appBadges, makerName } from '../components.ts';
 import type { WebDeps } from '../deps.ts';
 import { postForm, time } from '../forms.ts';
 import { type PageContext, sendPage } from '../layout.ts';
@@ -140,7 +140,7 @@ function appCard({ app, ownerBusiness: maker, business, people }: Card, viewer: 
   return html`<li class="card">
 <div class="head"><h2>${app.name} ${appBadges(app)}</h2>
 ${forEveryone && html`<a class="button quiet" href="${CONNECTED_APPS}/${business.id}/${app.id}/disconnect" aria-label="Disconnect for everyone: ${app.name}">Disconnect for everyone…</a>`}</div>
-<p class="muted">${maker ? `By ${maker.name}` : `Part of ${viewer.platformName}`}</p>
+<p class="muted">${app.ownerScope === 'platform' ? `Part of ${viewer.platformName}` : `By ${makerName(app, maker?.name, viewer.platformName)}`}</p>
 ${suspendedNotice(people[0], viewer.platformName)}
 <ul class="people">${people.map((connection) => person(connection, viewer))}</ul>
 </li>`;

@@ -150,8 +150,8 @@ test('a state sent twice is an invalid_request that echoes neither [A8]', async 
 
 test('unknown parameters are ignored and empty ones count as absent [A9]', async () => {
   const { location } = await authorize(
-    { prompt: '', code_challenge: '', nonce: 'n', resource: 'r' },
-    '&audience=a&audience=b',
+    { prompt: '', code_challenge: '', nonce: 'n', audience: 'a' },
+    '&claims=a&claims=b',
   );
   const unset = await authorize({ response_type: '' });
 
@@ -159,8 +159,8 @@ test('unknown parameters are ignored and empty ones count as absent [A9]', async
   assert.equal(redirectParams(unset.location).error, 'invalid_request');
 });
 
-test('a repeated parameter that the server does not know is ignored, such as resource of RFC 8707 [A9]', async () => {
-  const { location } = await authorize({}, '&resource=https://a.example&resource=https://b.example');
+test('a repeated parameter that the server does not know is ignored [A9]', async () => {
+  const { location } = await authorize({}, '&audience=https://a.example&audience=https://b.example');
 
   assert.ok(location?.startsWith(`${server.web}/consent?`), location ?? '');
 });

@@ -24,10 +24,16 @@ export function bearerProvocations(
 
 type Call = (typeof CALLS)[number];
 
-function unfitTokens({ server }: Connections, { name, path }: Call, living: () => Promise<Connected>): Provocation[] {
+function unfitTokens(
+  { server, allow }: Connections,
+  { name, path }: Call,
+  living: () => Promise<Connected>,
+): Provocation[] {
   const ask = (authorization: string, query = '') => server.get(path + query, { authorization });
   const refresh = async () => `Bearer ${(await living()).tokens.refresh_token}`;
   const access = async () => `Bearer ${(await living()).tokens.access_token}`;
+  const forMcp = async () =>
+    `Bearer ${(await server.exchange(await allow({ resource: `${server.api}/mcp` }))).body.access_token}`;
   return provocationsOf(name, [
     [401, 'token_missing', 'a call without a token', () => server.get(path)],
     [401, 'token_missing', 'another way to authenticate', () => ask('Basic eDp5')],
@@ -35,6 +41,7 @@ function unfitTokens({ server }: Connections, { name, path }: Call, living: () =
     [401, 'token_malformed', 'a header with two tokens', () => ask('Bearer one two')],
     [401, 'token_unknown', 'a token that nobody issued', () => ask(`Bearer gat_${'A'.repeat(96)}`)],
     [401, 'token_of_another_kind', 'a refresh token', async () => ask(await refresh())],
+    [401, 'token_for_other_resource', 'a token for the MCP server', async () => ask(await forMcp())],
     [400, 'token_in_address', 'a token in header and address', async () => ask(await access(), '?access_token=x')],
   ]);
 }

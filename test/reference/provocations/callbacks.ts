@@ -31,6 +31,18 @@ export function callbackProvocations(server: TestServer): CallbackProvocation[] 
     ['unsupported_response_type', 'unsupported_response_type', 'another flow', () => leave({ response_type: 'token' })],
     ['invalid_scope', 'scope_unknown', 'a scope that there is not', () => leave({ scope: 'read:minds' })],
     ['invalid_scope', 'scope_not_registered', 'a scope too many', () => leave({ scope: 'read:deals' })],
+    [
+      'invalid_target',
+      'resource_unknown',
+      'a resource of another server',
+      () => leave({ resource: 'https://other.example/mcp' }),
+    ],
+    [
+      'invalid_target',
+      'resource_repeated',
+      'two resources',
+      () => leave({ resource: `${server.api}/mcp` }, `&resource=${server.api}/api/v1`),
+    ],
     ...refusedAtTheScreen(server, member, newApp),
   ];
 }

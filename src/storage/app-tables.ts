@@ -1,0 +1,90 @@
+import type { Generated } from 'kysely';
+
+/** Apps, and what users have allowed them. */
+export interface AppTables {
+  apps: AppsTable;
+  app_secrets: AppSecretsTable;
+  grants: GrantsTable;
+  consents: ConsentsTable;
+  revoked_access_tokens: RevokedAccessTokensTable;
+}
+
+interface AppsTable {
+  id: string;
+  name: string;
+  /** `external`: it is not registered here, and its row was created by the first Allow. */
+  owner_scope: 'business' | 'platform' | 'external';
+  owner_business_id: string | null;
+  open_to_any_business: number;
+  requires_pkce: number;
+  /** It has no secret (RFC 6749 §2.1). */
+  is_public: Generated<number>;
+  /** The `client_id` of an external app, from which its id is derived. Null for a registered app: the id is its `client_id`. */
+  external_client_id: string | null;
+  /** Names separated by spaces, as in every column of scopes. */
+  allowed_scopes: string;
+  /** A JSON list. */
+  redirect_uris: string;
+  created_by: string | null;
+  created_at: number;
+  /** Set by its owner. */
+  disabled_at: number | null;
+  /** Set by the platform; its owner cannot undo it. */
+  paused_at: number | null;
+  deleted_at: number | null;
+}
+
+interface AppSecretsTable {
+  id: string;
+  app_id: string;
+  /** 1 or 2, unique per app: an app has at most two secrets. */
+  slot: number;
+  secret_hash: string;
+  hint: string;
+  created_at: number;
+  last_used_at: number | null;
+}
+
+interface GrantsTable {
+  id: string;
+  salt: Uint8Array;
+  app_id: string;
+  user_id: string;
+  business_id: string;
+  scopes: string;
+  /** The path below the issuer at which its tokens work. Null for the business API. */
+  resource: string | null;
+  /** The parameter of the authorize request; null if it was omitted. */
+  redirect_uri: string | null;
+  code_challenge: string | null;
+  created_at: number;
+  code_expires_at: number;
+  exchanged_at: number | null;
+  rotation: number;
+  /** The newest rotation whose access token has been used. It may lag behind by a second. */
+  used_rotation: Generated<number>;
+  rotated_at: number | null;
+  refresh_expires_at: number | null;
+  revoked_at: number | null;
+  revoked_reason: string | null;
+  /** Days since 1970: in days, so that a refresh changes the index at most once a day. */
+  removable_on: number;
+  /** When its app was last notified that it is about to expire. */
+  warned_at: number | null;
+}
+
+interface ConsentsTable {
+  user_id: string;
+  app_id: string;
+  business_id: string;
+  scopes: string;
+  /** Optional scopes that the user declined; consent does not ask for them again. */
+  declined: string;
+  allowed_at: number;
+}
+
+interface RevokedAccessTokensTable {
+  grant_id: string;
+  rotation: number;
+  expires_at: number;
+}
