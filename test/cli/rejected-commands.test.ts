@@ -118,10 +118,7 @@ test('a missing database file is rejected by every command that does not create 
   ];
 
   for (const args of commands) {
-    assertRefused(
-      await fresh.run(args, { env, asProcess: true }),
-      /^DATABASE_URL points at deep\/typo\.db, .* gatehouse -- migrate$/m,
-    );
+    assertRefused(await fresh.run(args, { env }), /^DATABASE_URL points at deep\/typo\.db, .* gatehouse -- migrate$/m);
   }
 
   assert.deepEqual(readdirSync(fresh.folder), []);

@@ -10,6 +10,7 @@ import { PASSWORD, REDIRECT_URI } from '../support/fixtures.ts';
 import { freePort } from '../support/ports.ts';
 
 const cli = createCommandLine();
+const server = await cli.serve();
 const port = await freePort();
 const local = { BASE_URL: `http://127.0.0.1:${port}`, CONSENT_URL: `http://127.0.0.1:${await freePort()}` };
 
@@ -47,6 +48,15 @@ for (const [what, env, names] of [...REFUSED, ...REFUSED_AT_START]) {
   });
 }
 
+for (const workers of ['0', '65', '1.5']) {
+  test(`serve rejects --workers=${workers} with one sentence, and exit 1`, async () => {
+    const { status, stdout, stderr } = await cli.run(['serve', `--workers=${workers}`], { asProcess: false });
+
+    assert.deepEqual([status, stdout], [1, '']);
+    assert.equal(stderr, '--workers: Use a whole number from 1 to 64, or auto.\n');
+  });
+}
+
 test('serve rejects a port that is in use with one sentence that names the setting, and exit 1', async () => {
   const taken = createServer();
   await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
@@ -65,12 +75,12 @@ test('serve rejects a port that is in use with one sentence that names the setti
 
 test('serve adds nothing to a new database, creates a key that only its owner can read, and stops on a signal', async () => {
   const fresh = createCommandLine();
-  const server = await fresh.serve();
+  const started = await fresh.serve();
 
   const { users } = await fresh.json(['user', 'list']);
   const { businesses } = await fresh.json(['business', 'list']);
-  const ready = await fetch(`${server.api}/readyz`);
-  const ended = await server.end('SIGTERM');
+  const ready = await fetch(`${started.api}/readyz`);
+  const ended = await started.end('SIGTERM');
 
   assert.deepEqual([users, businesses], [[], []]);
   assert.equal(ready.status, 200);
@@ -81,7 +91,6 @@ test('serve adds nothing to a new database, creates a key that only its owner ca
 });
 
 test('the command line works on the database of a running server, with effect at once', async () => {
-  const server = await cli.serve();
   const business = await cli.json(['business', 'add', '--name', 'Acme']);
   const user = await cli.json(
     ['user', 'add', '--email', 'ada@example.com', '--name', 'Ada', '--business', business.id],
@@ -113,7 +122,6 @@ test('the command line works on the database of a running server, with effect at
   const enabled = await client.listInvoices(access_token);
   await cli.json(['member', 'remove', '--user', user.id, '--business', business.id]);
   const removed = await client.listInvoices(access_token);
-  await server.end('SIGINT');
 
   assert.equal(listed.body[0].total, '9.99');
   assert.deepEqual(
@@ -123,7 +131,6 @@ test('the command line works on the database of a running server, with effect at
 });
 
 test('a password set on standard input replaces the old one and ends every session', async () => {
-  const server = await cli.serve();
   const email = 'bob@example.com';
   const { id } = await cli.json(['user', 'add', '--email', email, '--name', 'Bob'], { input: PASSWORD });
   const browse = () => createBrowser(server.web, [server.api, server.web]);
@@ -134,7 +141,6 @@ test('a password set on standard input replaces the old one and ends every sessi
   const session = await before.open('/settings/account');
   const old = await browse().signIn(email, PASSWORD);
   const fresh = await browse().signIn(email, 'a new password: with “quotes” ');
-  await server.end('SIGTERM');
 
   assert.match(session.url, /\/sign-in\?/);
   assert.equal(old.status, 401);

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import type { Business } from '../../src/accounts/businesses.ts';
 import type { User } from '../../src/accounts/users.ts';
-import type { Document } from '../../src/web/reference/document.ts';
 import type { Browser, BrowserPage } from './browser.ts';
 import { PASSWORD, REDIRECT_URI, type RegisteredApp } from './fixtures.ts';
 import { rememberSecret } from './leaks.ts';
-import { type ApiRequest, createResponseValidator } from './response-validator.ts';
+import { type ApiRequest, fetchResponseValidator } from './response-validator.ts';
 import { scanResponse } from './secret-scanner.ts';
 
 /** A response of the API. `body` is the parsed JSON. */
@@ -89,9 +88,7 @@ export function createClient({ api, browse, user, app, business, startSession }:
   }
 
   /** Every response is also validated against the server's OpenAPI document. */
-  const reading = once(async () =>
-    createResponseValidator((await (await fetch(`${api}/openapi.json`)).json()) as Document),
-  );
+  const reading = once(() => fetchResponseValidator(api));
   async function read(asked: ApiRequest, response: Response): Promise<ApiResponse> {
     const text = await response.text();
     const isJson = response.headers.get('content-type')?.includes('json');

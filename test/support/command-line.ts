@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { createMigratedFile } from './databases.ts';
 import { runInProcess } from './in-process.ts';
 import { CHILD_LOG_LEVEL, recordOutput } from './leaks.ts';
 import { freePort } from './ports.ts';
@@ -23,7 +24,7 @@ export type CommandLine = ReturnType<typeof createCommandLine>;
 /** The same with an empty, migrated database. */
 export async function createCommandLineWithDatabase(): Promise<CommandLine> {
   const cli = createCommandLine();
-  await cli.json(['migrate']);
+  await createMigratedFile(join(cli.folder, 'gatehouse.db'));
   return cli;
 }
 

@@ -1,8 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { copyFileSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'kysely';
 import pg from 'pg';
+import { migrate } from '../../src/storage/migrate.ts';
+import { openStorage } from '../../src/storage/open.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 
 /** The database of one test server, on either engine. */
@@ -21,8 +24,9 @@ export async function createTestDatabase(folder: string): Promise<TestDatabase> 
   return server ? createPostgresDatabase(server) : createSqliteDatabase(folder);
 }
 
-function createSqliteDatabase(folder: string): TestDatabase {
+async function createSqliteDatabase(folder: string): Promise<TestDatabase> {
   const file = join(folder, 'gatehouse.db');
+  await createMigratedFile(file);
   return {
     url: `sqlite:${file}`,
     async rejectWrites({ durable }) {
@@ -41,6 +45,25 @@ function createSqliteDatabase(folder: string): TestDatabase {
     },
     async remove() {},
   };
+}
+
+let migrated: Promise<Uint8Array> | undefined;
+
+/** Migrating takes longer than most tests, so a process migrates one file and copies its bytes. */
+export async function createMigratedFile(file: string): Promise<void> {
+  migrated ??= migrateFile();
+  writeFileSync(file, await migrated, { mode: 0o600 });
+}
+
+async function migrateFile(): Promise<Uint8Array> {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-template-'));
+  const file = join(folder, 'gatehouse.db');
+  const storage = await openStorage(`sqlite:${file}`);
+  await migrate(storage);
+  await storage.close();
+  const bytes = readFileSync(file);
+  rmSync(folder, { recursive: true });
+  return bytes;
 }
 
 export const TEMPLATE = 'gatehouse_template';

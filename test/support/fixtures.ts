@@ -4,20 +4,12 @@ import { insertMembership, type Role } from '../../src/accounts/memberships.ts';
 import { insertUser, newUserRow, type User } from '../../src/accounts/users.ts';
 import { type App, insertApp, type NewApp } from '../../src/apps/apps.ts';
 import { addInvoice } from '../../src/business/invoices.ts';
-import { hashPassword } from '../../src/lib/passwords.ts';
 import type { Storage } from '../../src/storage/storage.ts';
+import { hashCheaply } from './cheap-hash.ts';
 import { rememberSecret } from './leaks.ts';
 
 export const PASSWORD = 'correct horse battery';
 export const REDIRECT_URI = 'https://ledger.example/callback';
-
-/** Hashing is slow on purpose, so all users share one hash. */
-let hashed: Promise<string> | undefined;
-function hash(): Promise<string> {
-  rememberSecret('password', PASSWORD);
-  hashed ??= hashPassword(PASSWORD);
-  return hashed;
-}
 
 export interface RegisteredApp extends App {
   secret: string;
@@ -25,12 +17,14 @@ export interface RegisteredApp extends App {
 
 /** A business, its owner and an app, and functions that add more. */
 export async function createFixtures(storage: () => Storage, clock: () => number) {
+  const hash = hashCheaply(PASSWORD);
+  rememberSecret('password', PASSWORD);
   const fixtures = {
     addBusiness: (name: string) => insertBusiness(storage().durable, { name }, clock()),
 
     async addUser(name: string, memberships: [Business, Role][] = [], isPlatformAdmin = false): Promise<User> {
       const email = `${name.toLowerCase()}@example.com`;
-      const row = newUserRow({ email, name, passwordHash: await hash(), isPlatformAdmin }, clock());
+      const row = newUserRow({ email, name, passwordHash: hash, isPlatformAdmin }, clock());
       const added = await insertUser(storage().durable, row);
       assert.ok(added);
       for (const [business, role] of memberships) await fixtures.addMember(added, business, role);

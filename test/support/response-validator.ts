@@ -39,6 +39,19 @@ function templateOf(document: Document, path: string): string {
   return Object.keys(document.paths).find(isLike) ?? path;
 }
 
+const known = new Map<string, ResponseValidator>();
+
+/** Fetches the OpenAPI document of a server. Compiling it takes longer than most tests, so equal documents share a validator. */
+export async function fetchResponseValidator(api: string): Promise<ResponseValidator> {
+  const text = await (await fetch(`${api}/openapi.json`)).text();
+  const content = text.replaceAll(api, 'http://127.0.0.1');
+  const validator = known.get(content) ?? createResponseValidator(JSON.parse(text));
+  known.set(content, validator);
+  return validator;
+}
+
+type ResponseValidator = ReturnType<typeof createResponseValidator>;
+
 /** Validates responses against the server's own OpenAPI document. */
 export function createResponseValidator(document: Document) {
   const ajv = new Ajv2020({ strict: false });
@@ -52,9 +65,9 @@ export function createResponseValidator(document: Document) {
 
   function validatorAt(place: string[]): ValidateFunction {
     const pointer = place.map((name) => name.replaceAll('~', '~0').replaceAll('/', '~1')).join('/');
-    const known = validators.get(pointer) ?? ajv.compile({ $ref: `reference#/${encodeURI(pointer)}` });
-    validators.set(pointer, known);
-    return known;
+    const compiled = validators.get(pointer) ?? ajv.compile({ $ref: `reference#/${encodeURI(pointer)}` });
+    validators.set(pointer, compiled);
+    return compiled;
   }
 
   return function assertDescribed({ method, path }: ApiRequest, { status, headers, body }: ApiResponse): void {

@@ -4,10 +4,7 @@ import { DAY, MINUTE } from '../../src/lib/clock.ts';
 import { newId } from '../../src/lib/ids.ts';
 import type { Database } from '../../src/storage/storage.ts';
 import { countGrants, readBacklog } from '../../src/telemetry/database-counts.ts';
-import { freePort } from '../support/ports.ts';
 import { startTestServer } from '../support/test-server.ts';
-import { startWorkers } from '../support/workers.ts';
-import { readExposition } from './exposition.ts';
 
 const server = await startTestServer();
 const now = server.clock();
@@ -99,19 +96,4 @@ test('expired rows are counted by table until they are removed', async () => {
   assert.deepEqual(toRemove, { grants: 0, sessions: 0, events: 0, deliveries: 0 });
   assert.equal(later.grants, 2612);
   assert.equal(later.deliveries, 5000);
-});
-
-test('each worker has its own metrics port', async () => {
-  const port = await freePort(2);
-  const crew = await startWorkers(2, `sqlite:${server.folder}/workers.db`, { METRICS_LISTEN: `127.0.0.1:${port}` });
-
-  const scraped = await Promise.all(
-    [port, port + 1].map(async (each) => (await fetch(`http://127.0.0.1:${each}/metrics`)).text()),
-  );
-  crew.signal('SIGTERM');
-  const status = await crew.end();
-
-  const [first, second] = scraped.map((text) => readExposition(text).get('process_start_time_seconds')?.series);
-  assert.equal(status, 0);
-  assert.notDeepEqual(first, second);
 });

@@ -7,17 +7,9 @@ import { setTimeout } from 'node:timers/promises';
 import { createCommandLine } from '../support/command-line.ts';
 import { freePort } from '../support/ports.ts';
 import { startWorkers, type Workers } from '../support/workers.ts';
+import { readExposition } from '../telemetry/exposition.ts';
 
 const cli = createCommandLine();
-
-for (const workers of ['0', '65', '1.5']) {
-  test(`serve rejects --workers=${workers} with one sentence, and exit 1`, async () => {
-    const { status, stdout, stderr } = await cli.run(['serve', `--workers=${workers}`]);
-
-    assert.deepEqual([status, stdout], [1, '']);
-    assert.equal(stderr, '--workers: Use a whole number from 1 to 64, or auto.\n');
-  });
-}
 
 test('if no worker can start, the command says why, once, and exits with 1', async () => {
   const taken = createServer();
@@ -59,6 +51,22 @@ async function untilGone(workers: Workers): Promise<void> {
 }
 
 suite('workers start and stop', { concurrency: true, timeout: 60_000 }, () => {
+  test('each worker has its own metrics port', async () => {
+    const port = await freePort(2);
+    const env = { METRICS_LISTEN: `127.0.0.1:${port}` };
+    const workers = await startWorkers(2, createCommandLine().databaseUrl, env);
+
+    const scraped = await Promise.all(
+      [port, port + 1].map(async (each) => (await fetch(`http://127.0.0.1:${each}/metrics`)).text()),
+    );
+    workers.signal('SIGTERM');
+    const code = await workers.end();
+
+    const [first, second] = scraped.map((text) => readExposition(text).get('process_start_time_seconds')?.series);
+    assert.equal(code, 0);
+    assert.notDeepEqual(first, second);
+  });
+
   test('--workers auto serves with one process for each core', async () => {
     const workers = await startWorkers('auto', createCommandLine().databaseUrl);
 
