@@ -16,7 +16,7 @@ const PROCESS_LANES = ['faults', 'nodes', 'browser', 'guides', 'sdk'];
 const LANES = ['postgres', ...PROCESS_LANES];
 /** These measure or change their process. All others share processes: loading the server takes longer than most of them. */
 const OWN_PROCESS = ['bench', 'fuzz', 'limits', 'package', 'process', 'telemetry', ...LANES];
-const FILES_PER_PROCESS = 15;
+const FILES_PER_PROCESS = 25;
 /** Many tests wait for processes that they have started. */
 const PROCESSES = availableParallelism() + 2;
 /** A disk in memory, if the system has one: most tests would wait for fsync. Programs may not run from it. */
@@ -56,11 +56,12 @@ async function runAll() {
   return Math.max(...statuses);
 }
 
+/** The longest first, so that all cores work until the end. */
 function usualParts(env) {
   const own = findTests(OWN_PROCESS.map((name) => `test/${name}`));
   const shared = findTests(['test']).filter((file) => !own.includes(file));
   const apart = OWN_PROCESS.filter((name) => !LANES.includes(name));
-  return [...ownParts(apart, env), ...sharedParts('Unit and HTTP tests, on SQLite', shared, env)];
+  return [...sharedParts('Unit and HTTP tests, on SQLite', shared, env), ...ownParts(apart, env)];
 }
 
 /** The HTTP tests send forms here and JSON on SQLite, so that both are tried with all of them. */
