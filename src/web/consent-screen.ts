@@ -1,18 +1,64 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { findBusiness } from '../accounts/businesses.ts';
+import { findMembership, listMemberships } from '../accounts/memberships.ts';
 import type { Session } from '../accounts/sessions.ts';
-import { type Consent, undecidedScopes } from '../grants/consents.ts';
+import { type Consent, findConsent, undecidedScopes } from '../grants/consents.ts';
 import { boundBusiness } from '../grants/tenancy.ts';
-import { HOUR } from '../lib/clock.ts';
 import { type Html, html } from '../lib/html.ts';
-import { newId } from '../lib/ids.ts';
 import { isLoopbackHost } from '../lib/ip-addresses.ts';
-import { decodeSigned, encodeSigned, type Keyring } from '../lib/keyring.ts';
 import { commonScopes, type Scopes } from '../lib/scope-lists.ts';
-import { hashSecret } from '../lib/secrets.ts';
 import type { AuthorizationRequest } from '../oauth/authorize/request.ts';
 import { listScopes, type Scope } from '../oauth/scopes.ts';
-import { forbidden } from './errors.ts';
-import { ariaAttributes, type Form, type Problem, postForm, problemText, text } from './forms.ts';
-import { businessSelect, type Page, type PageContext } from './layout.ts';
+import { makerName } from './components.ts';
+import { type ConsentState, signConsentState } from './consent-state.ts';
+import type { WebDeps } from './deps.ts';
+import { ariaAttributes, type Problem, postForm, problemText } from './forms.ts';
+import { businessSelect, type Page, type PageContext, sendPage } from './layout.ts';
+import { cspSource } from './return-to.ts';
+
+export interface ConsentContext {
+  request: FastifyRequest;
+  authRequest: AuthorizationRequest;
+  session: Session;
+  state: ConsentState;
+  /** The URL that opens this screen again. */
+  path: string;
+}
+
+interface ShownConsent extends ConsentContext {
+  consent: Consent;
+  ticked: Scopes;
+  /** Whether the user has just switched to this business on the screen. */
+  isSwitched?: boolean;
+  problem?: Problem;
+}
+
+export async function showConsent(deps: WebDeps, reply: FastifyReply, shown: ShownConsent): Promise<FastifyReply> {
+  const { storage, keys, platformName, issuer, consentUrl } = deps;
+  const { request, authRequest, session, state, consent, ticked, path, isSwitched = false, problem } = shown;
+  const db = storage.durable;
+  const owner = await findBusiness(db, authRequest.app.ownerBusinessId ?? '');
+  const page = consentScreen({
+    platformName,
+    authRequest,
+    consent,
+    ticked,
+    isSwitched,
+    problem,
+    ownerName: makerName(authRequest.app, owner?.name, platformName),
+    state: signConsentState(keys, state),
+    sites: [issuer, consentUrl],
+    context: {
+      user: session.user,
+      csrf: request.csrfToken,
+      current: await findMembership(db, session.user.id, state.businessId),
+      memberships: await listMemberships(db, session.user.id),
+      path,
+    },
+  });
+  const formTargets = [cspSource(authRequest.callback.redirectUri), issuer];
+  return sendPage(reply, page, { status: problem ? 400 : 200, formTargets });
+}
 
 interface ConsentScreen {
   platformName: string;
@@ -32,7 +78,7 @@ interface ConsentScreen {
   context: PageContext;
 }
 
-export function consentScreen(screen: ConsentScreen): Page {
+function consentScreen(screen: ConsentScreen): Page {
   const { platformName, authRequest, state, context } = screen;
   const { name } = authRequest.app;
   const businessName = context.current?.businessName ?? '';
@@ -139,36 +185,16 @@ function initial(name: string): string {
   return [...name][0]?.toUpperCase() ?? '';
 }
 
-/** What the screen showed, in a signed field of its form. Valid only in the session that it was shown in. */
-export interface ConsentState {
-  query: string;
-  session: string;
-  grantId: string;
-  businessId: string;
-  /** The scopes on the screen. If the request has no `scope`, they depend on the scopes of the app, which can change. */
-  scopes: Scopes;
-  shownAt: number;
+export function findEarlierConsent(
+  { storage }: WebDeps,
+  { app }: AuthorizationRequest,
+  { user }: Session,
+  businessId: string,
+) {
+  return findConsent(storage.durable, { userId: user.id, appId: app.id, businessId });
 }
 
-const LIFETIME = HOUR;
-
-export function createConsentState(
-  { session, ...state }: Pick<ConsentState, 'query' | 'businessId' | 'scopes'> & { session: Session },
-  now: number,
-): ConsentState {
-  return { ...state, session: hashSecret(session.id), grantId: newId(now), shownAt: now };
-}
-
-export function signConsentState(keys: Keyring, state: ConsentState): string {
-  return encodeSigned(keys, 'consent', state);
-}
-
-export function readConsentState(keys: Keyring, form: Form, session: Session): ConsentState {
-  const state = decodeSigned<ConsentState>(keys, 'consent', text(form, 'question'));
-  if (state?.session === hashSecret(session.id)) return state;
-  throw forbidden('This form belongs to another session, or has been changed. Go back to the app.');
-}
-
-export function isExpired({ shownAt }: ConsentState, now: number): boolean {
-  return now - shownAt >= LIFETIME;
+/** Through the authorize endpoint, which checks the request again and appends a new timestamp. */
+export function restart({ issuer }: WebDeps, reply: FastifyReply, query: string): FastifyReply {
+  return reply.redirect(`${issuer}/api/v1/oauth/authorize?${query}`, 303);
 }

@@ -197,9 +197,9 @@ export const AUTHORIZE_MUTATIONS: Mutation[] = [
   {
     promise: 'A21',
     breaks: 'a redirect after a POST repeats it',
-    file: 'src/web/consent.ts',
-    find: '\n  return reply.redirect(codeLocation(authRequest.callback, code, issuer), 303);',
-    replace: '\n  return reply.redirect(codeLocation(authRequest.callback, code, issuer), 307);',
+    file: 'src/web/consent-submission.ts',
+    find: 'reply.redirect(codeLocation(authRequest.callback, code, issuer), 303);',
+    replace: 'reply.redirect(codeLocation(authRequest.callback, code, issuer), 307);',
     tests: [REQUEST],
   },
   {

@@ -1,6 +1,6 @@
 import type { Mutation } from './mutation.ts';
 
-const SEAL = 'test/http/oauth/consent-form.test.ts';
+const FORM = 'test/http/oauth/consent-form.test.ts';
 const CONSENT = 'test/http/oauth/consent.test.ts';
 const HEADERS = 'test/http/web/headers.test.ts';
 
@@ -9,10 +9,10 @@ export const CONSENT_MUTATIONS: Mutation[] = [
   {
     promise: 'C1',
     breaks: 'a double click on Allow makes two grants',
-    file: 'src/web/consent.ts',
+    file: 'src/web/consent-submission.ts',
     find: 'authorization = { request: authRequest, grantId,',
     replace: 'authorization = { request: authRequest, grantId: newId(clock()),',
-    tests: [SEAL],
+    tests: [FORM],
   },
   {
     promise: 'C1',
@@ -20,15 +20,15 @@ export const CONSENT_MUTATIONS: Mutation[] = [
     file: 'src/web/session.ts',
     find: "typeof csrf !== 'string' || !verifySignature(keys, 'csrf', signedText(ids), csrf)",
     replace: 'false',
-    tests: [SEAL],
+    tests: [FORM],
   },
   {
     promise: 'C2',
-    breaks: 'any session can answer',
-    file: 'src/web/consent-screen.ts',
+    breaks: 'a consent form can be submitted in any session',
+    file: 'src/web/consent-state.ts',
     find: 'state?.session === hashSecret(session.id)',
-    replace: 'question',
-    tests: [SEAL],
+    replace: 'state',
+    tests: [FORM],
   },
   {
     promise: 'C3',
@@ -36,7 +36,7 @@ export const CONSENT_MUTATIONS: Mutation[] = [
     file: 'src/lib/keyring.ts',
     find: 'more.length > 0 || !verifySignature(keys, purpose, text, signature)',
     replace: 'more.length > 0',
-    tests: [SEAL],
+    tests: [FORM],
   },
   {
     promise: 'C3',
@@ -44,7 +44,7 @@ export const CONSENT_MUTATIONS: Mutation[] = [
     file: 'src/grants/consents.ts',
     find: 'commonScopes(requested.scopes, [...requiredScopes(requested), ...ticked])',
     replace: '[...requiredScopes(requested), ...ticked]',
-    tests: [SEAL, 'test/http/oauth/optional-scopes.test.ts'],
+    tests: [FORM, 'test/http/oauth/optional-scopes.test.ts'],
   },
   {
     promise: 'C4',
@@ -105,7 +105,7 @@ export const CONSENT_MUTATIONS: Mutation[] = [
   {
     promise: 'C6',
     breaks: 'Deny allows',
-    file: 'src/web/consent.ts',
+    file: 'src/web/consent-submission.ts',
     find: "text(request.body, 'answer') !== 'allow'",
     replace: 'false',
     tests: [CONSENT],
@@ -120,7 +120,7 @@ export const CONSENT_MUTATIONS: Mutation[] = [
   },
   {
     promise: 'C7',
-    breaks: 'new scopes are allowed without a question',
+    breaks: 'new scopes are allowed without a consent screen',
     file: 'src/grants/consents.ts',
     find: 'missing.length === 0 ? commonScopes(requested.scopes, allowed) : []',
     replace: 'missing.length === 0 || allowed.length > 0 ? requested.scopes : []',

@@ -1,0 +1,121 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { findMembership } from '../accounts/memberships.ts';
+import { resumeSession } from '../accounts/sessions.ts';
+import { setCurrentBusiness } from '../accounts/users.ts';
+import { type Consent, chooseScopes, denyApp } from '../grants/consents.ts';
+import { boundBusiness, mayActIn } from '../grants/tenancy.ts';
+import { isId } from '../lib/ids.ts';
+import { commonScopes, formatScopes } from '../lib/scope-lists.ts';
+import { readAuthorizationRequest } from '../oauth/authorize/request.ts';
+import { codeLocation, issueCode, needsNoScreen } from '../oauth/authorize/response.ts';
+import { CallbackError, OAuthError } from '../oauth/errors.ts';
+import { type ConsentContext, findEarlierConsent, restart, showConsent } from './consent-screen.ts';
+import { createConsentState, isExpired, readConsentState } from './consent-state.ts';
+import type { WebDeps } from './deps.ts';
+import { notFound, PageError, sessionExpired } from './errors.ts';
+import { type Form, list, text } from './forms.ts';
+import { readReturnTo } from './return-to.ts';
+import { actorOf } from './session.ts';
+
+type SubmittedConsent = ConsentContext & { request: FastifyRequest<{ Body: Form }> };
+
+export async function submitConsent(
+  deps: WebDeps,
+  request: FastifyRequest<{ Body: Form }>,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const submitted = await readSubmission(deps, request);
+  const { authRequest, state } = submitted;
+  const businessId = await switchBusiness(deps, submitted);
+  if (businessId) return showOtherBusiness(deps, reply, { ...submitted, state: { ...state, businessId } });
+  if (text(request.body, 'answer') !== 'allow') throw await deny(deps, submitted);
+  if (!(await isCurrent(deps, submitted))) return restart(deps, reply, state.query);
+  const decision = chooseScopes(authRequest, list(request.body, 'optional_scope'));
+  if (decision.allowed.length === 0) return showNothingTicked(deps, reply, submitted);
+  return allow(deps, reply, submitted, decision);
+}
+
+async function readSubmission(deps: WebDeps, request: FastifyRequest<{ Body: Form }>): Promise<SubmittedConsent> {
+  const { session, body } = request;
+  const path = readReturnTo(body.return_to, deps.consentUrl);
+  if (!session) throw sessionExpired(path);
+  const state = readConsentState(deps.keys, body, session);
+  const authRequest = await readAuthorizationRequest(deps, state.query);
+  return { request, authRequest, session, state, path };
+}
+
+/** Undefined unless the user selected another business than the screen was for. */
+async function switchBusiness(
+  { storage }: WebDeps,
+  { request, authRequest, session: { user }, state }: SubmittedConsent,
+): Promise<string | undefined> {
+  if (boundBusiness(authRequest.app) !== null) return undefined;
+  const [decision, chosen] = [text(request.body, 'answer'), text(request.body, 'business')];
+  if (decision === 'deny' || chosen === '' || (chosen === state.businessId && decision !== 'switch')) return undefined;
+  if (!isId(chosen) || !(await findMembership(storage.durable, user.id, chosen))) throw notFound();
+  await setCurrentBusiness(storage.durable, user.id, chosen);
+  return chosen;
+}
+
+/** Records the denial and returns the error for the app. */
+async function deny(
+  { storage, clock }: WebDeps,
+  { request, authRequest, state }: SubmittedConsent,
+): Promise<CallbackError> {
+  const { app, callback } = authRequest;
+  await denyApp(actorOf(request), storage.durable, { app, businessId: state.businessId }, clock());
+  return new CallbackError(callback, new OAuthError('access_denied', 'denied_by_user', 'The user did not allow it.'));
+}
+
+/** Whether the screen was shown recently, with these scopes, and the user may still act in its business. */
+async function isCurrent(
+  { storage, clock }: WebDeps,
+  { authRequest, session, state }: SubmittedConsent,
+): Promise<boolean> {
+  if (isExpired(state, clock()) || formatScopes(authRequest.scopes) !== formatScopes(state.scopes)) return false;
+  return mayActIn(storage.durable, authRequest.app, session.user, state.businessId);
+}
+
+async function allow(
+  { storage, keys, clock, issuer }: WebDeps,
+  reply: FastifyReply,
+  { request, authRequest, session, state: { grantId, businessId }, path }: SubmittedConsent,
+  decision: Consent,
+): Promise<FastifyReply> {
+  const authorization = { request: authRequest, grantId, sessionId: session.id, businessId, decision };
+  const code = await issueCode(actorOf(request), { db: storage.durable, keys }, authorization, clock());
+  if (code) return reply.redirect(codeLocation(authRequest.callback, code, issuer), 303);
+  throw (await resumeSession(storage.durable, session.id, clock())) ? alreadySubmitted() : sessionExpired(path);
+}
+
+/** The same screen for the selected business, with the same boxes ticked. */
+async function showOtherBusiness(
+  deps: WebDeps,
+  reply: FastifyReply,
+  submitted: SubmittedConsent,
+): Promise<FastifyReply> {
+  const { request, authRequest, session, state } = submitted;
+  const { query, businessId } = state;
+  const consent = await findEarlierConsent(deps, authRequest, session, businessId);
+  if (isExpired(state, deps.clock()) || needsNoScreen(authRequest, consent)) return restart(deps, reply, query);
+  const ticked = commonScopes(authRequest.optionalScopes, list(request.body, 'optional_scope'));
+  const again = createConsentState({ query, businessId, scopes: authRequest.scopes, session }, deps.clock());
+  return showConsent(deps, reply, { ...submitted, state: again, consent, ticked, isSwitched: true });
+}
+
+/** All scopes are optional, and none is ticked: a grant needs at least one. */
+async function showNothingTicked(
+  deps: WebDeps,
+  reply: FastifyReply,
+  submitted: SubmittedConsent,
+): Promise<FastifyReply> {
+  const { authRequest, session, state } = submitted;
+  const consent = await findEarlierConsent(deps, authRequest, session, state.businessId);
+  const problem = { field: 'optional_scope', message: 'Tick at least one, or choose Deny.' };
+  return showConsent(deps, reply, { ...submitted, consent, ticked: [], problem });
+}
+
+/** The user went back and clicked Allow again: that must not issue a second code, nor undo a disconnect in between. */
+function alreadySubmitted(): PageError {
+  return new PageError(409, 'Already submitted', 'Go back to the app to start again.');
+}
