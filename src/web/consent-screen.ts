@@ -97,13 +97,13 @@ ${earlierConsent(screen)}
 ${postForm({
   action: '/consent',
   csrf: context.csrf,
-  body: html`<input type="hidden" name="question" value="${state}">
+  body: html`<input type="hidden" name="consent_state" value="${state}">
 <input type="hidden" name="return_to" value="${context.path}">
 ${requestedScopes(screen)}
 ${requestFacts(screen)}
-<div class="answers">
-<button class="secondary" name="answer" value="deny">Deny</button>
-<button class="primary" name="answer" value="allow" data-delayed>Allow</button>
+<div class="form-actions">
+<button class="secondary" name="decision" value="deny">Deny</button>
+<button class="primary" name="decision" value="allow" data-delayed>Allow</button>
 </div>`,
 })}
 <p class="small muted">${name} can see your name and email address. ${name} never sees your password. What you allow is for ${businessName} only, and lasts until you disconnect ${name}: at any time, under <a href="/settings/connected-apps">Connected apps</a>.</p>
@@ -171,7 +171,7 @@ function requestFacts({ authRequest, context, sites }: ConsentScreen): Html {
 function businessChoice(context: PageContext): Html {
   if (context.memberships.length < 2) return html`${context.current?.businessName}`;
   // A select cuts off a name that does not fit, so the whole name is shown above it.
-  return html`<p class="whole">${context.current?.businessName}</p><div class="switch">${businessSelect(context)}<button class="quiet" name="answer" value="switch">Switch</button></div>`;
+  return html`<p class="whole">${context.current?.businessName}</p><div class="switch">${businessSelect(context)}<button class="quiet" name="decision" value="switch">Switch</button></div>`;
 }
 
 /** In UTC: the server does not know the time zone of the user. */

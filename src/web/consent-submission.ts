@@ -28,7 +28,7 @@ export async function submitConsent(
   const { authRequest, state } = submitted;
   const businessId = await switchBusiness(deps, submitted);
   if (businessId) return showOtherBusiness(deps, reply, { ...submitted, state: { ...state, businessId } });
-  if (text(request.body, 'answer') !== 'allow') throw await deny(deps, submitted);
+  if (text(request.body, 'decision') !== 'allow') throw await deny(deps, submitted);
   if (!(await isCurrent(deps, submitted))) return restart(deps, reply, state.query);
   const decision = chooseScopes(authRequest, list(request.body, 'optional_scope'));
   if (decision.allowed.length === 0) return showNothingTicked(deps, reply, submitted);
@@ -50,7 +50,7 @@ async function switchBusiness(
   { request, authRequest, session: { user }, state }: SubmittedConsent,
 ): Promise<string | undefined> {
   if (boundBusiness(authRequest.app) !== null) return undefined;
-  const [decision, chosen] = [text(request.body, 'answer'), text(request.body, 'business')];
+  const [decision, chosen] = [text(request.body, 'decision'), text(request.body, 'business')];
   if (decision === 'deny' || chosen === '' || (chosen === state.businessId && decision !== 'switch')) return undefined;
   if (!isId(chosen) || !(await findMembership(storage.durable, user.id, chosen))) throw notFound();
   await setCurrentBusiness(storage.durable, user.id, chosen);

@@ -211,7 +211,7 @@ ${postForm({
 function memberBody({ path, invitation, csrf }: Opened): Html {
   return html`<div class="card"><h1>You are already a member of ${invitation.businessName}</h1>
 <p>You do not need an invitation. This one has not been used and still works for ${invitation.email}.</p>
-<div class="answers"><a class="button secondary" href="/settings/members">See the members</a>
+<div class="form-actions"><a class="button secondary" href="/settings/members">See the members</a>
 <a class="button secondary" href="${signInAddress({ path, invitation, csrf })}">Use another account</a></div></div>`;
 }
 

@@ -85,7 +85,7 @@ function fillIn(fields: Pair[], { owner }: Material): Pair[] {
     name: 'A name',
     url: 'https://hooks.fuzzed.example/',
     redirect_uris: 'https://fuzzed.example/callback',
-    answer: 'allow',
+    decision: 'allow',
   };
   return fields.map(([name, value]) => [name, value === '' ? (typed[name] ?? '') : value]);
 }
@@ -127,7 +127,18 @@ function callFields(random: Random, { app, code, accessToken, refreshToken, aske
 
 /** Fields for a form that is on no page. */
 function someFields(random: Random): Pair[] {
-  const names = ['name', 'email', 'password', 'return_to', 'business', 'ticket', 'answer', 'url', 'events', 'reason'];
+  const names = [
+    'name',
+    'email',
+    'password',
+    'return_to',
+    'business',
+    'form_key',
+    'decision',
+    'url',
+    'events',
+    'reason',
+  ];
   return Array.from({ length: random.below(5) }, () => [random.pick(names), random.pick(ODD_TEXTS)]);
 }
 

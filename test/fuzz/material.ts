@@ -146,7 +146,7 @@ async function runFlow(product: Product, owner: Actor, app: RegisteredApp, asked
   const codeOf = (answer: Response) => new URL(answer.headers.get('location') ?? '').searchParams.get('code') ?? '';
   const page = formsOf(await (await ask(product, owner, await authorize())).text());
   const fields = page.find(({ action }) => action === '/consent')?.fields ?? [];
-  const code = codeOf(await ask(product, owner, '/consent', { ...Object.fromEntries(fields), answer: 'allow' }));
+  const code = codeOf(await ask(product, owner, '/consent', { ...Object.fromEntries(fields), decision: 'allow' }));
   const exchanged = await fetch(`${api}/token`, {
     method: 'POST',
     body: toBody({

@@ -113,7 +113,7 @@ test('none of 200 return addresses leads off this host, on any page that accepts
       const offered = fields.find(([name]) => name === 'return_to')?.[1];
       if (offered !== undefined) assertStays(offered, return_to);
     }
-    assertStays(await postSignedOut('/consent', { return_to, answer: 'allow' }), return_to);
+    assertStays(await postSignedOut('/consent', { return_to, decision: 'allow' }), return_to);
   }
 });
 

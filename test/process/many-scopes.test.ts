@@ -18,7 +18,7 @@ test('fifty scopes go from the app through consent into the tokens', async () =>
   const page = await browser.open(server.authorizeUrl({ client_id: app.id, scope: all.join(' ') }));
   for (const name of added) assert.ok(page.text.includes(`View ${name} `), name);
 
-  const allowed = await browser.submit(page, '/consent', { answer: 'allow' });
+  const allowed = await browser.submit(page, '/consent', { decision: 'allow' });
   const { body } = await server.exchange(redirectParams(allowed.leftTo?.href).code ?? '', credentials);
 
   assert.equal(body.scope, all.join(' '));
@@ -47,7 +47,7 @@ test('a scope after the 32nd can be optional, declined, and removed from the app
   const [kept = '', declined = ''] = added.slice(-2);
   const request = { client_id: app.id, scope: kept, optional_scope: declined };
   const page = await browser.open(server.authorizeUrl(request));
-  const allowed = await browser.submit(page, '/consent', { answer: 'allow', optional_scope: [] });
+  const allowed = await browser.submit(page, '/consent', { decision: 'allow', optional_scope: [] });
   const { body } = await server.exchange(redirectParams(allowed.leftTo?.href).code ?? '', credentials);
   assert.equal(body.scope, kept);
 

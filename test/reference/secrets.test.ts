@@ -61,7 +61,7 @@ async function connect(): Promise<void> {
   const code_challenge = createHash('sha256').update(VERIFIER).digest('base64url');
   const page = await browser.open(server.authorizeUrl({ code_challenge, code_challenge_method: 'S256' }));
   const { question = '', csrf = '' } = hiddenFields(page.text, '/consent');
-  const code = (await browser.submit(page, '/consent', { answer: 'allow' })).leftTo?.searchParams.get('code') ?? '';
+  const code = (await browser.submit(page, '/consent', { decision: 'allow' })).leftTo?.searchParams.get('code') ?? '';
   const first = await server.exchange(code, { code_verifier: VERIFIER });
   const second = await server.refresh(first.body.refresh_token);
   assert.equal(second.status, 200);

@@ -77,7 +77,7 @@ export function createClient({ api, browse, user, app, business, startSession }:
   async function authorize(changes: Record<string, string | undefined> = {}, browser?: Browser): Promise<BrowserPage> {
     const used = browser ?? (await signedIn());
     const page = await used.open(authorizeUrl(changes));
-    return page.status === 200 ? used.submit(page, '/consent', { answer: 'allow' }) : page;
+    return page.status === 200 ? used.submit(page, '/consent', { decision: 'allow' }) : page;
   }
 
   async function allow(changes: Record<string, string | undefined> = {}, browser?: Browser): Promise<string> {

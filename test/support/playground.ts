@@ -22,7 +22,7 @@ export function primaryLink({ text }: BrowserPage): string {
 
 /** The playground state in the page's forms. */
 export function playgroundState({ text }: BrowserPage): string {
-  return /name="walk" value="([^"]+)"/.exec(text)?.[1] ?? '';
+  return /name="playground_state" value="([^"]+)"/.exec(text)?.[1] ?? '';
 }
 
 export function plain(text: string): string {
@@ -38,10 +38,10 @@ export function createPlayground(server: TestServer, browser: Browser) {
   }
 
   /** Through the consent screen. */
-  async function decide(page: BrowserPage, answer = 'allow'): Promise<BrowserPage> {
+  async function decide(page: BrowserPage, decision = 'allow'): Promise<BrowserPage> {
     const asked = await browser.open(primaryLink(page));
     return asked.status === 200 && asked.url.includes('/consent?')
-      ? browser.submit(asked, '/consent', { answer })
+      ? browser.submit(asked, '/consent', { decision })
       : asked;
   }
 

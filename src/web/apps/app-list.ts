@@ -75,15 +75,15 @@ export function mountNewApp(host: FastifyInstance, pages: AppPages): void {
   const { section, db, clock, issuer, show } = pages;
   host.get(`${section.path}/new`, section.edit, async (request, reply) => {
     const viewer = await section.loadViewer(request);
-    const ticket = formKey(pages, 'new app', { owner: viewer.ownerBusinessId });
-    return show(reply, viewer, newAppBody(section, viewer, { settings: emptyApp, ticket }));
+    const key = formKey(pages, 'new app', { owner: viewer.ownerBusinessId });
+    return show(reply, viewer, newAppBody(section, viewer, { settings: emptyApp, key }));
   });
 
   host.post<{ Body: Form }>(section.path, section.edit, async (request, reply) => {
     const viewer = await section.loadViewer(request);
     const settings = readAppForm(request.body, section);
-    const ticket = text(request.body, 'ticket');
-    const { id } = readFormKey(pages, 'new app', { text: ticket, owner: viewer.ownerBusinessId });
+    const key = text(request.body, 'form_key');
+    const { id } = readFormKey(pages, 'new app', { text: key, owner: viewer.ownerBusinessId });
     const register = async () => {
       const newApp = { ...settings, id, ownerBusinessId: viewer.ownerBusinessId };
       const registered = await registerApp(actorOf(request), db, newApp, clock());
@@ -93,7 +93,7 @@ export function mountNewApp(host: FastifyInstance, pages: AppPages): void {
       return show(reply, viewer, body);
     };
     return tryForm(register, (problem) =>
-      show(reply, viewer, newAppBody(section, viewer, { settings, ticket, problem }), 400),
+      show(reply, viewer, newAppBody(section, viewer, { settings, key, problem }), 400),
     );
   });
 }
@@ -104,7 +104,7 @@ ${postForm({
   action: section.path,
   csrf: viewer.context.csrf,
   style: 'card',
-  body: html`<input type="hidden" name="ticket" value="${form.ticket}">
+  body: html`<input type="hidden" name="form_key" value="${form.key}">
 ${appFields(form.settings, section, form.problem)}
 <button class="primary">Register app</button>`,
 })}`;
@@ -113,7 +113,8 @@ ${appFields(form.settings, section, form.problem)}
 interface NewAppForm {
   settings: AppSettings;
   /** Prevents a form that is sent twice from registering two apps. */
-  ticket: string;
+  /** The signed form key. */
+  key: string;
   problem?: Problem;
 }
 

@@ -120,7 +120,7 @@ function removeSecretBody(
   const body = html`<input type="hidden" name="sure" value="yes"><button class="danger">Remove secret</button>`;
   return html`<div class="card"><h1>Remove a secret of ${app.name}?</h1>
 <p>The secret <code>${secretName(hint)}</code> was ${lastUsedAt === null ? 'never used' : html`last used ${time(lastUsedAt)}`}. Requests that still use it will be rejected. This cannot be undone.</p>
-<div class="answers"><a class="button secondary" href="${path}">Keep it</a>
+<div class="form-actions"><a class="button secondary" href="${path}">Keep it</a>
 ${postForm({ action: `${path}/secrets/${id}/remove`, csrf: viewer.context.csrf, body })}</div></div>`;
 }
 

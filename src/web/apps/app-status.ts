@@ -40,7 +40,7 @@ function mountConfirmations(host: FastifyInstance, { section, db, clock, show, l
       const body = html`<div class="card"><h1>${title} ${app.name}?</h1>
 <p>It is connected by <strong>${impactText(impact)}</strong> right now.</p>
 <p>${effect}</p>
-<div class="answers"><a class="button secondary" href="${path}">${cancel}</a>
+<div class="form-actions"><a class="button secondary" href="${path}">${cancel}</a>
 ${postForm({ action: `${path}/${verb}`, csrf: viewer.context.csrf, body: html`<button class="danger">${title} app</button>` })}</div></div>`;
       return show(reply, viewer, body);
     });

@@ -158,7 +158,7 @@ ${postForm({
   action: `${path}/pause`,
   csrf,
   body: html`${reasonField({ hint, value: typed, problem })}
-<div class="answers"><a class="button secondary" href="${path}">Keep it running</a><button class="danger">Pause app</button></div>`,
+<div class="form-actions"><a class="button secondary" href="${path}">Keep it running</a><button class="danger">Pause app</button></div>`,
 })}</div>`;
 }
 

@@ -176,7 +176,7 @@ ${postForm({
   action: `${path}/disable`,
   csrf,
   body: html`${reasonField({ hint: 'Shown to platform admins here and in the audit log.', value: typed, problem })}
-<div class="answers"><a class="button secondary" href="${path}">Cancel</a><button class="danger">Disable user</button></div>`,
+<div class="form-actions"><a class="button secondary" href="${path}">Cancel</a><button class="danger">Disable user</button></div>`,
 })}</div>`;
 }
 

@@ -116,7 +116,7 @@ async function confirm(
     context,
     body: html`<div class="card"><h1>${title}</h1>
 ${body}
-<div class="answers"><a class="button secondary" href="${CONNECTED_APPS}">Keep it</a>
+<div class="form-actions"><a class="button secondary" href="${CONNECTED_APPS}">Keep it</a>
 ${postForm({ action, csrf: context.csrf, body: html`<button class="danger">Disconnect</button>` })}</div></div>`,
   });
 }

@@ -42,8 +42,8 @@ function mountInvite(host: FastifyInstance, deps: WebDeps): void {
     const context = await loadMembersContext(deps, request);
     // The token is chosen now: submitting the form twice creates one invitation and shows the same link.
     const owner = context.business.businessId;
-    const ticket = formKey(deps, 'new invitation', { owner, token: newSecret() });
-    const body = inviteBody(context, { ticket, role: 'member', email: '' });
+    const key = formKey(deps, 'new invitation', { owner, token: newSecret() });
+    const body = inviteBody(context, { key, role: 'member', email: '' });
     return sendMembersPage(reply, deps, { context, title: INVITE, body });
   });
 
@@ -51,14 +51,14 @@ function mountInvite(host: FastifyInstance, deps: WebDeps): void {
     const context = await loadMembersContext(deps, request);
     rejectOtherBusiness(context, request.body);
     const typed = {
-      ticket: text(request.body, 'ticket'),
+      key: text(request.body, 'form_key'),
       role: text(request.body, 'role'),
       email: text(request.body, 'email'),
     };
     const { actor, business } = context;
     const { businessId } = business;
-    const key = { text: typed.ticket, owner: businessId };
-    const { id, token } = readFormKey<{ token: string }>(deps, 'new invitation', key);
+    const submittedKey = { text: typed.key, owner: businessId };
+    const { id, token } = readFormKey<{ token: string }>(deps, 'new invitation', submittedKey);
     const create = async () => {
       const wanted = { id, token, businessId, role: typed.role, email: typed.email, inviter: actor };
       const invitation = await createInvitation(actor, storage.durable, wanted, clock());
@@ -101,12 +101,13 @@ function mountList(host: FastifyInstance, deps: WebDeps): void {
 }
 
 interface InviteForm {
-  ticket: string;
+  /** The signed form key. */
+  key: string;
   role: string;
   email: string;
 }
 
-function inviteBody(context: MembersContext, { ticket, role, email }: InviteForm, problem?: Problem): Html {
+function inviteBody(context: MembersContext, { key, role, email }: InviteForm, problem?: Problem): Html {
   const hint = 'Only an account with this address can join with the link.';
   return html`<h1>Invite someone to ${context.business.businessName}</h1>
 <p class="muted">You get a link that you can send in any way you like. It works once, within 7 days, and for this address only.</p>
@@ -114,7 +115,7 @@ ${postForm({
   action: `${PATH}/invite`,
   csrf: context.csrf,
   style: 'card',
-  body: html`<input type="hidden" name="ticket" value="${ticket}">
+  body: html`<input type="hidden" name="form_key" value="${key}">
 ${businessField(context)}
 ${roleField(role, problem)}
 ${input({ name: 'email', label: 'Email', type: 'email', value: email, hint }, problem)}

@@ -183,7 +183,7 @@ ${
 }
 ${member.role === 'owner' && html`<p>Invitations that ${isSelf ? 'you have' : `${member.name} has`} created no longer work.</p>`}
 <p>To come back, ${isSelf ? 'you' : 'they'} need a new invitation, and apps have to be connected again.</p>
-<div class="answers"><a class="button secondary" href="${PATH}">Cancel</a>
+<div class="form-actions"><a class="button secondary" href="${PATH}">Cancel</a>
 ${postForm({
   action: `${PATH}/${member.id}/remove`,
   csrf: context.csrf,

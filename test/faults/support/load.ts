@@ -57,7 +57,7 @@ function oneOf(items: Lineage[]): Lineage {
 async function allow({ firm, asker }: Work, { browser }: Person): Promise<Lineage> {
   const code = await retryUntilAvailable(async () => {
     const page = await browser.open(asker.authorizeUrl(firm.app));
-    const answer = page.status === 200 ? await browser.submit(page, '/consent', { answer: 'allow' }) : page;
+    const answer = page.status === 200 ? await browser.submit(page, '/consent', { decision: 'allow' }) : page;
     return answer.leftTo?.searchParams.get('code') ?? undefined;
   });
   return { firm, code, pairs: [], revokedAccess: new Set() };

@@ -43,7 +43,7 @@ interface ForApp {
 export async function allow({ asker, app }: ForApp, { browser }: Person): Promise<string> {
   return retryUntilAvailable(async () => {
     const page = await browser.open(asker.authorizeUrl(app));
-    const answer = page.status === 200 ? await browser.submit(page, '/consent', { answer: 'allow' }) : page;
+    const answer = page.status === 200 ? await browser.submit(page, '/consent', { decision: 'allow' }) : page;
     return answer.leftTo?.searchParams.get('code') ?? undefined;
   });
 }

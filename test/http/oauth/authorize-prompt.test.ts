@@ -74,7 +74,7 @@ test('prompt=login asks for the password exactly once, even with a session, and 
   const signIn = await browser.open(server.authorizeUrl({ prompt: 'login' }));
   server.advanceClock(1000);
   const page = await browser.signIn(member.email, PASSWORD, signIn);
-  const answer = await browser.submit(page, '/consent', { answer: 'allow' });
+  const answer = await browser.submit(page, '/consent', { decision: 'allow' });
 
   assert.ok(isSignIn(signIn));
   assert.ok(isConsent(page));

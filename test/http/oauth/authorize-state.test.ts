@@ -68,8 +68,8 @@ test('state comes back byte for byte after Deny, after Allow and without a conse
     const sent = echoed(new URL(url).href);
 
     const page = await browser.open(url);
-    const denied = await browser.submit(page, '/consent', { answer: 'deny' });
-    const allowed = await browser.submit(page, '/consent', { answer: 'allow' });
+    const denied = await browser.submit(page, '/consent', { decision: 'deny' });
+    const allowed = await browser.submit(page, '/consent', { decision: 'allow' });
     const silent = await browser.open(url);
 
     assert.equal(denied.leftTo?.searchParams.get('error'), 'access_denied');
@@ -82,7 +82,7 @@ test('state comes back after a sign-in [A14]', async () => {
   const browser = server.browse();
   const signIn = await browser.open(withState('a%20b%26c'));
   const page = await browser.signIn(server.ada.email, 'correct horse battery', signIn);
-  const answer = await browser.submit(page, '/consent', { answer: 'allow' });
+  const answer = await browser.submit(page, '/consent', { decision: 'allow' });
 
   assert.match(signIn.url, /\/sign-in\?/);
   assert.equal(echoed(answer.headers.get('location')), 'a%20b%26c');

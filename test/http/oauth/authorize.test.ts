@@ -217,8 +217,8 @@ test('every redirect of a whole flow is a 303, those after signing in, Allow and
   const signedIn = await browser.ask('/sign-in', { method: 'POST', body: typed });
   await browser.signIn(user.email, PASSWORD);
   const page = await browser.open(server.authorizeUrl());
-  const denied = await browser.submit(page, '/consent', { answer: 'deny' });
-  const allowed = await browser.submit(page, '/consent', { answer: 'allow' });
+  const denied = await browser.submit(page, '/consent', { decision: 'deny' });
+  const allowed = await browser.submit(page, '/consent', { decision: 'allow' });
   const silent = await browser.open(server.authorizeUrl());
   const first = await authorize();
 

@@ -17,10 +17,10 @@ async function openConsent() {
   return { user, browser, page: await browser.open(server.authorizeUrl()) };
 }
 
-const press = (browser: Browser, page: BrowserPage, fields: Record<string, string> = {}, headers = {}) =>
-  browser.submit(page, '/consent', { answer: 'allow', ...fields }, headers);
+const allow = (browser: Browser, page: BrowserPage, fields: Record<string, string> = {}, headers = {}) =>
+  browser.submit(page, '/consent', { decision: 'allow', ...fields }, headers);
 
-async function assertRefused(work: () => Promise<BrowserPage>) {
+async function assertRejected(work: () => Promise<BrowserPage>) {
   const before = await countGrants(server);
   const answer = await work();
   assert.equal(answer.leftTo, undefined, `${answer.leftTo}`);
@@ -28,17 +28,17 @@ async function assertRefused(work: () => Promise<BrowserPage>) {
   assert.equal(await countGrants(server), before);
 }
 
-function tampered(sealed: string, change: (question: Record<string, unknown>) => object): string {
-  const [text = '', signature] = sealed.split('.');
-  const question = JSON.parse(Buffer.from(text, 'base64url').toString());
-  return `${Buffer.from(JSON.stringify(change(question))).toString('base64url')}.${signature}`;
+function tampered(signed: string, change: (state: Record<string, unknown>) => object): string {
+  const [text = '', signature] = signed.split('.');
+  const state = JSON.parse(Buffer.from(text, 'base64url').toString());
+  return `${Buffer.from(JSON.stringify(change(state))).toString('base64url')}.${signature}`;
 }
 
 test('a double click on Allow gives one grant and one code [C1]', async () => {
   const { browser, page } = await openConsent();
   const before = await countGrants(server);
 
-  const answers = await Promise.all([press(browser, page), press(browser, page), press(browser, page)]);
+  const answers = await Promise.all([allow(browser, page), allow(browser, page), allow(browser, page)]);
 
   const codes = answers.map(({ leftTo }) => redirectParams(leftTo?.href).code);
   assert.match(codes[0] ?? '', /^gac_/);
@@ -51,7 +51,7 @@ test('a consent form shown to one user cannot be submitted by another [C2]', asy
   const mallory = await openConsent();
   const { csrf = '' } = hiddenFields(mallory.page.text, '/consent');
 
-  await assertRefused(() => press(mallory.browser, page, { csrf }));
+  await assertRejected(() => allow(mallory.browser, page, { csrf }));
 });
 
 test('a consent form cannot be submitted from another browser of the same user [C2]', async () => {
@@ -59,50 +59,50 @@ test('a consent form cannot be submitted from another browser of the same user [
   const elsewhere = await server.signedIn(user);
   const { csrf = '' } = hiddenFields((await elsewhere.open(server.authorizeUrl())).text, '/consent');
 
-  await assertRefused(() => press(elsewhere, page, { csrf }));
+  await assertRejected(() => allow(elsewhere, page, { csrf }));
 });
 
 test('a consent form cannot be submitted after signing out, or in a later session of the same browser [C2]', async () => {
   const { user, browser, page } = await openConsent();
   await browser.submit(await browser.open('/settings/account'), '/sign-out');
 
-  await assertRefused(() => press(browser, page));
+  await assertRejected(() => allow(browser, page));
   await browser.signIn(user.email, 'correct horse battery');
-  await assertRefused(() => press(browser, page));
+  await assertRejected(() => allow(browser, page));
 });
 
 test('Allow needs the form’s own CSRF token and a page of ours that sent it [C1]', async () => {
   const { browser, page } = await openConsent();
 
-  for (const csrf of ['', 'x'.repeat(43)]) await assertRefused(() => press(browser, page, { csrf }));
+  for (const csrf of ['', 'x'.repeat(43)]) await assertRejected(() => allow(browser, page, { csrf }));
   for (const headers of [
     { origin: 'https://evil.example' },
     { origin: server.api },
     { 'sec-fetch-site': 'cross-site' },
     { 'sec-fetch-site': 'same-site' },
   ]) {
-    await assertRefused(() => press(browser, page, {}, headers));
+    await assertRejected(() => allow(browser, page, {}, headers));
   }
-  assert.ok(redirectParams((await press(browser, page, {}, { origin: server.web })).leftTo?.href).code);
+  assert.ok(redirectParams((await allow(browser, page, {}, { origin: server.web })).leftTo?.href).code);
 });
 
 test('a consent form that was tampered with is rejected [C3]', async () => {
   const { browser, page } = await openConsent();
   const beta = await server.addBusiness('Beta');
-  const { question = '' } = hiddenFields(page.text, '/consent');
+  const { consent_state = '' } = hiddenFields(page.text, '/consent');
   const widened = server.authorizeUrl({ scope: 'read:invoices write:invoices' }).split('?')[1];
 
   for (const forged of [
-    tampered(question, (it) => ({ ...it, query: widened })),
-    tampered(question, (it) => ({ ...it, businessId: beta.id })),
-    tampered(question, (it) => ({ ...it, shownAt: 0 })),
-    question.slice(0, -1),
-    `${question}A`,
-    question.split('.')[0] ?? '',
+    tampered(consent_state, (state) => ({ ...state, query: widened })),
+    tampered(consent_state, (state) => ({ ...state, businessId: beta.id })),
+    tampered(consent_state, (state) => ({ ...state, shownAt: 0 })),
+    consent_state.slice(0, -1),
+    `${consent_state}A`,
+    consent_state.split('.')[0] ?? '',
     '.',
     '',
   ]) {
-    await assertRefused(() => press(browser, page, { question: forged }));
+    await assertRejected(() => allow(browser, page, { consent_state: forged }));
   }
 });
 
@@ -118,7 +118,7 @@ test('fields added to the form change nothing of what is granted [C3]', async ()
     business: 'other',
   };
 
-  const answer = await press(browser, page, fields);
+  const answer = await allow(browser, page, fields);
 
   const { code = '', state } = redirectParams(answer.leftTo?.href);
   const grant = await readGrant(server, code);
@@ -132,7 +132,7 @@ test('opening the consent page grants nothing [C1]', async () => {
   const { browser } = await openConsent();
   const before = await countGrants(server);
 
-  const page = await browser.open(`${server.authorizeUrl()}&answer=allow`);
+  const page = await browser.open(`${server.authorizeUrl()}&decision=allow`);
 
   assert.equal(page.status, 200);
   assert.equal(await countGrants(server), before);
@@ -143,10 +143,10 @@ test('a consent form submitted after more than an hour is shown again', async ()
   const before = await countGrants(server);
   server.advanceClock(HOUR);
 
-  const again = await press(browser, page);
+  const again = await allow(browser, page);
 
   assert.equal(again.status, 200);
   assert.match(again.text, /<strong>Ledger<\/strong> wants to access/);
   assert.equal(await countGrants(server), before);
-  assert.ok(redirectParams((await press(browser, again)).leftTo?.href).code);
+  assert.ok(redirectParams((await allow(browser, again)).leftTo?.href).code);
 });

@@ -32,7 +32,7 @@ async function actingIn(app: typeof open, code: string): Promise<string[]> {
 }
 
 const switchTo = async (browser: Browser, page: Awaited<ReturnType<Browser['open']>>, business: typeof beta) =>
-  browser.submit(page, '/consent', { answer: 'switch', business: business.id });
+  browser.submit(page, '/consent', { decision: 'switch', business: business.id });
 
 test('a platform app skips the screen and acts in the current business of the user', async () => {
   const { user, browser } = await arrive(server.acme, beta);
@@ -72,7 +72,7 @@ test('a private app acts in the business that owns it, whichever is current', as
   await setCurrentBusiness(server.storage().durable, user.id, beta.id);
 
   const page = await browser.open(server.authorizeUrl());
-  const answer = await browser.submit(page, '/consent', { answer: 'allow' });
+  const answer = await browser.submit(page, '/consent', { decision: 'allow' });
 
   assert.match(page.text, /access <strong>Acme<\/strong>/);
   assert.deepEqual(await actingIn(server.ledger, redirectParams(answer.leftTo?.href).code ?? ''), ['Acme']);
@@ -93,7 +93,7 @@ test('an app open to any business acts in the current business, also for users w
   const { browser } = await arrive(beta);
 
   const page = await browser.open(server.authorizeUrl(askOpen));
-  const answer = await browser.submit(page, '/consent', { answer: 'allow' });
+  const answer = await browser.submit(page, '/consent', { decision: 'allow' });
 
   assert.match(page.text, /access <strong>Beta<\/strong>/);
   assert.match(page.text, /an app by Acme/);
@@ -105,7 +105,7 @@ test('the business can be switched from the screen, which then asks about the ot
   const page = await browser.open(server.authorizeUrl(askOpen));
 
   const switched = await switchTo(browser, page, beta);
-  const answer = await browser.submit(switched, '/consent', { answer: 'allow' });
+  const answer = await browser.submit(switched, '/consent', { decision: 'allow' });
 
   assert.match(page.text, /access <strong>Acme<\/strong>/);
   assert.match(switched.text, /access <strong>Beta<\/strong>/);
@@ -116,8 +116,8 @@ test('Allow with another business chosen than the screen was about grants nothin
   const { browser } = await arrive(server.acme, beta);
   const page = await browser.open(server.authorizeUrl(askOpen));
 
-  const asked = await browser.submit(page, '/consent', { answer: 'allow', business: beta.id });
-  const answer = await browser.submit(asked, '/consent', { answer: 'allow', business: beta.id });
+  const asked = await browser.submit(page, '/consent', { decision: 'allow', business: beta.id });
+  const answer = await browser.submit(asked, '/consent', { decision: 'allow', business: beta.id });
 
   assert.equal(asked.leftTo, undefined);
   assert.match(asked.text, /access <strong>Beta<\/strong>/);
@@ -160,7 +160,7 @@ test('Allow means the business that the screen showed, even if another has becom
   const page = await browser.open(server.authorizeUrl(askOpen));
 
   await setCurrentBusiness(server.storage().durable, user.id, beta.id);
-  const answer = await browser.submit(page, '/consent', { answer: 'allow' });
+  const answer = await browser.submit(page, '/consent', { decision: 'allow' });
 
   assert.deepEqual(await actingIn(open, redirectParams(answer.leftTo?.href).code ?? ''), ['Acme']);
 });
@@ -171,7 +171,7 @@ test('Allow grants nothing once the user is no longer a member of the business t
   const before = await countGrants(server);
 
   await deleteMembership(server.storage().durable, user.id, server.acme.id);
-  const answer = await browser.submit(page, '/consent', { answer: 'allow' });
+  const answer = await browser.submit(page, '/consent', { decision: 'allow' });
 
   assert.equal(redirectParams(answer.leftTo?.href).error, 'access_denied');
   assert.equal(await countGrants(server), before);
@@ -184,7 +184,7 @@ test('Allow grants nothing once the app is disabled, and there is no redirect', 
   const before = await countGrants(server);
 
   await disableApp(OPERATOR, server.storage().durable, app, server.clock());
-  const answer = await browser.submit(page, '/consent', { answer: 'allow' });
+  const answer = await browser.submit(page, '/consent', { decision: 'allow' });
 
   assert.equal(answer.status, 400);
   assert.equal(answer.leftTo, undefined);

@@ -76,7 +76,7 @@ test('Deny returns access_denied with state and iss, and issues nothing [C6]', a
   const browser = await arrive();
   const before = await countGrants(server);
   const page = await browser.open(server.authorizeUrl());
-  const answer = await browser.submit(page, '/consent', { answer: 'deny' });
+  const answer = await browser.submit(page, '/consent', { decision: 'deny' });
 
   const { error, state, iss, code } = redirectParams(answer.leftTo?.href);
   assert.deepEqual(
@@ -142,7 +142,7 @@ test('consents add up, and a denied addition adds nothing [C7]', async () => {
   const browser = await arrive();
   await server.allow({ scope: 'read:invoices' }, browser);
   const addition = await browser.open(server.authorizeUrl({ scope: 'read:contacts' }));
-  await browser.submit(addition, '/consent', { answer: 'deny' });
+  await browser.submit(addition, '/consent', { decision: 'deny' });
   assert.equal((await browser.open(server.authorizeUrl({ scope: 'read:contacts' }))).status, 200);
 
   await server.allow({ scope: 'read:contacts' }, browser);

@@ -23,7 +23,7 @@ for (const [what, scope] of [
     for (const meaning of [/View invoices/, /Create, update and send invoices/, /View CRM contacts/]) {
       assert.match(page.text, meaning);
     }
-    const allowed = await browser.submit(page, '/consent', { answer: 'allow' });
+    const allowed = await browser.submit(page, '/consent', { decision: 'allow' });
     const { status, body } = await server.exchange(redirectParams(allowed.leftTo?.href).code ?? '');
     assert.deepEqual([status, body.scope], [200, ALLOWED]);
     assert.equal((await server.introspect(body.access_token)).body.scope, ALLOWED);
@@ -34,7 +34,7 @@ test('without scope, the scopes in optional_scope can be declined', async () => 
   const browser = await arrive();
   const page = await browser.open(server.authorizeUrl({ scope: undefined, optional_scope: 'read:contacts' }));
 
-  const allowed = await browser.submit(page, '/consent', { answer: 'allow', optional_scope: [] });
+  const allowed = await browser.submit(page, '/consent', { decision: 'allow', optional_scope: [] });
 
   const { body } = await server.exchange(redirectParams(allowed.leftTo?.href).code ?? '');
   assert.equal(body.scope, 'read:invoices write:invoices');
@@ -52,11 +52,11 @@ test('a scope added to the app while the consent screen is open is not granted b
     server.clock(),
   );
 
-  const again = await browser.submit(page, '/consent', { answer: 'allow' });
+  const again = await browser.submit(page, '/consent', { decision: 'allow' });
 
   assert.deepEqual([again.status, again.leftTo], [200, undefined]);
   assert.match(again.text, /View CRM contacts/);
-  const allowed = await browser.submit(again, '/consent', { answer: 'allow' });
+  const allowed = await browser.submit(again, '/consent', { decision: 'allow' });
   const { body } = await server.exchange(redirectParams(allowed.leftTo?.href).code ?? '', {
     client_id: app.id,
     client_secret: app.secret,

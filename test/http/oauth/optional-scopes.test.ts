@@ -23,7 +23,7 @@ function boxesOn({ text }: BrowserPage): Record<string, boolean> {
 }
 
 const press = (browser: Browser, page: BrowserPage, ticked: string[]) =>
-  browser.submit(page, '/consent', { answer: 'allow', optional_scope: ticked });
+  browser.submit(page, '/consent', { decision: 'allow', optional_scope: ticked });
 
 async function choose(browser: Browser, query: Record<string, string>, ticked: string[]): Promise<string> {
   const page = await browser.open(server.authorizeUrl(query));
@@ -214,8 +214,8 @@ test('a first-party app is granted every scope it requests, optional or not', as
   assert.equal(await grantedBy(answer, credentials), `${INVOICES} ${CONTACTS}`);
 });
 
-for (const answer of ['switch', 'allow']) {
-  test(`unticked scopes stay unticked when another business is chosen with ${answer}, and the page says which`, async () => {
+for (const decision of ['switch', 'allow']) {
+  test(`unticked scopes stay unticked when another business is chosen with ${decision}, and the page says which`, async () => {
     const beta = await server.addBusiness('Beta');
     const app = await server.addApp({ name: 'Open', ownerBusinessId: server.acme.id, openToAnyBusiness: true });
     const both = await server.addUser(`Both${++people}`, [
@@ -227,7 +227,7 @@ for (const answer of ['switch', 'allow']) {
     const page = await browser.open(server.authorizeUrl(query));
     const before = await countGrants(server);
 
-    const chosen = await browser.submit(page, '/consent', { answer, business: beta.id, optional_scope: CHANGES });
+    const chosen = await browser.submit(page, '/consent', { decision, business: beta.id, optional_scope: CHANGES });
 
     assert.deepEqual([chosen.status, boxesOn(chosen)], [200, { [CONTACTS]: false, [CHANGES]: true }]);
     assert.match(chosen.text, /role="status">You chose Beta\. Check the request, then allow\.</);
@@ -235,7 +235,7 @@ for (const answer of ['switch', 'allow']) {
     assert.equal(await countGrants(server), before, 'nothing is granted yet');
     const credentials = { client_id: app.id, client_secret: app.secret };
     const answered = await browser.submit(chosen, '/consent', {
-      answer: 'allow',
+      decision: 'allow',
       business: beta.id,
       optional_scope: CHANGES,
     });

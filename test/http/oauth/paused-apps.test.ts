@@ -80,7 +80,7 @@ test('Allow on a consent screen from before the pause grants nothing', async () 
   const question = await ada.open(server.authorizeUrl({ client_id: app.id }));
   await pause(app);
 
-  const answer = await ada.submit(question, '/consent', { answer: 'allow' });
+  const answer = await ada.submit(question, '/consent', { decision: 'allow' });
 
   assert.equal(answer.leftTo, undefined);
   assert.match(answer.text, /is paused/);

@@ -75,13 +75,13 @@ test('an Allow that cannot be stored is a 503 page, and neither grant nor consen
   const page = await member.open(server.authorizeUrl());
   const before = await countGrants(server);
 
-  const answer = await withReadOnlyDatabase(server, () => member.submit(page, '/consent', { answer: 'allow' }));
+  const answer = await withReadOnlyDatabase(server, () => member.submit(page, '/consent', { decision: 'allow' }));
 
   assert.equal(answer.status, 503);
   assert.equal(answer.leftTo, undefined);
   assert.equal(await countGrants(server), before);
   assert.equal((await member.open(server.authorizeUrl())).status, 200, 'the user is still to be asked');
-  assert.ok((await member.submit(page, '/consent', { answer: 'allow' })).leftTo?.searchParams.get('code'));
+  assert.ok((await member.submit(page, '/consent', { decision: 'allow' })).leftTo?.searchParams.get('code'));
 });
 
 test('if the last of several writes fails, all are rolled back and no response reports success [T29]', async () => {
@@ -91,7 +91,7 @@ test('if the last of several writes fails, all are rolled back and no response r
   const before = await countGrants(server);
 
   await withoutTable('events', async () => {
-    const allowed = await member.submit(page, '/consent', { answer: 'allow' });
+    const allowed = await member.submit(page, '/consent', { decision: 'allow' });
     assert.ok(allowed.status >= 500);
     assert.equal(allowed.leftTo, undefined);
     const revoked = await server.revoke(refresh_token);

@@ -88,7 +88,7 @@ test('a silent authorization after the app was disconnected is in the log again'
 test('Deny is in the log of the business, once an hour', async () => {
   const server = await startTestServer();
   const browser = await server.signedIn();
-  const deny = async () => browser.submit(await browser.open(server.authorizeUrl()), '/consent', { answer: 'deny' });
+  const deny = async () => browser.submit(await browser.open(server.authorizeUrl()), '/consent', { decision: 'deny' });
 
   const denied = await deny();
   await deny();

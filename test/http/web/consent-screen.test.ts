@@ -59,7 +59,7 @@ test('each Allow is in the audit log of the business: who, from where, which app
   const member = await newMember();
   const browser = await server.signedIn(member);
   const page = await browser.open(server.authorizeUrl({ optional_scope: 'read:contacts write:invoices' }));
-  const allow = () => browser.submit(page, '/consent', { answer: 'allow', optional_scope: 'read:contacts' });
+  const allow = () => browser.submit(page, '/consent', { decision: 'allow', optional_scope: 'read:contacts' });
   await Promise.all([allow(), allow()]);
 
   const acts = (await listEntries()).filter(

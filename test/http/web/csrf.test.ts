@@ -27,7 +27,7 @@ async function makeLink(): Promise<string> {
 }
 
 const inSection = (section: string, id: string): [string, Fields][] => [
-  [section, { ...APP_FIELDS, ticket: '' }],
+  [section, { ...APP_FIELDS, form_key: '' }],
   [`${section}/${id}`, APP_FIELDS],
   [`${section}/${id}/secrets`, {}],
   [`${section}/${id}/secrets/${id}/remove`, {}],
@@ -40,7 +40,7 @@ const inSection = (section: string, id: string): [string, Fields][] => [
 const FORMS: [path: string, fields: Fields][] = [
   ['/sign-in', { email: server.ada.email, password: PASSWORD }],
   ['/sign-out', {}],
-  ['/consent', { answer: 'allow', question: '' }],
+  ['/consent', { decision: 'allow', consent_state: '' }],
   ['/settings/current-business', { business: bolt.id }],
   ['/settings/connected-apps/disconnect', { app: server.ledger.id, business: server.acme.id }],
   ['/settings/account/password', { current_password: PASSWORD, password: 'another good password' }],

@@ -188,8 +188,8 @@ test('a form sent again after its app was deleted neither brings the app back no
 test('a registration without its form key, or with a forged one, registers nothing', async () => {
   const csrf = await browser.csrf();
 
-  for (const ticket of ['', 'x', `${Buffer.from('{"id":"x"}').toString('base64url')}.x`]) {
-    const { status } = await browser.post(DEVELOPER, { ...APP_FIELDS, name: 'Ticketless', csrf, ticket });
+  for (const form_key of ['', 'x', `${Buffer.from('{"id":"x"}').toString('base64url')}.x`]) {
+    const { status } = await browser.post(DEVELOPER, { ...APP_FIELDS, name: 'Without a key', csrf, form_key });
     assert.equal(status, 404);
   }
   assert.ok(!(await browser.open(DEVELOPER)).text.includes('Ticketless'));

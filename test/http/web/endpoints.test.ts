@@ -126,9 +126,9 @@ test('a form for a new endpoint that is sent twice adds one, and the secret is s
   assert.deepEqual(both.map(({ text }) => /whsec_/.test(text)).sort(), [false, true]);
   assert.equal(later.url, server.web + path);
   assert.doesNotMatch(later.text, /whsec_/);
-  const [, ticket = ''] = /name="ticket" value="([^"]+)"/.exec(form.text) ?? [];
+  const [, form_key = ''] = /name="form_key" value="([^"]+)"/.exec(form.text) ?? [];
   const typed = { url: URL_, events: 'grant.created', csrf: await browser.csrf() };
-  assert.equal((await browser.post(elsewhere.list, { ...typed, ticket })).status, 409);
+  assert.equal((await browser.post(elsewhere.list, { ...typed, form_key })).status, 409);
   assert.equal((await browser.post(elsewhere.list, typed)).status, 404);
   assert.match((await browser.open(elsewhere.list)).text, /No endpoints yet/);
 });

@@ -62,7 +62,7 @@ const PAGES: [what: string, path: string][] = [
   ['the webhooks of an app', `${ofApp}/endpoints`],
   ['a webhook', `${ofApp}/endpoints/${endpoint}`],
   ['the question before removing a webhook', `${ofApp}/endpoints/${endpoint}/remove`],
-  ['the walk through the flow', `${ofApp}/try`],
+  ['the playground', `${ofApp}/try`],
   ['the members', '/settings/members'],
   ['the members that were looked for', `/settings/members?${new URLSearchParams({ q: NASTY })}`],
   ['a member', `/settings/members/${nasty.id}`],

@@ -29,9 +29,9 @@ test('an old form makes no invitation, so a link that was withdrawn long ago nev
   server.advanceClock(DAY);
   const browser = await server.signedIn();
   const fields = { business: server.acme.id, role: 'member', note: '' };
-  const [, ticket = ''] = /name="ticket" value="([^"]+)"/.exec(form.text) ?? [];
+  const [, form_key = ''] = /name="form_key" value="([^"]+)"/.exec(form.text) ?? [];
 
-  const answer = await browser.post('/settings/members/invite', { ...fields, ticket, csrf: await browser.csrf() });
+  const answer = await browser.post('/settings/members/invite', { ...fields, form_key, csrf: await browser.csrf() });
 
   assert.equal(answer.status, 409);
   assert.deepEqual(await server.storage().durable.selectFrom('invitations').selectAll().execute(), []);

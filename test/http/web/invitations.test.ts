@@ -118,7 +118,7 @@ test('an error is shown beside the field, and the input is kept', async () => {
   const empty = await owner.submit(form, INVITE, { role: 'admin' });
   const unseen = await owner.submit(form, INVITE, { role: 'admin', email: 'a\u202eb@example.com' });
   const king = await owner.submit(form, INVITE, { role: 'king', email: 'kim@example.com' });
-  const forged = await owner.submit(form, INVITE, { role: 'admin', email: 'kim@example.com', ticket: 'forged' });
+  const forged = await owner.submit(form, INVITE, { role: 'admin', email: 'kim@example.com', form_key: 'forged' });
 
   assert.equal(long.status, 400);
   assert.match(long.text, /id="email-problem">Enter an email address/);

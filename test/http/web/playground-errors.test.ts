@@ -43,16 +43,16 @@ test('the playground state is valid only in its session, for its app, unchanged,
   const [app, other] = [await newApp(), await newApp()];
   const page = await reachExchange(app);
   const back = page.url;
-  const walk = playgroundState(page);
+  const playground_state = playgroundState(page);
   const sameUser = await server.signedIn();
   const grants = await countGrants(server);
   const send = async (as: Browser, to: RegisteredApp, text: string) =>
-    as.post(`${tryPath(to)}/exchange`, { csrf: await as.csrf(), walk: text, client_secret: app.secret });
+    as.post(`${tryPath(to)}/exchange`, { csrf: await as.csrf(), playground_state: text, client_secret: app.secret });
 
   const lost = [
-    await send(sameUser, app, walk),
-    await send(browser, other, walk),
-    await send(browser, app, changeMiddle(walk)),
+    await send(sameUser, app, playground_state),
+    await send(browser, other, playground_state),
+    await send(browser, app, changeMiddle(playground_state)),
     await send(browser, app, ''),
     await send(browser, app, '%00'),
   ];
@@ -65,7 +65,7 @@ test('the playground state is valid only in its session, for its app, unchanged,
   server.advanceClock(29 * MINUTE);
   const inTime = await browser.open(back);
   server.advanceClock(2 * MINUTE);
-  const late = await send(browser, app, walk);
+  const late = await send(browser, app, playground_state);
   const lateReturn = await browser.open(back);
 
   for (const answer of [...lost, late]) {
@@ -83,7 +83,7 @@ test('the playground state is valid only in its session, for its app, unchanged,
 test('a user who may not change the app cannot open any page of its playground [D5]', async () => {
   const app = await newApp();
   const page = await reachExchange(app);
-  const walk = playgroundState(page);
+  const playground_state = playgroundState(page);
   const bolt = await server.addBusiness('Bolt');
   const stranger = await server.signedIn(await server.addUser('Bob', [[bolt, 'owner']]));
   const member = await server.signedIn(await server.addUser('Mia', [[server.acme, 'member']]));
@@ -96,12 +96,25 @@ test('a user who may not change the app cannot open any page of its playground [
     const csrf = await as.csrf();
     assert.equal((await as.open(tryPath(app))).status, status);
     for (const verb of ['', '/callback', '/return-address', '/exchange', '/businesses', '/nonsense']) {
-      const fields = { csrf, walk, answer: 'add', pasted: 'gac_x', scope: 'read:invoices', redirect_uri: REDIRECT_URI };
+      const fields = {
+        csrf,
+        playground_state,
+        change: 'add',
+        pasted: 'gac_x',
+        scope: 'read:invoices',
+        redirect_uri: REDIRECT_URI,
+      };
       assert.equal((await as.post(`${tryPath(app)}${verb}`, fields)).status, status, verb);
     }
   }
-  assert.equal((await browser.post(`${tryPath(app)}/nonsense`, { csrf: await browser.csrf(), walk })).status, 404);
-  assert.equal((await browser.post(`${tryPath(app)}/exchange`, { walk, client_secret: app.secret })).status, 403);
+  assert.equal(
+    (await browser.post(`${tryPath(app)}/nonsense`, { csrf: await browser.csrf(), playground_state })).status,
+    404,
+  );
+  assert.equal(
+    (await browser.post(`${tryPath(app)}/exchange`, { playground_state, client_secret: app.secret })).status,
+    403,
+  );
   assert.equal((await server.browse().open(tryPath(app))).url.startsWith(`${server.web}/sign-in`), true);
   assert.deepEqual(await server.storage().durable.selectFrom('apps').selectAll().execute(), before);
 });
@@ -125,8 +138,8 @@ test('a user who chose another business can switch back to the app’s own, and 
   const as = await server.signedIn(carol);
   const asked = await as.open(primaryLink(await begin(app, {}, as)));
 
-  const inBolt = await as.submit(asked, '/consent', { answer: 'switch', business: bolt.id });
-  const elsewhere = await as.submit(inBolt, '/consent', { answer: 'allow' });
+  const inBolt = await as.submit(asked, '/consent', { decision: 'switch', business: bolt.id });
+  const elsewhere = await as.submit(inBolt, '/consent', { decision: 'allow' });
   const back = /name="business" value="([^"]*)">\s*<input type="hidden" name="return_to" value="([^"]*)"/.exec(
     elsewhere.text,
   );

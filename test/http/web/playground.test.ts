@@ -88,7 +88,7 @@ test('the authorization response returns to the playground if its page is a redi
 test('adding the playground’s redirect URI twice has no further effect, and an app keeps at least one redirect URI', async () => {
   const app = await newApp({ redirectUris: [RETURN] });
   const csrf = await browser.csrf();
-  const set = (answer: string) => browser.post(`${tryPath(app)}/return-address`, { csrf, answer });
+  const set = (change: string) => browser.post(`${tryPath(app)}/return-address`, { csrf, change });
 
   const added = await set('add');
   const removed = await set('remove');

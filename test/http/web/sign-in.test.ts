@@ -149,7 +149,7 @@ test('an authorize request is preserved whole through sign-in', async () => {
 
   const asked = await browser.open(server.authorizeUrl({ state }));
   const screen = await browser.signIn(server.ada.email, PASSWORD, asked);
-  const answer = await browser.submit(screen, '/consent', { answer: 'allow' });
+  const answer = await browser.submit(screen, '/consent', { decision: 'allow' });
 
   assert.match(asked.url, /\/sign-in\?/);
   assert.match(screen.url, /\/consent\?/);

@@ -60,7 +60,7 @@ function refusedAtTheScreen(
       async () => {
         const browser = await member();
         const page = await browser.open(server.authorizeUrl({ client_id: await newApp() }));
-        return (await browser.submit(page, '/consent', { answer: 'deny' })).leftTo;
+        return (await browser.submit(page, '/consent', { decision: 'deny' })).leftTo;
       },
     ],
     [

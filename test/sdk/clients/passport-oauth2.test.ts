@@ -41,10 +41,10 @@ const newPerson = ({ origin }: ExpressApp): Person => ({
 });
 
 /** From the app's sign-in link to wherever it ends up in the app. */
-async function signInWithGatehouse({ atApp, atGatehouse }: Person, answer: 'allow' | 'deny' = 'allow') {
+async function signInWithGatehouse({ atApp, atGatehouse }: Person, decision: 'allow' | 'deny' = 'allow') {
   const { leftTo } = await atApp.open('/login');
   assert.ok(leftTo);
-  const back = await decide(server, leftTo, answer, atGatehouse);
+  const back = await decide(server, leftTo, decision, atGatehouse);
   return { sent: leftTo.searchParams, back: back.searchParams, page: await atApp.open(back.href) };
 }
 

@@ -9,12 +9,12 @@ import type { TestServer } from '../../support/test-server.ts';
 export async function decide(
   server: TestServer,
   address: string | URL,
-  answer: 'allow' | 'deny' = 'allow',
+  decision: 'allow' | 'deny' = 'allow',
   browser = server.browse(),
 ): Promise<URL> {
   let page = await browser.open(String(address));
   if (!page.leftTo) page = await browser.signIn(server.ada.email, PASSWORD, page);
-  if (!page.leftTo) page = await browser.submit(page, '/consent', { answer });
+  if (!page.leftTo) page = await browser.submit(page, '/consent', { decision });
   assert.ok(page.leftTo, `she is sent back to the app, not to ${page.status} ${page.url} ${page.text}`);
   return page.leftTo;
 }

@@ -60,11 +60,11 @@ export async function startControlServer(server: TestServer, app: RegisteredApp)
   };
 }
 
-/** Opens the authorize URL as Ada, signs in and answers the consent form where asked. */
-async function decide(server: TestServer, ada: Browser, url: string, answer: string): Promise<string> {
+/** Opens the authorize URL as Ada, signs in, and submits the consent form if it is shown. */
+async function decide(server: TestServer, ada: Browser, url: string, decision: string): Promise<string> {
   let page = await ada.open(url);
   if (page.text.includes('action="/sign-in"')) page = await ada.signIn(server.ada.email, PASSWORD, page);
-  if (!page.leftTo) page = await ada.submit(page, '/consent', { answer });
+  if (!page.leftTo) page = await ada.submit(page, '/consent', { decision });
   assert.ok(page.leftTo, `she is sent back to the app, not to ${page.status} ${page.url}`);
   return page.leftTo.href;
 }

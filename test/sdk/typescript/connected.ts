@@ -14,12 +14,12 @@ export function createSdkApp(server: TestServer, changes: Partial<AppOptions> = 
 export async function openAuthorizeUrl(
   server: TestServer,
   url: string,
-  answer: 'allow' | 'deny' = 'allow',
+  decision: 'allow' | 'deny' = 'allow',
   browser?: Browser,
 ) {
   const used = browser ?? (await server.signedIn());
   const page = await used.open(url);
-  const { leftTo } = page.status === 200 ? await used.submit(page, '/consent', { answer }) : page;
+  const { leftTo } = page.status === 200 ? await used.submit(page, '/consent', { decision }) : page;
   assert.ok(leftTo, `the visitor comes back to the app, not ${page.status} ${page.text}`);
   return leftTo;
 }

@@ -18,7 +18,7 @@ test('an app connects a visitor, who signs in and allows it, and reads the invoi
   const signIn = await browser.open(url);
   assert.match(signIn.url, /\/sign-in\?/);
   const consent = await browser.signIn(eve.email, PASSWORD, signIn);
-  const { leftTo } = await browser.submit(consent, '/consent', { answer: 'allow' });
+  const { leftTo } = await browser.submit(consent, '/consent', { decision: 'allow' });
   const tokens = await app.finishAuthorization(leftTo?.href ?? '', { state, codeVerifier });
 
   const api = app.api({ tokens, save: () => assert.fail('there is nothing to save yet') });
@@ -71,7 +71,7 @@ test('optional scopes may be left unticked, and the tokens say what was granted'
     optionalScopes: ['read:contacts', 'write:invoices'],
   });
   const consent = await frank.open(url);
-  const { leftTo } = await frank.submit(consent, '/consent', { answer: 'allow', optional_scope: 'read:contacts' });
+  const { leftTo } = await frank.submit(consent, '/consent', { decision: 'allow', optional_scope: 'read:contacts' });
 
   const tokens = await app.finishAuthorization(leftTo?.href ?? '', pending);
 

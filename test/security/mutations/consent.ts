@@ -106,7 +106,7 @@ export const CONSENT_MUTATIONS: Mutation[] = [
     promise: 'C6',
     breaks: 'Deny allows',
     file: 'src/web/consent-submission.ts',
-    find: "text(request.body, 'answer') !== 'allow'",
+    find: "text(request.body, 'decision') !== 'allow'",
     replace: 'false',
     tests: [CONSENT],
   },

@@ -20,7 +20,7 @@ export function startBody(playground: Playground, { scopes, redirectUri }: Autho
     playground,
     'authorize',
     html`<p class="muted">Run the real flow as yourself, one request at a time, and see each request and response.</p>
-${problem?.field === 'walk' && html`<p class="notice" role="alert">${problem.message}</p>`}
+${problem?.field === 'playground_state' && html`<p class="notice" role="alert">${problem.message}</p>`}
 ${(app.disabledAt ?? app.pausedAt) !== null && html`<p class="notice">The app is disabled or paused, so every request will be rejected until it is enabled again.</p>`}
 ${postForm({
   action: `${path}/try`,
@@ -63,7 +63,7 @@ ${problem?.field === 'redirect_uris' && problemText(problem)}
 ${postForm({
   action: `${path}/try/return-address`,
   csrf: viewer.context.csrf,
-  body: html`<input type="hidden" name="answer" value="${isIn ? 'remove' : 'add'}">
+  body: html`<input type="hidden" name="change" value="${isIn ? 'remove' : 'add'}">
 <button class="secondary">${isIn ? 'Remove it from the redirect URIs' : 'Add it to the redirect URIs'}</button>`,
 })}</section>`;
 }
@@ -115,7 +115,7 @@ function pasteCard({ path, viewer }: Playground, state: string, again?: { pasted
     csrf: viewer.context.csrf,
     style: 'card',
     body: html`<h2>Paste the URL you were redirected to</h2>
-<input type="hidden" name="walk" value="${state}">
+<input type="hidden" name="playground_state" value="${state}">
 <div class="field"><label for="pasted">URL, or the code in it</label>
 <p class="hint" id="pasted-hint">${hint}</p>
 <textarea id="pasted" name="pasted" rows="3" required spellcheck="false" autocomplete="off" ${ariaAttributes('pasted', { hint, wrong: again !== undefined })}>${again?.pasted}</textarea>

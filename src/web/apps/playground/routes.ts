@@ -70,7 +70,7 @@ async function setReturnAddress(
   request: FastifyRequest<ForApp>,
   appId: string,
 ): Promise<void> {
-  const isWanted = text(request.body, 'answer') === 'add';
+  const isWanted = text(request.body, 'change') === 'add';
   const change = (app: App) => {
     if (isWanted === app.redirectUris.includes(returnAddress)) return app;
     const others = app.redirectUris.filter((uri) => uri !== returnAddress);
@@ -86,7 +86,7 @@ function mountPaste(
   path: string,
 ): void {
   host.post<ForApp>(`${path}/callback`, section.edit, async (request, reply) => {
-    const [state, pasted] = [text(request.body, 'walk'), text(request.body, 'pasted')];
+    const [state, pasted] = [text(request.body, 'playground_state'), text(request.body, 'pasted')];
     const progress = decryptProgress(request, state);
     if (progress?.appId !== request.params.id) return showExpired(reply, await loadPlayground(request));
     const redirect = async () => reply.redirect(`${section.path}/try?${readPasted(pasted, state)}`, 303);
@@ -140,7 +140,7 @@ function mountSteps(host: FastifyInstance, pages: PlaygroundPages, path: string)
     const playground = await loadPlayground(request);
     const { step: name } = request.params;
     if (!isStep(name)) throw notFound();
-    const encrypted = text(request.body, 'walk');
+    const encrypted = text(request.body, 'playground_state');
     const progress = decryptProgress(request, encrypted);
     if (progress?.appId !== playground.app.id || !STEPS[name].isPossible(progress))
       return showExpired(reply, playground);
@@ -207,7 +207,7 @@ function createPlaygroundPages(pages: AppPages) {
     showExpired: (reply: FastifyReply, playground: Playground): FastifyReply =>
       showStart(reply, playground, {
         problem: {
-          field: 'walk',
+          field: 'playground_state',
           message: 'Start again: this was started over 30 minutes ago, or in another session.',
         },
       }),

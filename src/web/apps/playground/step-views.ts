@@ -112,7 +112,7 @@ function stepCard({ playground, progress, encrypted, problem }: StepContext, nam
     style: 'card',
     body: html`<h2>${title}</h2>
 <p>${why}</p>
-<input type="hidden" name="walk" value="${encrypted}">
+<input type="hidden" name="playground_state" value="${encrypted}">
 <details ${isNext && html`open`}><summary>Request</summary>${showCall(`curl-${name}`, call(playground.issuer, progress))}</details>
 ${name === 'exchange' && input({ name: 'client_secret', label: 'client_secret', type: 'password', hint }, problem)}
 <button class="${isNext ? 'primary' : 'secondary'}">${button}</button>`,

@@ -48,7 +48,7 @@ function headOf({ section, viewer, app }: EndpointListContext): Html {
 
 export function newEndpointBody(
   list: EndpointListContext,
-  { settings, ticket, problem }: { settings: EndpointSettings; ticket: string; problem?: Problem },
+  { settings, key, problem }: { settings: EndpointSettings; key: string; problem?: Problem },
 ): Html {
   const { viewer, app, path, offered } = list;
   return html`${headOf(list)}
@@ -57,7 +57,7 @@ ${postForm({
   action: path,
   csrf: viewer.context.csrf,
   style: 'card',
-  body: html`<input type="hidden" name="ticket" value="${ticket}">
+  body: html`<input type="hidden" name="form_key" value="${key}">
 ${endpointFields(settings, offered, problem)}<button class="primary">Add endpoint</button>`,
 })}`;
 }
@@ -145,7 +145,7 @@ ${
 ${postForm({
   action: `${path}/secret`,
   csrf: viewer.context.csrf,
-  body: html`<input type="hidden" name="secret_mark" value="${secretFingerprint}">
+  body: html`<input type="hidden" name="secret_fingerprint" value="${secretFingerprint}">
 <button class="secondary">Replace the secret</button>`,
 })}
 </section>`;
@@ -168,7 +168,7 @@ export function removeEndpointBody({ endpoint, app, viewer, path }: EndpointCont
   return html`<div class="card"><h1>Remove this endpoint?</h1>
 <p><code>${endpoint.url}</code></p>
 <p>${app.name} receives no more events there. Pending deliveries are cancelled, and the delivery log is deleted.</p>
-<div class="answers"><a class="button secondary" href="${path}">Keep it</a>
+<div class="form-actions"><a class="button secondary" href="${path}">Keep it</a>
 ${postForm({ action: `${path}/remove`, csrf: viewer.context.csrf, body: html`<button class="danger">Remove endpoint</button>` })}</div></div>`;
 }
 

@@ -51,25 +51,23 @@ function mountAddition(host: FastifyInstance, pages: AppPages, path: string): vo
 
   host.get<ForApp>(`${path}/new`, section.edit, async (request, reply) => {
     const list = await loadEndpointList(pages, request);
-    const ticket = formKey(pages, 'new endpoint', { owner: list.app.id });
-    return show(reply, list.viewer, newEndpointBody(list, { settings: { url: '', eventTypes: list.offered }, ticket }));
+    const key = formKey(pages, 'new endpoint', { owner: list.app.id });
+    return show(reply, list.viewer, newEndpointBody(list, { settings: { url: '', eventTypes: list.offered }, key }));
   });
 
   host.post<ForApp>(path, section.edit, async (request, reply) => {
     const list = await loadEndpointList(pages, request);
     const settings = readEndpointForm(request.body);
-    const ticket = text(request.body, 'ticket');
+    const key = text(request.body, 'form_key');
     const appId = list.app.id;
-    const { id } = readFormKey(pages, 'new endpoint', { text: ticket, owner: appId });
+    const { id } = readFormKey(pages, 'new endpoint', { text: key, owner: appId });
     const add = async () => {
       rejectLoopback(settings.url, pages);
       const added = await addEndpoint(actorOf(request), pages, { app: list.app, id, ...settings }, clock());
       if (!added) return reply.redirect(`${list.path}/${id}`, 303);
       return show(reply, list.viewer, signingSecretBody(`${list.path}/${id}`, added.endpoint, added.secret));
     };
-    return tryForm(add, (problem) =>
-      show(reply, list.viewer, newEndpointBody(list, { settings, ticket, problem }), 400),
-    );
+    return tryForm(add, (problem) => show(reply, list.viewer, newEndpointBody(list, { settings, key, problem }), 400));
   });
 }
 
@@ -106,7 +104,7 @@ function mountSecret(host: FastifyInstance, pages: AppPages, path: string): void
   const { section, db, keys, clock, show } = pages;
   host.post<ForOne>(`${path}/secret`, section.edit, async (request, reply) => {
     const { viewer, app, endpoint, path } = await loadEndpoint(pages, request);
-    const replacement = { app, endpoint, fingerprint: text(request.body, 'secret_mark') };
+    const replacement = { app, endpoint, fingerprint: text(request.body, 'secret_fingerprint') };
     const done = await replaceSecret(actorOf(request), { db, keys }, replacement, clock());
     // A second click must not end the secret that the app still uses.
     if (!done) return reply.redirect(path, 303);
