@@ -23,8 +23,8 @@ const TABLES: (keyof Tables)[] = [
 ];
 
 /**
- * Every row of what is not merely counted, as a text that names its table. Events are taken to be sent at any moment, and
- * failed sign-ins are left out: anyone may try the password of anyone, and the log says so.
+ * Every row of these tables, as text after the name of its table. Leaves out when an event was dispatched, which can happen
+ * at any moment, and failed sign-ins, which any visitor can cause.
  */
 export async function dump({ storage }: TestServer): Promise<string[]> {
   const rows = await Promise.all(

@@ -20,15 +20,15 @@ import { createClient } from '../../support/client.ts';
 import type { TestServer } from '../../support/test-server.ts';
 
 /**
- * What can be named in an address or a form. `token` is what the link of an invitation ends with, `passwordToken` that of a link to set a password; `question` the address
- * of a consent screen, as the authorize endpoint makes it, and `sealed` what the form of that screen carries.
+ * The values that the URL or the form of a page can contain. `token` is in the link of an invitation, `passwordToken` in a
+ * link to set a password. `consentQuery` is the query of a consent screen, `consentState` the signed field of its form.
  */
-const THINGS = [
+const VALUE_NAMES = [
   'business',
   'app',
   'secret',
   'endpoint',
-  'secretMark',
+  'secretFingerprint',
   'delivery',
   'invitation',
   'token',
@@ -38,20 +38,20 @@ const THINGS = [
   'session',
   'passkey',
   'credential',
-  'act',
-  'appTicket',
-  'endpointTicket',
-  'invitationTicket',
-  'question',
-  'sealed',
-  'walk',
+  'auditEntry',
+  'appFormKey',
+  'endpointFormKey',
+  'invitationFormKey',
+  'consentQuery',
+  'consentState',
+  'playgroundState',
   'step',
 ] as const;
 
-export type Thing = (typeof THINGS)[number];
-export type Belongings = Record<Thing, string>;
+export type ValueName = (typeof VALUE_NAMES)[number];
+export type RouteValues = Record<ValueName, string>;
 
-export interface Holder {
+export interface ValueOwner {
   /** Null for the platform. */
   business: Business | null;
   /** The owner who invites people. */
@@ -62,55 +62,55 @@ export interface Holder {
   word: string;
 }
 
-let people = 0;
+let userCount = 0;
 
 /**
- * Creates one object of each kind; or, for a route, of its kinds. No delivery is pending, so that
+ * Creates one object of each kind, or only of the kinds that a route needs. No delivery is pending, so that
  * tables can be compared.
  */
-export async function provide(server: TestServer, holder: Holder, route = ''): Promise<Belongings> {
-  const { business, user, word } = holder;
-  const place = business ?? server.acme;
+export async function createValues(server: TestServer, owned: ValueOwner, route = ''): Promise<RouteValues> {
+  const { business, user, word } = owned;
+  const tenant = business ?? server.acme;
   const isAbout = (part: string) => route === '' || route.includes(part);
-  const member = await server.addUser(`${word}${++people}`, [[place, 'member']]);
+  const member = await server.addUser(`${word}${++userCount}`, [[tenant, 'member']]);
   if (isAbout('/verify-email')) await unverify(server, member);
   const app = await server.addApp({ name: `${word} app`, ownerBusinessId: business?.id ?? null });
-  if (isAbout('/connected-apps')) await connectFor(server, { app, business: place, users: [member, user] });
-  const things = {
-    ...NOTHING,
-    business: place.id,
+  if (isAbout('/connected-apps')) await connectFor(server, { app, business: tenant, users: [member, user] });
+  const values = {
+    ...NO_VALUES,
+    business: tenant.id,
     app: app.id,
     user: member.id,
     email: member.email,
     step: 'exchange',
     ...(await addSecretTo(server, app)),
-    ...(isAbout('/endpoints') && (await addEndpointTo(server, app.id, { place, word }))),
-    ...(isAbout('invit') && (await inviteTo(server, place, holder))),
-    ...(isAbout('/password/') && { passwordToken: await makeLinkFor(server, member) }),
-    ...(isAbout('/account') && (await addPersonalThings(server, user, word))),
-    ...makeTickets(server, business, app.id),
-    ...(isAbout('/consent') && { question: await questionAbout(server, app.id) }),
-    act: (await latestAct(server)) ?? '',
+    ...(isAbout('/endpoints') && (await addEndpointTo(server, app.id, { business: tenant, word }))),
+    ...(isAbout('invit') && (await inviteTo(server, tenant, owned))),
+    ...(isAbout('/password/') && { passwordToken: await createLinkFor(server, member) }),
+    ...(isAbout('/account') && (await addCredentials(server, user, word))),
+    ...createFormKeys(server, business, app.id),
+    ...(isAbout('/consent') && { consentQuery: await requestConsent(server, app.id) }),
+    auditEntry: (await latestAuditEntry(server)) ?? '',
   };
   await server.storage().transaction((tx) => dispatchEvents(tx, 100, server.clock()));
-  return things;
+  return values;
 }
 
-const NOTHING = Object.fromEntries(THINGS.map((thing) => [thing, ''])) as Belongings;
+const NO_VALUES = Object.fromEntries(VALUE_NAMES.map((name) => [name, ''])) as RouteValues;
 
 /** Unknown, well-formed ids. */
-export function nobodys(server: TestServer, mine: Belongings): Belongings {
-  return everyId(mine, () => newId(server.clock()));
+export function unknownValues(server: TestServer, own: RouteValues): RouteValues {
+  return replaceEach(own, () => newId(server.clock()));
 }
 
 /** Malformed ids. */
-export function malformed(mine: Belongings): Belongings {
-  return everyId(mine, () => 'nonsense%00');
+export function malformedValues(own: RouteValues): RouteValues {
+  return replaceEach(own, () => 'nonsense%00');
 }
 
-function everyId(mine: Belongings, make: () => string): Belongings {
-  const entries = Object.keys(mine).map((thing) => [thing, make()]);
-  return { ...(Object.fromEntries(entries) as Belongings), question: '?client_id=nonsense' };
+function replaceEach(own: RouteValues, make: () => string): RouteValues {
+  const entries = Object.keys(own).map((name) => [name, make()]);
+  return { ...(Object.fromEntries(entries) as RouteValues), consentQuery: '?client_id=nonsense' };
 }
 
 async function connectFor(
@@ -123,7 +123,7 @@ async function connectFor(
   }
 }
 
-async function addSecretTo({ storage, clock }: TestServer, app: AuditedApp): Promise<Pick<Belongings, 'secret'>> {
+async function addSecretTo({ storage, clock }: TestServer, app: AuditedApp): Promise<Pick<RouteValues, 'secret'>> {
   return storage().transaction(async (tx) => {
     await addSecret(OPERATOR, tx, app, clock());
     const { id } = await tx
@@ -135,41 +135,44 @@ async function addSecretTo({ storage, clock }: TestServer, app: AuditedApp): Pro
   });
 }
 
-async function addEndpointTo(server: TestServer, appId: string, { place, word }: { place: Business; word: string }) {
-  const { storage, clock, settings } = server;
-  const keys = createKeyring(settings.secretKeys);
-  // An address that is never called: it is refused before anything is sent.
-  const wish = { appId, url: `https://127.0.0.1/${word}`, eventTypes: ['grant.created'] };
+async function addEndpointTo(
+  server: TestServer,
+  appId: string,
+  { business, word }: { business: Business; word: string },
+) {
+  const { storage, clock } = server;
+  const keys = createKeyring(server.settings.secretKeys);
+  // A private address: no request is ever sent to it.
+  const settings = { appId, url: `https://127.0.0.1/${word}`, eventTypes: ['grant.created'] };
   return storage().transaction(async (tx) => {
-    const { endpoint } = await insertEndpoint(tx, keys, wish, clock());
+    const { endpoint } = await insertEndpoint(tx, keys, settings, clock());
     await markEndpointDisabled(tx, endpoint.id, 'by_owner', clock());
-    await recordEvent(tx, { type: 'grant.created', appId, businessId: place.id, data: { note: word } }, clock());
+    await recordEvent(tx, { type: 'grant.created', appId, businessId: business.id, data: { note: word } }, clock());
     await dispatchEvents(tx, 100, clock());
     const own = tx.selectFrom('deliveries').select('id').where('endpoint_id', '=', endpoint.id);
     const { id: delivery } = await own.executeTakeFirstOrThrow();
     await tx.updateTable('deliveries').set({ due_at: null, given_up_at: clock() }).where('id', '=', delivery).execute();
-    return { endpoint: endpoint.id, secretMark: (await findSecretFingerprint(tx, endpoint)) ?? '', delivery };
+    return { endpoint: endpoint.id, secretFingerprint: (await findSecretFingerprint(tx, endpoint)) ?? '', delivery };
   });
 }
 
-async function inviteTo({ storage, clock }: TestServer, place: Business, { owner, word }: Holder) {
+async function inviteTo({ storage, clock }: TestServer, business: Business, { owner, word }: ValueOwner) {
   const [id, token] = [newId(clock()), newSecret()];
-  const wish = {
+  const invitation = {
     id,
     token,
-    businessId: place.id,
+    businessId: business.id,
     role: 'member',
     email: `${word}@invited.example`,
     inviter: owner,
   };
-  await createInvitation(userActor(owner, '127.0.0.1'), storage().durable, wish, clock());
+  await createInvitation(userActor(owner, '127.0.0.1'), storage().durable, invitation, clock());
   return { invitation: id, token };
 }
 
-async function makeLinkFor({ storage, clock }: TestServer, { id: userId }: User): Promise<string> {
-  const wish = { userId, businessId: null };
-  const made = await createPasswordLink(OPERATOR, storage().durable, wish, clock());
-  return made?.token ?? '';
+async function createLinkFor({ storage, clock }: TestServer, { id: userId }: User): Promise<string> {
+  const link = await createPasswordLink(OPERATOR, storage().durable, { userId, businessId: null }, clock());
+  return link?.token ?? '';
 }
 
 /** Like an account that was created with an invitation. */
@@ -177,38 +180,38 @@ async function unverify({ storage }: TestServer, { id }: User): Promise<void> {
   await storage().durable.updateTable('users').set({ email_verified_at: null }).where('id', '=', id).execute();
 }
 
-async function addPersonalThings({ storage, clock, settings }: TestServer, user: User, word: string) {
+async function addCredentials({ storage, clock, settings }: TestServer, user: User, word: string) {
   const keys = createKeyring(settings.secretKeys);
   const from = { user, browser: `${word} browser`, address: '127.0.0.1' };
   const { id } = await insertSession(storage().durable, from, clock());
   const credential = { id: newSecret(), publicKey: new Uint8Array([1]), counter: 0, transports: [] };
-  const wish = { userId: user.id, name: `${word} phone`, credential };
-  const passkey = await storage().transaction((tx) => insertPasskey(tx, wish, clock()));
+  const passkey = { userId: user.id, name: `${word} phone`, credential };
+  const inserted = await storage().transaction((tx) => insertPasskey(tx, passkey, clock()));
   return {
     session: encrypt(keys, 'session address', hashSecret(id)),
-    passkey: passkey?.id ?? '',
+    passkey: inserted?.id ?? '',
     credential: credential.id,
   };
 }
 
-function makeTickets({ settings, clock }: TestServer, business: Business | null, appId: string) {
-  const parts = { keys: createKeyring(settings.secretKeys), clock };
+function createFormKeys({ settings, clock }: TestServer, business: Business | null, appId: string) {
+  const deps = { keys: createKeyring(settings.secretKeys), clock };
   const owner = business?.id ?? null;
   return {
-    appTicket: formKey(parts, 'new app', { owner }),
-    endpointTicket: formKey(parts, 'new endpoint', { owner: appId }),
-    invitationTicket: formKey(parts, 'new invitation', { owner, token: newSecret() }),
+    appFormKey: formKey(deps, 'new app', { owner }),
+    endpointFormKey: formKey(deps, 'new endpoint', { owner: appId }),
+    invitationFormKey: formKey(deps, 'new invitation', { owner, token: newSecret() }),
   };
 }
 
-async function questionAbout(server: TestServer, appId: string): Promise<string> {
-  const answer = await fetch(server.authorizeUrl({ client_id: appId, scope: 'write:invoices' }), {
+async function requestConsent(server: TestServer, appId: string): Promise<string> {
+  const response = await fetch(server.authorizeUrl({ client_id: appId, scope: 'write:invoices' }), {
     redirect: 'manual',
   });
-  return new URL(answer.headers.get('location') ?? server.web).search;
+  return new URL(response.headers.get('location') ?? server.web).search;
 }
 
-async function latestAct({ storage }: TestServer): Promise<string | undefined> {
+async function latestAuditEntry({ storage }: TestServer): Promise<string | undefined> {
   const row = await storage()
     .durable.selectFrom('audit_entries')
     .select('id')
@@ -218,8 +221,8 @@ async function latestAct({ storage }: TestServer): Promise<string | undefined> {
   return row?.id;
 }
 
-/** The signed request in the consent form of this browser. */
-export async function sealedIn(browser: Browser, question: string): Promise<string> {
-  const page = await browser.open(`/consent${question}`);
-  return page.status === 200 ? (hiddenFields(page.text, '/consent').question ?? '') : '';
+/** The signed field of the consent form that this browser shows. */
+export async function readConsentState(browser: Browser, consentQuery: string): Promise<string> {
+  const page = await browser.open(`/consent${consentQuery}`);
+  return page.status === 200 ? (hiddenFields(page.text, '/consent').consent_state ?? '') : '';
 }

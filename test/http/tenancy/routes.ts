@@ -1,7 +1,7 @@
 import { APP_FIELDS } from '../../support/app-pages.ts';
 import type { Fields } from '../../support/browser.ts';
 import { PASSWORD } from '../../support/fixtures.ts';
-import type { Belongings } from './belongings.ts';
+import type { RouteValues } from './route-values.ts';
 
 export const VISITORS = ['owner', 'admin', 'member', 'outsider', 'platform', 'nobody'] as const;
 export type Visitor = (typeof VISITORS)[number];
@@ -11,7 +11,7 @@ const GROUPS = {
   anyone: VISITORS,
   signedIn: ['owner', 'admin', 'member', 'outsider', 'platform'],
   members: ['owner', 'admin', 'member'],
-  changers: ['owner', 'admin'],
+  editors: ['owner', 'admin'],
   owners: ['owner'],
   platform: ['platform'],
 } satisfies Record<string, readonly Visitor[]>;
@@ -27,11 +27,11 @@ export interface Rule {
   /** Visitors who may change something, if fewer than may read. */
   changes?: keyof typeof GROUPS;
   /** A valid form. */
-  fields?: (mine: Belongings) => Fields;
+  fields?: (own: RouteValues) => Fields;
   /** The query. */
-  query?: (mine: Belongings) => string;
+  query?: (own: RouteValues) => string;
   /** The status for objects of others, if not 404. */
-  foreign?: { other: Status; nobodys: Status; malformed: Status };
+  foreign?: { other: Status; unknown: Status; malformed: Status };
   /** The same for a form, if it differs from the page. */
   foreignForm?: Status;
   /** The status for visitors without access, if not 404. */
@@ -40,45 +40,45 @@ export interface Rule {
   refusedForm?: Partial<Record<Visitor, number>>;
   /** The platform has access to objects of every business. */
   isAll?: true;
-  /** Visitors for whom the form succeeds without a change. */
-  keeps?: readonly Visitor[];
+  /** Visitors whose form changes nothing in the database. */
+  unchangedFor?: readonly Visitor[];
   /** A precondition for the form to change something. */
   after?: string;
 }
 
 const ENDPOINT = { url: 'https://acme.example/hook', events: ['grant.created'] };
-const NOWHERE = { outsider: 403, platform: 403 };
+const NO_BUSINESS = { outsider: 403, platform: 403 };
 
 /** The pages about apps: those of a business, and those of the platform. */
-function appRules(section: string, { looks, changes }: { looks: Rule['who']; changes: Rule['who'] }) {
+function appRules(section: string, { reads, changes }: { reads: Rule['who']; changes: Rule['who'] }) {
   const app = `${section}/:id`;
   const endpoint = `${app}/endpoints/:endpoint`;
   const rules: Record<string, Rule> = {
     [section]: {
-      who: looks,
+      who: reads,
       changes,
       GET: 200,
       POST: 200,
-      fields: ({ appTicket }) => ({ ...APP_FIELDS, ticket: appTicket }),
+      fields: ({ appFormKey }) => ({ ...APP_FIELDS, form_key: appFormKey }),
       query: ({ app }) => `?after=${app}`,
-      foreign: { other: 409, nobodys: 404, malformed: 404 },
-      ...(looks === 'members' && { refused: NOWHERE, refusedForm: {} }),
+      foreign: { other: 409, unknown: 404, malformed: 404 },
+      ...(reads === 'members' && { refused: NO_BUSINESS, refusedForm: {} }),
     },
     [`${section}/new`]: { who: changes, GET: 200 },
-    [app]: { who: looks, changes, GET: 200, POST: 303, fields: () => ({ ...APP_FIELDS, name: 'Renamed' }) },
+    [app]: { who: reads, changes, GET: 200, POST: 303, fields: () => ({ ...APP_FIELDS, name: 'Renamed' }) },
     [`${app}/secrets`]: { who: changes, POST: 200, after: `${app}/secrets/:secret/remove` },
     [`${app}/secrets/:secret/remove`]: { who: changes, GET: 200, POST: 303, fields: () => ({ sure: 'yes' }) },
     [`${app}/require-pkce`]: { who: changes, POST: 303 },
     [`${app}/disable`]: { who: changes, GET: 200, POST: 303 },
     [`${app}/enable`]: { who: changes, POST: 303, after: `${app}/disable` },
     [`${app}/delete`]: { who: changes, GET: 200, POST: 303 },
-    [`${app}/requests`]: { who: looks, GET: 200, query: ({ business }) => `?business=${business}` },
-    [`${app}/connections`]: { who: looks, GET: 200 },
+    [`${app}/requests`]: { who: reads, GET: 200, query: ({ business }) => `?business=${business}` },
+    [`${app}/connections`]: { who: reads, GET: 200 },
     [`${app}/endpoints`]: {
       who: changes,
       GET: 200,
       POST: 200,
-      fields: ({ endpointTicket }) => ({ ...ENDPOINT, ticket: endpointTicket }),
+      fields: ({ endpointFormKey }) => ({ ...ENDPOINT, form_key: endpointFormKey }),
     },
     [`${app}/endpoints/new`]: { who: changes, GET: 200 },
     [endpoint]: {
@@ -87,7 +87,11 @@ function appRules(section: string, { looks, changes }: { looks: Rule['who']; cha
       POST: 303,
       fields: () => ({ ...ENDPOINT, url: 'https://acme.example/moved' }),
     },
-    [`${endpoint}/secret`]: { who: changes, POST: 200, fields: ({ secretMark }) => ({ secret_mark: secretMark }) },
+    [`${endpoint}/secret`]: {
+      who: changes,
+      POST: 200,
+      fields: ({ secretFingerprint }) => ({ secret_fingerprint: secretFingerprint }),
+    },
     [`${endpoint}/enable`]: { who: changes, POST: 303 },
     [`${endpoint}/disable`]: { who: changes, POST: 303, after: `${endpoint}/enable` },
     [`${endpoint}/remove`]: { who: changes, GET: 200, POST: 303 },
@@ -98,17 +102,27 @@ function appRules(section: string, { looks, changes }: { looks: Rule['who']; cha
       GET: 200,
       POST: 200,
       fields: () => ({ scope: ['read:invoices'], redirect_uri: APP_FIELDS.redirect_uris }),
-      keeps: VISITORS,
+      unchangedFor: VISITORS,
     },
-    [`${app}/try/return-address`]: { who: changes, POST: 303, fields: () => ({ answer: 'add' }) },
+    [`${app}/try/return-address`]: { who: changes, POST: 303, fields: () => ({ change: 'add' }) },
     // The state of the playground is encrypted for its session: in another one, the page asks to start again.
-    [`${app}/try/callback`]: { who: changes, POST: 400, fields: ({ walk }) => ({ walk, pasted: '' }), keeps: VISITORS },
-    [`${app}/try/:step`]: { who: changes, POST: 400, fields: ({ walk }) => ({ walk }), keeps: VISITORS },
+    [`${app}/try/callback`]: {
+      who: changes,
+      POST: 400,
+      fields: ({ playgroundState }) => ({ playground_state: playgroundState, pasted: '' }),
+      unchangedFor: VISITORS,
+    },
+    [`${app}/try/:step`]: {
+      who: changes,
+      POST: 400,
+      fields: ({ playgroundState }) => ({ playground_state: playgroundState }),
+      unchangedFor: VISITORS,
+    },
     [`${section}/try`]: {
       who: section.startsWith('/platform/') ? 'platform' : 'signedIn',
       GET: 400,
-      query: ({ walk }) => `?state=${walk}&code=x`,
-      foreign: { other: 400, nobodys: 400, malformed: 400 },
+      query: ({ playgroundState }) => `?state=${playgroundState}&code=x`,
+      foreign: { other: 400, unknown: 400, malformed: 400 },
     },
   };
   return rules;
@@ -123,26 +137,26 @@ export const RULES: Record<string, Rule> = {
     GET: 200,
     POST: 401,
     fields: ({ email }) => ({ email, password: 'not the password' }),
-    foreign: { other: 401, nobodys: 401, malformed: 401 },
-    keeps: VISITORS,
+    foreign: { other: 401, unknown: 401, malformed: 401 },
+    unchangedFor: VISITORS,
   },
-  '/sign-in/passkey/options': { who: 'anyone', POST: 200, keeps: VISITORS },
+  '/sign-in/passkey/options': { who: 'anyone', POST: 200, unchangedFor: VISITORS },
   '/sign-in/passkey': {
     who: 'anyone',
     POST: 401,
     fields: ({ credential }) => ({ credential: JSON.stringify({ id: credential, rawId: credential }) }),
-    foreign: { other: 401, nobodys: 401, malformed: 401 },
-    keeps: VISITORS,
+    foreign: { other: 401, unknown: 401, malformed: 401 },
+    unchangedFor: VISITORS,
   },
-  '/sign-out': { who: 'anyone', GET: 200, POST: 303, keeps: ['nobody'] },
+  '/sign-out': { who: 'anyone', GET: 200, POST: 303, unchangedFor: ['nobody'] },
   '/consent': {
     who: 'anyone',
     // A user who is not a member is redirected to the app with an error, and a visitor without a session to sign-in.
     GET: { owner: 200, admin: 200, member: 200, outsider: 303, platform: 303, nobody: 303 },
-    query: ({ question }) => question,
-    foreign: { other: 303, nobodys: 400, malformed: 400 },
+    query: ({ consentQuery }) => consentQuery,
+    foreign: { other: 303, unknown: 400, malformed: 400 },
     POST: { owner: 303, admin: 303, member: 303 },
-    fields: ({ sealed }) => ({ question: sealed, answer: 'allow' }),
+    fields: ({ consentState }) => ({ consent_state: consentState, decision: 'allow' }),
     // A consent that was signed for another session is rejected.
     foreignForm: 403,
     refused: { outsider: 403, platform: 403 },
@@ -153,7 +167,7 @@ export const RULES: Record<string, Rule> = {
     // The invitation is for an address that no visitor has.
     POST: { owner: 400, admin: 400, member: 400, outsider: 400, platform: 400, nobody: 303 },
     foreignForm: { nobody: 303 },
-    keeps: VISITORS,
+    unchangedFor: VISITORS,
   },
   '/invitation/:token/account': {
     who: 'anyone',
@@ -161,7 +175,7 @@ export const RULES: Record<string, Rule> = {
     fields: () => ({ name: 'New', password: PASSWORD }),
     // Signed-in users are redirected to the page of the invitation, valid or not.
     foreignForm: { owner: 303, admin: 303, member: 303, outsider: 303, platform: 303 },
-    keeps: ['owner', 'admin', 'member', 'outsider', 'platform'],
+    unchangedFor: ['owner', 'admin', 'member', 'outsider', 'platform'],
   },
   '/password/:token': {
     who: 'anyone',
@@ -182,13 +196,13 @@ export const RULES: Record<string, Rule> = {
     who: 'owners',
     GET: 200,
     POST: 200,
-    fields: ({ business, invitationTicket }) => ({
+    fields: ({ business, invitationFormKey }) => ({
       business,
-      ticket: invitationTicket,
+      form_key: invitationFormKey,
       role: 'member',
       email: 'guest@example.com',
     }),
-    foreign: { other: 409, nobodys: 409, malformed: 409 },
+    foreign: { other: 409, unknown: 409, malformed: 409 },
   },
   '/settings/members/invitations': { who: 'owners', GET: 200, query: ({ invitation }) => `?after=${invitation}` },
   '/settings/members/invitations/:id/withdraw': { who: 'owners', POST: 303 },
@@ -196,16 +210,24 @@ export const RULES: Record<string, Rule> = {
   '/settings/members/:user/role': { who: 'owners', POST: 303, fields: ({ business }) => ({ business, role: 'admin' }) },
   '/settings/members/:user/password-link': { who: 'owners', POST: 200, fields: ({ business }) => ({ business }) },
   '/settings/members/:user/remove': { who: 'owners', GET: 200, POST: 303, fields: ({ business }) => ({ business }) },
-  '/settings/audit-log': { who: 'owners', GET: 200, query: ({ act, user }) => `?after=${act}&by=${user}` },
-  '/settings/audit-log.csv': { who: 'owners', GET: 200, query: ({ act, user }) => `?after=${act}&by=${user}` },
-  ...appRules('/settings/developer', { looks: 'members', changes: 'changers' }),
+  '/settings/audit-log': {
+    who: 'owners',
+    GET: 200,
+    query: ({ auditEntry, user }) => `?after=${auditEntry}&by=${user}`,
+  },
+  '/settings/audit-log.csv': {
+    who: 'owners',
+    GET: 200,
+    query: ({ auditEntry, user }) => `?after=${auditEntry}&by=${user}`,
+  },
+  ...appRules('/settings/developer', { reads: 'members', changes: 'editors' }),
   '/settings/account': { who: 'signedIn', GET: 200 },
   '/settings/account/name': { who: 'signedIn', POST: 303, fields: () => ({ name: 'Someone' }) },
   '/settings/account/password': {
     who: 'signedIn',
     POST: 400,
     fields: () => ({ current_password: 'not the password', password: 'a whole new password' }),
-    keeps: VISITORS,
+    unchangedFor: VISITORS,
   },
   '/settings/account/end-session': { who: 'signedIn', POST: 303, fields: ({ session }) => ({ session }) },
   '/settings/account/end-other-sessions': { who: 'signedIn', POST: 303 },
@@ -213,14 +235,14 @@ export const RULES: Record<string, Rule> = {
     who: 'signedIn',
     POST: 200,
     fields: () => ({ passkey_name: 'Phone' }),
-    keeps: VISITORS,
+    unchangedFor: VISITORS,
   },
   '/settings/account/passkeys': {
     who: 'signedIn',
     POST: 400,
     fields: ({ credential }) => ({ passkey_name: 'Phone', credential: JSON.stringify({ id: credential }) }),
-    foreign: { other: 400, nobodys: 400, malformed: 400 },
-    keeps: VISITORS,
+    foreign: { other: 400, unknown: 400, malformed: 400 },
+    unchangedFor: VISITORS,
   },
   '/settings/account/passkeys/:id/remove': { who: 'signedIn', POST: 303 },
   '/settings/current-business': { who: 'members', POST: 303, fields: ({ business }) => ({ business }) },
@@ -229,7 +251,7 @@ export const RULES: Record<string, Rule> = {
   '/platform/apps/:id': { who: 'platform', GET: 200, isAll: true },
   '/platform/apps/:id/pause': { who: 'platform', GET: 200, POST: 303, isAll: true },
   '/platform/apps/:id/resume': { who: 'platform', POST: 303, isAll: true, after: '/platform/apps/:id/pause' },
-  ...appRules('/platform/developer/apps', { looks: 'platform', changes: 'platform' }),
+  ...appRules('/platform/developer/apps', { reads: 'platform', changes: 'platform' }),
   '/platform/businesses': { who: 'platform', GET: 200 },
   '/platform/businesses/:id': { who: 'platform', GET: 200, isAll: true },
   '/platform/users': { who: 'platform', GET: 200 },

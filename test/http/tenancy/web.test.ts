@@ -9,9 +9,9 @@ import { newId } from '../../../src/lib/ids.ts';
 import { type Browser, hiddenFields, toBody } from '../../support/browser.ts';
 import { scanResponse, toHeaders } from '../../support/secret-scanner.ts';
 import { startTestServer } from '../../support/test-server.ts';
-import { type Belongings, provide, sealedIn } from './belongings.ts';
 import { type Case, casesAt } from './cases.ts';
 import { dump, rowsWith, withoutSending } from './dump.ts';
+import { createValues, type RouteValues, readConsentState } from './route-values.ts';
 import { ownStatus, RULES, VISITORS, type Visitor } from './routes.ts';
 
 /** All names of the other business contain this word; it must not be in any response. */
@@ -19,9 +19,9 @@ const WORD = 'Zanzibar';
 const server = await startTestServer({ LIMIT_SIGN_IN_PER_ADDRESS: '100000', LIMIT_SIGN_IN_PER_ACCOUNT: '100000' });
 const other = await server.addBusiness(`${WORD} Ltd`);
 const theirs = await server.addUser(WORD, [[other, 'owner']]);
-const others = await provide(server, { business: other, owner: theirs, user: theirs, word: WORD });
+const others = await createValues(server, { business: other, owner: theirs, user: theirs, word: WORD });
 await server.addInvoice(other, { number: WORD });
-others.sealed = await sealedIn(await server.signedIn(theirs), others.question);
+others.consentState = await readConsentState(await server.signedIn(theirs), others.consentQuery);
 const OTHERS = [WORD.toLowerCase(), WORD, ...Object.values(others).filter((id) => id.length > 20)];
 
 const PEOPLE: Record<Exclude<Visitor, 'nobody'>, User> = {
@@ -51,11 +51,11 @@ async function csrfOf(browser: Browser): Promise<string> {
 }
 
 /** The own objects of a visitor: for the platform its apps; for visitors without any, those of Acme. */
-async function provideFor(visitor: Visitor, route = ''): Promise<Belongings> {
+async function createValuesFor(visitor: Visitor, route = ''): Promise<RouteValues> {
   const user = personOf(visitor) ?? server.ada;
   const isPlatforms = visitor === 'platform' && route.startsWith('/platform/developer/');
   const business = isPlatforms ? null : server.acme;
-  return provide(server, { business, owner: server.ada, user, word: 'Acme' }, route);
+  return createValues(server, { business, owner: server.ada, user, word: 'Acme' }, route);
 }
 
 const agent = new Agent({ keepAlive: true });
@@ -63,11 +63,11 @@ after(() => agent.destroy());
 
 async function send(
   browser: Browser,
-  { rule, method, path, named }: Case,
+  { rule, method, path, values }: Case,
   csrf: string,
 ): Promise<{ status: number; headers: IncomingHttpHeaders; said: string }> {
   const isReading = method === 'GET' || method === 'HEAD';
-  const fields = { csrf, ...rule.fields?.(named) };
+  const fields = { csrf, ...rule.fields?.(values) };
   const body = isReading ? '' : `${toBody(fields)}`;
   const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
   const headers = {
@@ -102,7 +102,7 @@ for (const visitor of VISITORS) {
   test(`no request by ${NAMES[visitor]} to any page reads or changes anything of another business, and every response has the security headers [D5] [C4] [C9]`, async () => {
     const browser = await enter(visitor);
     const csrf = await csrfOf(browser);
-    const [own, inSection] = [await provideFor(visitor), await provideFor(visitor, `${SECTION}endpoints`)];
+    const [own, inSection] = [await createValuesFor(visitor), await createValuesFor(visitor, `${SECTION}endpoints`)];
     const cases = Object.keys(RULES)
       .flatMap((route) =>
         casesAt(server, route, visitor, { own: route.startsWith(SECTION) ? inSection : own, other: others }),
@@ -144,9 +144,9 @@ for (const visitor of VISITORS) {
 
 test('an unknown id looks like one of another business [D5]', async () => {
   const browser = await enter('owner');
-  const [theirs, nobodys] = [others.app, newId(server.clock())].map((id) => browser.open(`/settings/developer/${id}`));
+  const [theirs, unknown] = [others.app, newId(server.clock())].map((id) => browser.open(`/settings/developer/${id}`));
 
-  assert.equal((await theirs)?.text, (await nobodys)?.text);
+  assert.equal((await theirs)?.text, (await unknown)?.text);
 });
 
 const CLOSED = ['default-src', 'object-src', 'base-uri', 'frame-ancestors'];
@@ -165,10 +165,10 @@ function isGuarded(headers: IncomingHttpHeaders): boolean {
 
 /** Runs one permitted change on new objects, and returns what is wrong with the outcome. */
 async function tryChange(visitor: Visitor, route: string): Promise<string | undefined> {
-  const own = await provideFor(visitor, route);
+  const own = await createValuesFor(visitor, route);
   const browser = await enter(visitor);
   const csrf = await csrfOf(browser);
-  if (route === '/consent') own.sealed = await sealedIn(browser, own.question);
+  if (route === '/consent') own.consentState = await readConsentState(browser, own.consentQuery);
   const find = (at: string) => casesAt(server, at, visitor, { own, other: others }).find(({ isChange }) => isChange);
   const [asked, first] = [find(route), find(RULES[route]?.after ?? '')];
   assert.ok(asked);
@@ -180,7 +180,7 @@ async function tryChange(visitor: Visitor, route: string): Promise<string | unde
   if (status !== asked.expected) return `is answered ${status}, not ${asked.expected}`;
   if (tellsTooMuch(visitor, asked, said)) return 'tells of the other business';
   const after = await dump(server);
-  const isKept = asked.rule.keeps?.includes(visitor);
+  const isKept = asked.rule.unchangedFor?.includes(visitor);
   if (isKept) return isDeepStrictEqual(withoutSending(after), withoutSending(before)) ? undefined : 'changes something';
   return isDeepStrictEqual(after, before) ? 'changes nothing' : undefined;
 }
