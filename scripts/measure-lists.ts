@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { sql } from 'kysely';
+import { quantile } from '../bench/statistics.ts';
 import { insertBusiness } from '../src/accounts/businesses.ts';
 import { listRecords, type Page } from '../src/business/pages.ts';
 import { columnOf } from '../src/business/rows.ts';
@@ -14,53 +15,26 @@ import { invoices } from '../src/resources/invoices.ts';
 import type { Resource } from '../src/resources/resource.ts';
 import { migrate } from '../src/storage/migrate.ts';
 import { openStorage } from '../src/storage/open.ts';
+import { createFill, nthId, START } from './many-records.ts';
 
 const [rows = '1000000', url] = process.argv.slice(2);
 const [MANY, FEW, ROUNDS] = [Number(rows), 1000, 15];
-const START = Date.UTC(2026, 0, 1);
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-lists-'));
 const storage = await openStorage(url ?? `sqlite:${join(folder, 'lists.db')}`, 'migrating');
 await migrate(storage);
 const db = storage.durable;
 
-/** Text of a number with leading zeros, in both dialects of SQL. */
-const padded = (expression: string, length: number) =>
-  url ? `lpad((${expression})::text, ${length}, '0')` : `printf('%0${length}d', ${expression})`;
-const numbers = (count: number) =>
-  url
-    ? `generate_series(1, ${count}) as numbers(n)`
-    : `(with recursive numbers(n) as (select 1 union all select n + 1 from numbers where n < ${count}) select n from numbers) as numbers`;
-const idOf = (place: number) =>
-  url
-    ? `('${String(place).padStart(8, '0')}-0000-7000-8000-' || ${padded('n', 12)})::uuid`
-    : `'${String(place).padStart(8, '0')}-0000-7000-8000-' || ${padded('n', 12)}`;
-/** One customer has half of the records, the others a thousandth each; one status is rare. */
-const SHARED = (id: (n: string) => string) => id(`case when n % 2 = 0 then 0 else n % 1000 end`);
-const uuidOf = (n: string) => `'00000000-0000-7000-9000-' || ${padded(n, 12)}`;
-const status = (common: string, rare: string) => `case when n % 10000 = 7 then '${rare}' else '${common}' end`;
-
-async function fill(businessId: string, count: number, place: number): Promise<void> {
-  const business = url ? `'${businessId}'::uuid` : `'${businessId}'`;
-  const company = url ? `(${SHARED(uuidOf)})::uuid` : SHARED(uuidOf);
-  await sql
-    .raw(`insert into contacts (id, business_id, name, status, company_id, version, created_at, updated_at)
-      select ${idOf(place)}, ${business}, 'Contact', ${status('ACTIVE', 'ARCHIVED')}, ${company}, 1, ${START} + n, ${START} + n from ${numbers(count)}`)
-    .execute(db);
-  const day = `'2026-' || ${padded('1 + n % 12', 2)} || '-' || ${padded('1 + n % 28', 2)}`;
-  await sql
-    .raw(`insert into invoices (id, business_id, number, status, total, currency, customer_id, issue_date, due_date, subtotal, tax, amount_paid, amount_due, lines, payments, version, created_at, updated_at)
-      select ${idOf(place + 1)}, ${business}, 'INV-' || n, ${status('SENT', 'VOID')}, ${url ? '100' : "'100'"}, 'GBP', ${SHARED(uuidOf)}, ${day}, ${day}, ${url ? '100, 0, 0, 100' : "'100', '0', '0', '100'"}, '[]', '[]', 1, ${START} + n, ${START} + n from ${numbers(count)}`)
-    .execute(db);
-}
-
 const [small, large] = [
   await insertBusiness(db, { name: 'Small' }, START),
   await insertBusiness(db, { name: 'Large' }, START),
 ];
 console.error(`Filling with ${MANY} contacts and invoices`);
-await fill(small.id, FEW, 10);
-await fill(large.id, MANY, 20);
+const fill = createFill(db, url ? 'postgres' : 'sqlite');
+for (const kind of ['contacts', 'invoices'] as const) {
+  await fill(kind, { businessId: small.id, count: FEW, prefix: 10 });
+  await fill(kind, { businessId: large.id, count: MANY, prefix: 20 });
+}
 if (url) await sql.raw('analyze').execute(db);
 
 const VALUES: Record<string, string[]> = {
@@ -81,9 +55,8 @@ function filtersOf({ name, filters }: Resource): Record<string, string>[] {
 }
 
 /** Half way through. */
-function middleOf(sort: string, count: number, place: number): Page['after'] {
-  const id = `${String(place).padStart(8, '0')}-0000-7000-8000-${String(Math.floor(count / 2)).padStart(12, '0')}`;
-  return { id, value: sort === 'updatedAt' ? START + count / 2 : '2026-06-14' };
+function middleOf(sort: string, count: number, prefix: number): Page['after'] {
+  return { id: nthId(prefix, Math.floor(count / 2)), value: sort === 'updatedAt' ? START + count / 2 : '2026-06-14' };
 }
 
 async function time(businessId: string, resource: Resource, page: Omit<Page, 'businessId'>): Promise<number> {
@@ -92,16 +65,16 @@ async function time(businessId: string, resource: Resource, page: Omit<Page, 'bu
   return performance.now() - before;
 }
 
-const median = (times: number[]) => times.toSorted((a, b) => a - b)[times.length >> 1] ?? 0;
+const median = (times: number[]) => quantile(times, 0.5);
 const found: { ratio: number; what: string }[] = [];
-for (const [offset, resource] of [contacts, invoices].entries()) {
+for (const resource of [contacts, invoices]) {
   for (const filters of filtersOf(resource)) {
     for (const sort of ['createdAt', 'updatedAt', ...resource.sorts]) {
       for (const isMiddle of [false, true]) {
         const page = { filters, sort, isDescending: true, since: undefined, until: undefined, limit: 51 };
         const times = { few: [] as number[], many: [] as number[] };
         for (let round = 0; round < ROUNDS; round++) {
-          const at = (count: number, place: number) => (isMiddle ? middleOf(sort, count, place + offset) : undefined);
+          const at = (count: number, prefix: number) => (isMiddle ? middleOf(sort, count, prefix) : undefined);
           times.few.push(await time(small.id, resource, { ...page, filters: {}, after: at(FEW, 10) }));
           times.many.push(await time(large.id, resource, { ...page, after: at(MANY, 20) }));
         }

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { formatAmount } from '../lib/money.ts';
 import { deals, STAGES } from '../resources/deals.ts';
 import { AMOUNT_PATTERN } from '../resources/resource.ts';
-import { sumAmounts } from '../storage/amounts.ts';
+import { readBatches } from './batches.ts';
 import type { ProtectedEndpoint } from './protected-endpoint.ts';
 import { tagOf } from './resource-schemas.ts';
 
@@ -39,21 +39,22 @@ export const pipelineEndpoint: ProtectedEndpoint = {
     example: [{ stage: 'LEAD', deals: 2, amounts: [{ currency: 'GBP', amount: '18400.00' }] }],
   },
   async handle({ db, access }) {
-    const rows = await db
-      .selectFrom('deals')
-      .select(['stage', 'currency', sumAmounts('amount').as('amount'), ({ fn }) => fn.countAll<string>().as('deals')])
-      .where('business_id', '=', access.businessId)
-      .groupBy(['stage', 'currency'])
-      .orderBy('currency')
-      .execute();
-    const body = STAGES.map((stage) => {
-      const found = rows.filter((row) => row.stage === stage);
-      const amounts = found.map(({ currency, amount }) => ({
-        currency: String(currency),
-        amount: formatAmount(amount, String(currency)),
-      }));
-      return { stage, deals: found.reduce((sum, row) => sum + Number(row.deals), 0), amounts };
-    });
+    const stages = new Map(STAGES.map((stage) => [stage, { deals: 0, amounts: new Map<string, bigint>() }]));
+    const columns = ['stage', 'currency', 'amount'];
+    for await (const rows of readBatches(db, { table: 'deals', businessId: access.businessId, columns })) {
+      for (const row of rows) {
+        const found = stages.get(String(row.stage));
+        if (!found) continue;
+        const currency = String(row.currency);
+        found.deals++;
+        found.amounts.set(currency, (found.amounts.get(currency) ?? 0n) + BigInt(row.amount ?? 0));
+      }
+    }
+    const body = [...stages].map(([stage, { deals, amounts }]) => ({
+      stage,
+      deals,
+      amounts: [...amounts].sort().map(([currency, sum]) => ({ currency, amount: formatAmount(sum, currency) })),
+    }));
     return { body };
   },
 };

@@ -57,8 +57,6 @@ export interface ColumnTypes {
   time: RawBuilder<unknown>;
   /** An integer of any size, which is read as text. */
   amount: RawBuilder<unknown>;
-  /** Statements that create the aggregate `sum_amounts`. */
-  createSumAmounts: string[];
   /** Appended to the definition of a table whose rows are updated often. */
   updatedInPlace: RawBuilder<unknown>;
   /** Statements that make a table reject updates and deletes, except deletes of rows older than the `retention` table says. */

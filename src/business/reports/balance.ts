@@ -1,20 +1,21 @@
 import { Type } from 'typebox';
 import { formatAmount } from '../../lib/money.ts';
-import type { Database } from '../../storage/storage.ts';
+import type { Row } from '../rows.ts';
 import {
   AMOUNT,
   addTo,
   byCurrency,
-  COUNTED_EXPENSES,
   CURRENCY,
+  countedIn,
   DATE,
-  monthsOf,
+  EXPENSES,
+  earliestDay,
+  INVOICES,
+  ORDERS,
   type Report,
   readDay,
   type Sums,
-  sumExpenses,
-  sumInvoices,
-  sumOrders,
+  toMinor,
 } from './report.ts';
 
 export const balance: Report = {
@@ -56,37 +57,32 @@ export const balance: Report = {
   async compute(db, businessId, query, today) {
     const asOf = readDay(query, 'asOf', today);
     const sums: Sums = new Map();
-    for (const { month: _, ...days } of monthsOf(await firstDay(db, businessId, asOf), asOf)) {
-      const period = { businessId, ...days };
-      for (const { currency, subtotal, tax, paid } of await sumInvoices(db, period)) {
-        addTo(sums, String(currency), 'received', paid);
-        addTo(sums, String(currency), 'receivables', BigInt(subtotal) + BigInt(tax) - BigInt(paid));
-        addTo(sums, String(currency), 'salesTax', tax);
-      }
-      for (const { currency, total } of await sumOrders(db, period)) addTo(sums, String(currency), 'received', total);
-      for (const { currency, status, amount } of await sumExpenses(db, period, COUNTED_EXPENSES)) {
-        addTo(sums, String(currency), status === 'APPROVED' ? 'payables' : 'reimbursed', amount);
+    const period = { businessId, from: earliestDay(asOf), to: asOf };
+    for (const { source, add } of COUNTED) {
+      for await (const rows of countedIn(db, source, period)) {
+        for (const row of rows) add(row, (name, minor) => addTo(sums, String(row.currency), name, minor));
       }
     }
     return { asOf, currencies: byCurrency(sums).map(([currency, found]) => balanceOf(currency, found)) };
   },
 };
 
-/** Where the data begins, or nine years ago if that is later. */
-async function firstDay(db: Database, businessId: string, asOf: string): Promise<string> {
-  const earliest = async (table: 'invoices' | 'orders' | 'expenses', column: string) => {
-    const query = db.selectFrom(table).select(column).where('business_id', '=', businessId).orderBy(column).limit(1);
-    return String((await query.executeTakeFirst())?.[column] ?? asOf);
-  };
-  const days = await Promise.all([
-    earliest('invoices', 'issue_date'),
-    earliest('orders', 'ordered_on'),
-    earliest('expenses', 'spent_on'),
-  ]);
-  const limit = `${Number(asOf.slice(0, 4)) - 9}${asOf.slice(4, 7)}-01`;
-  const first = [...days, asOf].sort()[0] ?? asOf;
-  return first < limit ? limit : first;
-}
+/** What each record adds to the sums. */
+const COUNTED: { source: typeof INVOICES; add(row: Row, add: (name: string, minor: bigint) => void): void }[] = [
+  {
+    source: INVOICES,
+    add({ subtotal, tax, amount_paid: paid }, add) {
+      add('received', toMinor(paid));
+      add('receivables', toMinor(subtotal) + toMinor(tax) - toMinor(paid));
+      add('salesTax', toMinor(tax));
+    },
+  },
+  { source: ORDERS, add: ({ total }, add) => add('received', toMinor(total)) },
+  {
+    source: EXPENSES,
+    add: ({ status, amount }, add) => add(status === 'APPROVED' ? 'payables' : 'reimbursed', toMinor(amount)),
+  },
+];
 
 function balanceOf(currency: string, found: Record<string, bigint>) {
   const at = (name: string) => found[name] ?? 0n;

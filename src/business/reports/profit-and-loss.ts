@@ -5,16 +5,17 @@ import {
   AMOUNT,
   addTo,
   byCurrency,
-  COUNTED_EXPENSES,
   CURRENCY,
+  countedIn,
   DATE,
+  EXPENSES,
+  INVOICES,
   monthsOf,
+  ORDERS,
   type Report,
   readDay,
   type Sums,
-  sumExpenses,
-  sumInvoices,
-  sumOrders,
+  toMinor,
 } from './report.ts';
 
 export const profitAndLoss: Report = {
@@ -72,22 +73,26 @@ export const profitAndLoss: Report = {
     if (from > to) throw valueNotAllowed('from is not after to.');
     const sums: Sums = new Map();
     const months = monthsOf(from, to);
-    for (const { month, ...days } of months) {
-      const period = { businessId, ...days };
-      const add = (currency: unknown, name: string, minor: string) => {
-        addTo(sums, String(currency), name, minor);
-        addTo(sums, String(currency), `${name} ${month}`, minor);
-      };
-      for (const { currency, subtotal } of await sumInvoices(db, period)) add(currency, 'invoices', subtotal);
-      for (const { currency, total } of await sumOrders(db, period)) add(currency, 'orders', total);
-      for (const { currency, amount } of await sumExpenses(db, period, COUNTED_EXPENSES))
-        add(currency, 'expenses', amount);
+    for (const { name, source, amount } of COUNTED) {
+      for await (const rows of countedIn(db, source, { businessId, from, to })) {
+        for (const row of rows) {
+          const [currency, minor] = [String(row.currency), toMinor(row[amount])];
+          addTo(sums, currency, name, minor);
+          addTo(sums, currency, `${name} ${String(row[source.day]).slice(0, 7)}`, minor);
+        }
+      }
     }
     return { from, to, currencies: byCurrency(sums).map(([currency, found]) => profitOf(currency, found, months)) };
   },
 };
 
-function profitOf(currency: string, found: Record<string, bigint>, months: { month: string }[]) {
+const COUNTED = [
+  { name: 'invoices', source: INVOICES, amount: 'subtotal' },
+  { name: 'orders', source: ORDERS, amount: 'total' },
+  { name: 'expenses', source: EXPENSES, amount: 'amount' },
+];
+
+function profitOf(currency: string, found: Record<string, bigint>, months: string[]) {
   const at = (name: string) => found[name] ?? 0n;
   const format = (minor: bigint) => formatAmount(minor, currency);
   const income = at('invoices') + at('orders');
@@ -98,7 +103,7 @@ function profitOf(currency: string, found: Record<string, bigint>, months: { mon
     income: format(income),
     expenses: format(at('expenses')),
     profit: format(income - at('expenses')),
-    months: months.map(({ month }) => {
+    months: months.map((month) => {
       const [earned, spent] = [at(`invoices ${month}`) + at(`orders ${month}`), at(`expenses ${month}`)];
       return { month, income: format(earned), expenses: format(spent), profit: format(earned - spent) };
     }),

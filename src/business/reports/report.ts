@@ -1,16 +1,12 @@
 import { type TSchema, Type } from 'typebox';
 import { type RawQuery, readText, valueNotAllowed } from '../../http/paging.ts';
 import { AMOUNT_PATTERN } from '../../resources/resource.ts';
-import { sumAmounts } from '../../storage/amounts.ts';
 import type { Database } from '../../storage/storage.ts';
-
-/** Neither drafts nor void invoices count. */
-const ISSUED = ['SENT', 'PAID', 'OVERDUE'];
-const PAID_ORDERS = ['PAID', 'FULFILLED'];
-export const COUNTED_EXPENSES = ['APPROVED', 'REIMBURSED'];
+import { readBatches } from '../batches.ts';
+import type { Row } from '../rows.ts';
 
 /** So that one report reads at most ten years. */
-const MAX_MONTHS = 120;
+const MAX_YEARS = 10;
 
 export const AMOUNT = (description: string) =>
   Type.String({ pattern: AMOUNT_PATTERN, description, examples: ['1234.50'] });
@@ -23,10 +19,13 @@ export const DATE = (description: string) => Type.String({ format: 'date', descr
 /** Exact sums in minor units, by currency and by what is counted. */
 export type Sums = Map<string, Record<string, bigint>>;
 
-export function addTo(sums: Sums, currency: string, name: string, minor: string | bigint): void {
+export function addTo(sums: Sums, currency: string, name: string, minor: bigint): void {
   const known = sums.get(currency) ?? {};
-  sums.set(currency, { ...known, [name]: (known[name] ?? 0n) + BigInt(minor) });
+  known[name] = (known[name] ?? 0n) + minor;
+  sums.set(currency, known);
 }
+
+export const toMinor = (amount: Row[string] | undefined) => BigInt(amount ?? 0);
 
 export const byCurrency = (sums: Sums) => [...sums].sort(([a], [b]) => (a < b ? -1 : 1));
 
@@ -41,6 +40,11 @@ export interface Report {
   compute(db: Database, businessId: string, query: RawQuery<Record<string, unknown>>, today: string): Promise<unknown>;
 }
 
+/** The first day of the ten years that end on a day. */
+export function earliestDay(asOf: string): string {
+  return `${String(Number(asOf.slice(0, 4)) - MAX_YEARS + 1).padStart(4, '0')}${asOf.slice(4, 7)}-01`;
+}
+
 export function readDay(query: RawQuery<Record<string, unknown>>, name: string, otherwise: string): string {
   const text = readText(query, name) ?? otherwise;
   const isDay = /^\d{4}-\d{2}-\d{2}$/.test(text) && new Date(`${text}T00:00:00Z`).toJSON()?.startsWith(text);
@@ -48,14 +52,13 @@ export function readDay(query: RawQuery<Record<string, unknown>>, name: string, 
   return text;
 }
 
-/** The months of a period, each as its first and last day within it. Each is read by a query of its own. */
-export function monthsOf(from: string, to: string): { month: string; from: string; to: string }[] {
-  const months = [];
+/** The months of a period, such as 2026-07. */
+export function monthsOf(from: string, to: string): string[] {
+  const months: string[] = [];
   for (let start = from; start <= to; ) {
     const [year = 0, month = 1] = start.split('-').map(Number);
-    const last = new Date(Date.UTC(year, month, 0)).toISOString().slice(0, 10);
-    months.push({ month: start.slice(0, 7), from: start, to: last < to ? last : to });
-    if (months.length > MAX_MONTHS) throw valueNotAllowed('A report covers at most ten years: from and to.');
+    months.push(start.slice(0, 7));
+    if (months.length > MAX_YEARS * 12) throw valueNotAllowed('A report covers at most ten years: from and to.');
     start = new Date(Date.UTC(year, month, 1)).toISOString().slice(0, 10);
   }
   return months;
@@ -67,43 +70,42 @@ interface Period {
   to: string;
 }
 
-export function sumInvoices(db: Database, { businessId, from, to }: Period) {
-  return db
-    .selectFrom('invoices')
-    .select([
-      'currency',
-      sumAmounts('subtotal').as('subtotal'),
-      sumAmounts('tax').as('tax'),
-      sumAmounts('amount_paid').as('paid'),
-    ])
-    .where('business_id', '=', businessId)
-    .where('issue_date', '>=', from)
-    .where('issue_date', '<=', to)
-    .where('status', 'in', ISSUED)
-    .groupBy('currency')
-    .execute();
+interface Source {
+  table: string;
+  /** The column with the day that decides in which period a record counts. It cannot change once the record counts. */
+  day: string;
+  columns: string[];
+  statuses: string[];
 }
 
-export function sumOrders(db: Database, { businessId, from, to }: Period) {
-  return db
-    .selectFrom('orders')
-    .select(['currency', sumAmounts('total').as('total')])
-    .where('business_id', '=', businessId)
-    .where('ordered_on', '>=', from)
-    .where('ordered_on', '<=', to)
-    .where('status', 'in', PAID_ORDERS)
-    .groupBy('currency')
-    .execute();
-}
+export const INVOICES: Source = {
+  table: 'invoices',
+  day: 'issue_date',
+  columns: ['currency', 'subtotal', 'tax', 'amount_paid'],
+  /** Neither drafts nor void invoices count. */
+  statuses: ['SENT', 'PAID', 'OVERDUE'],
+};
+export const ORDERS: Source = {
+  table: 'orders',
+  day: 'ordered_on',
+  columns: ['currency', 'total'],
+  statuses: ['PAID', 'FULFILLED'],
+};
+export const EXPENSES: Source = {
+  table: 'expenses',
+  day: 'spent_on',
+  columns: ['currency', 'amount'],
+  statuses: ['APPROVED', 'REIMBURSED'],
+};
 
-export function sumExpenses(db: Database, { businessId, from, to }: Period, statuses: string[]) {
-  return db
-    .selectFrom('expenses')
-    .select(['currency', 'status', sumAmounts('amount').as('amount')])
-    .where('business_id', '=', businessId)
-    .where('spent_on', '>=', from)
-    .where('spent_on', '<=', to)
-    .where('status', 'in', statuses)
-    .groupBy(['currency', 'status'])
-    .execute();
+/**
+ * The records of a period that count, in batches. The status is not part of the query: where few records have it, a batch
+ * would read many.
+ */
+export async function* countedIn(db: Database, source: Source, { businessId, from, to }: Period) {
+  const { table, day, columns, statuses } = source;
+  const days = { column: day, from, to };
+  for await (const rows of readBatches(db, { table, businessId, columns: [...columns, 'status'], days })) {
+    yield rows.filter(({ status }) => statuses.includes(String(status)));
+  }
 }

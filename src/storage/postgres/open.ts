@@ -72,7 +72,6 @@ const COLUMN_TYPES: ColumnTypes = {
   integer: sql`integer`,
   time: sql`bigint`,
   amount: sql`numeric`,
-  createSumAmounts: ['create aggregate sum_amounts(numeric) (sfunc = numeric_add, stype = numeric)'],
   // Leaves free space on each page for HOT updates: a refresh then touches no index.
   updatedInPlace: sql`with (fillfactor = 80)`,
   appendOnly: (table, retention) => [

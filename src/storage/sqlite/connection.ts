@@ -53,11 +53,6 @@ function openFile(path: string): DatabaseSync {
   file.exec(WAL_SETTINGS);
   // SQLite's own `lower` knows only ASCII.
   file.function('lower', { deterministic: true }, (text) => (typeof text === 'string' ? text.toLowerCase() : text));
-  file.aggregate('sum_amounts', {
-    start: () => 0n as bigint,
-    step: (sum: bigint, amount: string | null) => (amount === null ? sum : sum + BigInt(amount)),
-    result: (sum: bigint) => sum.toString(),
-  } as never);
   return file;
 }
 

@@ -77,7 +77,6 @@ const COLUMN_TYPES: ColumnTypes = {
   time: sql`integer`,
   amount: sql`text`,
   // Every connection has it (`connection.ts`).
-  createSumAmounts: [],
   updatedInPlace: sql``,
   appendOnly(table, retention) {
     const reject = (verb: string, when: string) =>

@@ -1,12 +1,14 @@
-import { sql } from 'kysely';
 import { type Migration, notNull, primaryKey, references } from '../migration.ts';
 
 /** The data of the business API. */
 export const createBusinessData: Migration = async (db, types) => {
-  for (const statement of types.createSumAmounts) await sql.raw(statement).execute(db);
   for (const table of TABLES) await createRecords(table)(db, types);
-  // Reports read invoices by month.
-  await db.schema.createIndex('invoices_by_issue_date').on('invoices').columns(['business_id', 'issue_date']).execute();
+  // Reports read invoices by their issue date.
+  await db.schema
+    .createIndex('invoices_by_issue_date_id')
+    .on('invoices')
+    .columns(['business_id', 'issue_date', 'id'])
+    .execute();
   for (const create of [numberSequences, idempotencyKeys]) await create(db, types);
 };
 
