@@ -45,7 +45,9 @@ async function serve(isRemembering: boolean): Promise<void> {
     LOG_LEVEL: 'error',
     LIMIT_PER_GRANT: '100000000',
   });
-  const server = isRemembering ? await startServer(settings) : await startServer(settings, Date.now, forgetful);
+  const server = isRemembering
+    ? await startServer(settings)
+    : await startServer(settings, Date.now, { createRecorder: forgetful });
   const people = await createFixtures(() => server.storage, Date.now);
   for (let place = 0; place < INVOICES; place++) await people.addInvoice(people.acme, { number: `INV-${place}` });
   const { baseUrl: api, consentUrl: web } = settings;

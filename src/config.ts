@@ -13,6 +13,8 @@ import {
   readNumber,
   readOneOf,
   readOrigin,
+  readSmtp,
+  type SmtpSettings,
 } from './lib/setting-values.ts';
 
 export { type Address, InvalidSetting } from './lib/setting-values.ts';
@@ -41,6 +43,8 @@ export interface Settings {
   servesResources: boolean;
   /** Ids of apps that may introspect the access tokens of every app. */
   introspectionClients: ReadonlySet<string>;
+  /** Undefined: mail is off. */
+  smtp: SmtpSettings | undefined;
   logLevel: string;
   /** How long audit log entries are kept, in milliseconds. Undefined: they are never removed. */
   auditRetention: number | undefined;
@@ -93,6 +97,7 @@ export function readSettings(env: Environment): Settings {
     servesResources: readServesResources(env),
     introspectionClients: readIntrospectionClients(env),
     webhooksToLoopback: readOneOf(env, 'WEBHOOKS_TO_LOOPBACK', 'no', ['yes', 'no']) === 'yes',
+    smtp: readSmtp({ smtpUrl: env.SMTP_URL, from: env.MAIL_FROM, platformName: readPlatformName(env) }),
     logLevel: readOneOf(env, 'LOG_LEVEL', 'info', LOG_LEVELS),
     auditRetention: readAuditRetention(env),
     workers: 1,

@@ -6,6 +6,9 @@ import { oldRepeats } from './audit/repeats.ts';
 import { oldIdempotencyKeys } from './business/idempotency.ts';
 import { oldEvents } from './events/events.ts';
 import { inactiveGrants, warnOfExpiring } from './grants/grants.ts';
+import { type Mailer, oldMails } from './mail/mails.ts';
+import type { MailTransport } from './mail/transport.ts';
+import { startMailWorker } from './mail/worker.ts';
 import { expiredRevocations } from './oauth/revoke.ts';
 import { oldCounts, oldScopeUses } from './request-log/counts.ts';
 import { oldRequests } from './request-log/log.ts';
@@ -18,9 +21,12 @@ import { startWebhooks, type WorkerDeps } from './webhooks/worker.ts';
 interface JobDeps extends WorkerDeps {
   metrics: Metrics;
   auditRetention: number | undefined;
+  mailer: Mailer;
+  /** Undefined: mail is off. */
+  mailTransport: MailTransport | undefined;
 }
 
-/** Starts what runs in the background: the retention job and the webhook worker. Returns a function that stops both. */
+/** Starts what runs in the background: the retention job, the webhook worker and the mail worker. Returns a function that stops them. */
 export function startJobs(
   deps: JobDeps,
   log: { error(error: unknown): void; warn(message: string): void },
@@ -34,7 +40,8 @@ export function startJobs(
     warn: (message) => log.warn(message),
   });
   const stopWebhooks = startWebhooks(deps, report);
-  return () => Promise.all([stopRetention(), stopWebhooks()]);
+  const stopMail = deps.mailTransport && startMailWorker(deps, deps.mailTransport, log);
+  return () => Promise.all([stopRetention(), stopWebhooks(), stopMail?.()]);
 }
 
 const STEPS: RetentionStep[] = [
@@ -44,6 +51,7 @@ const STEPS: RetentionStep[] = [
   expiredRevocations,
   expiredSessions,
   oldInvitations,
+  oldMails,
   expiredChallenges,
   oldEvents,
   oldDeliveries,

@@ -1,7 +1,7 @@
 import cookies from '@fastify/cookie';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { mountBusinessApi } from './business/routes.ts';
-import type { Limits, Settings } from './config.ts';
+import type { Settings } from './config.ts';
 import { createTokenUses, type TokenUses } from './grants/token-uses.ts';
 import { parseForms, parseJsonAndForms } from './http/body-parsers.ts';
 import type { ErrorOptions } from './http/error-handler.ts';
@@ -13,7 +13,8 @@ import { type Clock, systemClock } from './lib/clock.ts';
 import { createKeyring } from './lib/keyring.ts';
 import { openStandardOutput } from './lib/log-output.ts';
 import { VERSION } from './lib/package.ts';
-import { createRateLimit } from './lib/rate-limit.ts';
+import { createLimits } from './limits.ts';
+import { createSmtpTransport, type MailTransport } from './mail/transport.ts';
 import { mountOAuth } from './oauth/routes.ts';
 import { createRequestRecorder, type RequestRecorder } from './request-log/recorder.ts';
 import { recordRequests } from './request-log/routes.ts';
@@ -42,12 +43,21 @@ interface RunningServer {
   close(drainTimeout?: number): Promise<void>;
 }
 
-/** Creates everything and starts to listen. `createRecorder` can be replaced, to measure the cost of the request log. */
+interface Parts {
+  /** Can be replaced to measure the cost of the request log. */
+  createRecorder?: typeof createRequestRecorder;
+  /** Instead of SMTP. */
+  mailTransport?: MailTransport | undefined;
+}
+
+/** Creates everything and starts to listen. */
 export async function startServer(
   settings: Settings,
   clock: Clock = systemClock,
-  createRecorder: typeof createRequestRecorder = createRequestRecorder,
+  parts: Parts = {},
 ): Promise<RunningServer> {
+  const { createRecorder = createRequestRecorder } = parts;
+  const mailTransport = parts.mailTransport ?? (settings.smtp && createSmtpTransport(settings.smtp));
   const metrics = createMetrics();
   const tracing = await openTracing(settings, metrics);
   const { api, web, errors } = createHosts(settings, metrics, tracing, (request) => loadErrorNavigation(deps, request));
@@ -55,7 +65,13 @@ export async function startServer(
   const report = (error: unknown) => api.log.error(error);
   const requestLog = createRecorder(storage, clock, report);
   const uses = createTokenUses(storage, report);
-  const deps: Deps = { ...createDeps(settings, storage, clock, metrics), requestLog, uses, metrics, errors };
+  const deps: Deps = {
+    ...createDeps(settings, storage, clock, metrics, mailTransport),
+    requestLog,
+    uses,
+    metrics,
+    errors,
+  };
   api.register(async (scope) => serveApi(scope, deps));
   web.register(async (scope) => serveWeb(scope, deps));
   const stopJobs = startJobs(deps, api.log);
@@ -141,24 +157,23 @@ type Deps = ReturnType<typeof createDeps> & {
   errors: ErrorOptions;
 };
 
-function createDeps(settings: Settings, storage: Storage, clock: Clock, metrics: Metrics) {
-  const { limits, baseUrl, consentUrl, secretKeys, retryWindow, platformName, servesResources, introspectionClients } =
+function createDeps(
+  settings: Settings,
+  storage: Storage,
+  clock: Clock,
+  metrics: Metrics,
+  mailTransport: MailTransport | undefined,
+) {
+  const { baseUrl, consentUrl, secretKeys, retryWindow, platformName, servesResources, introspectionClients } =
     settings;
-  const minute = 60;
-  const quarterHour = 15 * minute;
-  const newLimit = (
-    setting: keyof Limits,
-    { name, points, seconds }: { name: string; points: number; seconds: number },
-  ) => {
-    const shared = storage.createSharedCounter?.({ name, points, seconds });
-    return createRateLimit({ points, seconds, shared, onReject: metrics.rateLimitListener(setting) });
-  };
-  const limit = (name: keyof Limits, seconds: number) => newLimit(name, { name, points: limits[name], seconds });
-  const reserve = Math.max(1, Math.floor(limits.signInPerAccount / 4));
+  const keys = createKeyring(secretKeys);
+  const isMailOn = mailTransport !== undefined;
   return {
     storage,
     clock,
-    keys: createKeyring(secretKeys),
+    keys,
+    mailTransport,
+    mailer: { isOn: isMailOn, keys, origin: consentUrl, platformName, count: metrics.countMail },
     issuer: baseUrl,
     consentUrl,
     platformName,
@@ -168,16 +183,7 @@ function createDeps(settings: Settings, storage: Storage, clock: Clock, metrics:
     auditRetention: settings.auditRetention,
     allowsLoopback: settings.webhooksToLoopback,
     timeLimit: settings.webhookTimeout,
-    limits: {
-      perApp: limit('perApp', minute),
-      wrongSecrets: limit('wrongSecrets', minute),
-      perGrant: limit('perGrant', minute),
-      perUser: limit('perUser', minute),
-      changesPerUser: limit('changesPerUser', minute),
-      signInPerAccount: limit('signInPerAccount', quarterHour),
-      signInReserve: newLimit('signInPerAccount', { name: 'signInReserve', points: reserve, seconds: quarterHour }),
-      signInPerAddress: limit('signInPerAddress', quarterHour),
-    },
+    limits: createLimits(settings, storage, metrics),
   };
 }
 

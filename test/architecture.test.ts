@@ -16,6 +16,7 @@ const ORDER = [
   'events',
   'audit',
   'request-log',
+  'mail',
   'accounts',
   'apps',
   'grants',

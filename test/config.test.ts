@@ -36,6 +36,7 @@ const DEFAULTS: Settings = {
   introspectionClients: new Set(),
   webhooksToLoopback: false,
   workers: 1,
+  smtp: undefined,
   logLevel: 'info',
   auditRetention: undefined,
   limits: {
@@ -105,6 +106,14 @@ const ACCEPTED: [env: Record<string, string>, expected: Partial<Settings>][] = [
   [{ TRUST_PROXY: 'off' }, { trustProxy: false }],
   [{ TRUST_PROXY: '10.0.0.0/8,127.0.0.1' }, { trustProxy: '10.0.0.0/8,127.0.0.1' }],
   [{ PLATFORM_NAME: 'Acme Cloud' }, { platformName: 'Acme Cloud' }],
+  [
+    { SMTP_URL: 'smtp://127.0.0.1:25', MAIL_FROM: 'Acme Ltd <no-reply@acme.example>' },
+    { smtp: { smtpUrl: 'smtp://127.0.0.1:25', from: { name: 'Acme Ltd', address: 'no-reply@acme.example' } } },
+  ],
+  [
+    { SMTP_URL: 'smtps://u:p@mail.acme.example', MAIL_FROM: 'no-reply@acme.example', PLATFORM_NAME: 'Acme' },
+    { smtp: { smtpUrl: 'smtps://u:p@mail.acme.example', from: { name: 'Acme', address: 'no-reply@acme.example' } } },
+  ],
   [{ LOG_LEVEL: 'silent' }, { logLevel: 'silent' }],
   [{ AUDIT_RETENTION_DAYS: '365' }, { auditRetention: 365 * DAY }],
   [{ DATABASE_URL: 'sqlite:/var/lib/gatehouse.db' }, { databaseUrl: 'sqlite:/var/lib/gatehouse.db' }],
@@ -128,10 +137,14 @@ test('each limit can be set', () => {
   });
 
   const ofApps = { perApp: 3, wrongSecrets: 4, perGrant: 5 };
-  assert.deepEqual(limits, { signInPerAccount: 1, signInPerAddress: 2, ...ofApps, perUser: 6, changesPerUser: 7 });
+  const ofUsers = { signInPerAccount: 1, signInPerAddress: 2, perUser: 6, changesPerUser: 7 };
+  assert.deepEqual(limits, { ...ofUsers, ...ofApps });
 });
 
 const REFUSED: Record<string, string>[] = [
+  { SMTP_URL: 'http://mail.example.com', MAIL_FROM: 'a@example.com' },
+  { MAIL_FROM: 'nobody', SMTP_URL: 'smtp://mail.example.com' },
+  { MAIL_FROM: 'A <a@example.com>, <b@example.com>', SMTP_URL: 'smtp://mail.example.com' },
   { BASE_URL: 'localhost:4000' },
   { BASE_URL: 'http://localhost:4000/auth' },
   { BASE_URL: 'https://auth.example.com?x=1' },
@@ -265,12 +278,12 @@ test('the database URL can be read even if every other setting is invalid', () =
   assert.equal(readDatabaseUrl({ DATABASE_URL: 'sqlite:x.db' }), 'sqlite:x.db');
 });
 
-test('there are at most 25 settings', () => {
+test('there are at most 27 settings', () => {
   const source = readFileSync(new URL('../src/config.ts', import.meta.url), 'utf8');
 
   const names = new Set(source.match(/\b[A-Z]+_[A-Z_]+\b(?=')|(?<=env\.)[A-Z_]+|(?<=')LISTEN(?=')/g));
 
-  assert.ok(names.size > 5 && names.size <= 25, [...names].join(' '));
+  assert.ok(names.size > 5 && names.size <= 27, [...names].join(' '));
 });
 
 function setting(env: Record<string, string>): string {

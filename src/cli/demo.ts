@@ -28,14 +28,18 @@ export const demoCommand: Command = {
     }
     const stopped = untilStopped();
     const { startServer } = await import('../server.ts');
-    const server = await startServer(settings);
+    const { createMailbox, startMailboxPage } = await import('../../demo/mailbox.ts');
+    const mailbox = settings.smtp ? undefined : createMailbox();
+    const server = await startServer(settings, systemClock, { mailTransport: mailbox?.transport });
     const apps: { close(): Promise<void> }[] = [];
     // The demo may have been stopped for days: that is no jump of the clock.
     await confirmReading(server.storage.durable, systemClock());
     try {
       const { thirdParty, firstParty } = await prepareApps(server.storage, settings);
-      for (const app of [thirdParty, firstParty]) apps.push(await startApp(app));
-      console.log(welcomeMessage(settings, thirdParty.port, firstParty.port));
+      for (const app of [thirdParty, firstParty]) apps.push(await startOn(app.port, () => startApp(app)));
+      const mailPort = firstParty.port + 1;
+      if (mailbox) apps.push(await startOn(mailPort, () => startMailboxPage(mailbox, mailPort)));
+      console.log(welcomeMessage(settings, { third: thirdParty.port, first: firstParty.port, mail: mailPort }));
       await stopped;
     } finally {
       await Promise.all(apps.map((app) => app.close()));
@@ -70,12 +74,16 @@ async function prepareEndpoint(storage: Storage, settings: Settings, { thirdPart
 
 async function startApp(app: DemoApp) {
   const { startDemoApp } = await import('../../demo/app.ts');
+  return startDemoApp(app);
+}
+
+async function startOn<Started>(port: number, start: () => Promise<Started>): Promise<Started> {
   try {
-    return await startDemoApp(app);
+    return await start();
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EADDRINUSE')) throw error;
     throw new InvalidSetting(
-      `The demo app cannot listen on port ${app.port}. Set CONSENT_URL to another port: the demo apps use the next two.`,
+      `The demo cannot listen on port ${port}. Set CONSENT_URL to another port: the demo uses the next three, too.`,
     );
   }
 }
@@ -110,7 +118,13 @@ function demoApps({ baseUrl, consentListen }: Settings) {
   };
 }
 
-function welcomeMessage({ baseUrl, consentUrl }: Settings, third: number, first: number): string {
+interface Ports {
+  third: number;
+  first: number;
+  mail: number;
+}
+
+function welcomeMessage({ baseUrl, consentUrl, smtp }: Settings, { third, first, mail }: Ports): string {
   const { owner, member, admin } = DEMO_USERS;
   return `
 Gatehouse is running. Open the first address and click Connect.
@@ -118,7 +132,7 @@ Gatehouse is running. Open the first address and click Connect.
   http://127.0.0.1:${third}   Ledgerly, a third-party app: sign in, allow, see the invoices
   http://127.0.0.1:${first}   Workbench, a first-party app: no consent screen
   ${consentUrl}   the web host: connected apps, developer settings, account
-  ${baseUrl}   the API, described at /docs
+  ${baseUrl}   the API, described at /docs${smtp ? '' : `\n  http://127.0.0.1:${mail}   the mail that the demo would send`}
 
 Sign in with the password "${DEMO_PASSWORD}" as
   ${owner.email.padEnd(24)} owner of Harbour Coffee

@@ -4,13 +4,14 @@ import type { Command } from './command.ts';
 import { checkAddresses } from './doctor/addresses.ts';
 import { checkClock, checkDatabase } from './doctor/database.ts';
 import type { Finding } from './doctor/finding.ts';
+import { checkMail } from './doctor/mail.ts';
 import { checkKeys, checkSettings, hasNoKeys, readValidSettings } from './doctor/settings.ts';
 
 /** Read-only. */
 export const doctorCommand: Command = {
   name: 'doctor',
   summary:
-    'Check settings, clock, database, keys and addresses, and say how to fix problems; exits with 1 if there is one',
+    'Check settings, clock, database, keys, mail and addresses, and say how to fix problems; exits with 1 if there is one',
   options: {},
   async run(_, env) {
     const { settings, findings } = readValidSettings(env);
@@ -22,6 +23,7 @@ export const doctorCommand: Command = {
         ...checkClock(systemClock()),
         ...(source ? checkKeys(source) : []),
         ...(await checkDatabase(settings, source?.keys)),
+        ...(await checkMail(settings)),
         ...(await checkAddresses(settings, systemClock())),
       ],
     };

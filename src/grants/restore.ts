@@ -2,6 +2,7 @@ import { withdrawAllInvitations } from '../accounts/invitations.ts';
 import { deleteAllPasswordLinks } from '../accounts/password-links.ts';
 import { endAllSessions } from '../accounts/sessions.ts';
 import { type Actor, recordAudit } from '../audit/entries.ts';
+import { dropWaitingMails } from '../mail/mails.ts';
 import { confirmReading } from '../storage/plausible-clock.ts';
 import type { Database } from '../storage/storage.ts';
 import { inTransaction } from '../storage/storage.ts';
@@ -37,5 +38,6 @@ async function endEveryAccess(tx: Database, now: number) {
     sessions_ended: await endAllSessions(tx),
     invitations_withdrawn: await withdrawAllInvitations(tx, now),
     password_links_ended: await deleteAllPasswordLinks(tx),
+    mails_dropped: await dropWaitingMails(tx),
   };
 }

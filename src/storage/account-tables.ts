@@ -8,6 +8,7 @@ export interface AccountTables {
   passkeys: PasskeysTable;
   used_challenges: UsedChallengesTable;
   password_links: PasswordLinksTable;
+  mails: MailsTable;
   audit_entries: AuditEntriesTable;
   audit_retention: AuditRetentionTable;
   audit_repeats: AuditRepeatsTable;
@@ -107,6 +108,25 @@ interface PasswordLinksTable {
   created_at: number;
   expires_at: number;
   used_at: number | null;
+}
+
+/** A mail that waits, and for 30 days a record of one that was sent or given up. */
+interface MailsTable {
+  id: string;
+  kind: string;
+  /** What it is about, such as the reset of one account. At most one mail of a cause waits. */
+  cause: string;
+  /** The account that it concerns, if any. */
+  user_id: string | null;
+  /** Recipient, subject and body, encrypted, since links are secrets. Null once it is sent or given up. */
+  content: string | null;
+  attempts: number;
+  created_at: number;
+  /** Null if nothing is left to do. */
+  due_at: number | null;
+  claimed_until: number;
+  give_up_at: number;
+  sent_at: number | null;
 }
 
 /** Append-only. Only the retention job removes rows. */

@@ -15,6 +15,8 @@ export interface Backlog {
   /** In seconds: how long the most overdue endpoint has been due. */
   latestEndpoint: number;
   endpointsFailing: number;
+  /** Mails that are not sent yet. */
+  mails: number;
   /** Expired rows that are not deleted yet, by table. */
   toRemove: Record<'grants' | 'sessions' | 'events' | 'deliveries', number>;
 }
@@ -27,6 +29,7 @@ export async function readBacklog(db: Database, now: number): Promise<Backlog> {
     oldestDelivery: secondsSince(deliveries.oldest, now),
     latestEndpoint: secondsSince(await findEarliestDue(db), now),
     endpointsFailing: await countFailing(db),
+    mails: await count(db, db.selectFrom('mails').select('id').where('due_at', 'is not', null)),
     toRemove: await countRemovable(db, now),
   };
 }

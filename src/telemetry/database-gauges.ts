@@ -108,6 +108,7 @@ const BACKLOG_GAUGES: [name: string, help: string, read: (backlog: Backlog & { a
     'Enabled endpoints whose last attempt failed.',
     ({ endpointsFailing }) => endpointsFailing,
   ],
+  ['gatehouse_mails_waiting', 'Mails that are not sent yet, counted up to 5000.', ({ mails }) => mails],
 ];
 
 function byLabel(label: string, counts: Record<string, number>): Sample[] {

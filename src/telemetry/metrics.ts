@@ -15,8 +15,16 @@ export function createMetrics() {
     'outcome',
     ['sent', 'dropped'],
   );
+  const mails = labelledCounter(
+    registry,
+    'gatehouse_mails_total',
+    'Mails that were queued, sent, or given up as failed.',
+    'outcome',
+    ['queued', 'sent', 'failed'],
+  );
   return {
     registry,
+    countMail: (outcome: 'queued' | 'sent' | 'failed') => mails.inc({ outcome }),
     ...responseMetrics(registry),
     ...rateLimitMetrics(registry),
     retention: retentionMetrics(registry),
@@ -79,6 +87,8 @@ const LIMITS = [
   'wrong_secrets',
   'sign_in_per_account',
   'sign_in_per_address',
+  'mail_per_address',
+  'mail_per_network',
 ];
 
 function rateLimitMetrics(registry: Registry) {
@@ -105,6 +115,7 @@ const CLEANED_TABLES = [
   'revoked_access_tokens',
   'sessions',
   'invitations',
+  'mails',
   'used_challenges',
   'events',
   'deliveries',

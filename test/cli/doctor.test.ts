@@ -8,6 +8,7 @@ import { insertEndpoint } from '../../src/webhooks/endpoints.ts';
 import { createCommandLine, createCommandLineWithDatabase } from '../support/command-line.ts';
 import { assertFinding, readFindings, runDoctor, UNUSED_PORTS } from '../support/doctor.ts';
 import { createFixtures } from '../support/fixtures.ts';
+import { startMailServer } from '../support/mail-server.ts';
 
 const UNKNOWN_ID = '0190b9a1-6f2b-7a11-8f00-5d1c2b3a4f60';
 const KEYS = ['Vw0k4XGn1q8sT7mZc3yB5rJ6uH9eLdPf', 'Qa2zWsX3edC4rfV5tgB6yhN7ujM8ikLo'] as const;
@@ -23,7 +24,7 @@ test('the doctor finds no problem with a healthy server, while it runs, and prin
   await server.end('SIGKILL');
 
   assert.deepEqual(of('problem'), []);
-  for (const about of ['settings', 'clock', 'database', 'keys', 'addresses']) {
+  for (const about of ['settings', 'clock', 'database', 'keys', 'mail', 'addresses']) {
     assert.ok(
       of('ok').some((finding) => finding.about === about),
       about,
@@ -96,6 +97,20 @@ test('each problem is reported, with its fix', async () => {
     assertFinding(findings, level, message);
     assert.equal(stdout.includes('hunter2'), false, what);
   }
+});
+
+test('the doctor connects to the mail server, sends nothing, and prints no password', async () => {
+  const cli = createCommandLine();
+  const smtp = await startMailServer();
+  const wrong = { ...smtp.env, SMTP_URL: 'smtp://gatehouse:hunter2@127.0.0.1:1' };
+
+  const good = await runDoctor(cli, { SECRET_KEYS: KEYS[0], ...smtp.env });
+  const bad = await runDoctor(cli, { SECRET_KEYS: KEYS[0], ...wrong });
+
+  assertFinding(good.findings, 'ok', /accepts mail from no-reply@gatehouse\.example/);
+  assertFinding(bad.findings, 'problem', /The mail server 127\.0\.0\.1:1 cannot be used/);
+  assert.equal(bad.stdout.includes('hunter2'), false);
+  assert.equal(smtp.attempts(), 0);
 });
 
 test('webhook secrets under a removed key are counted, and so are those under an old key', async () => {

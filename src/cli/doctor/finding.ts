@@ -1,7 +1,7 @@
 /** The result of one check. Contains no secrets. */
 export interface Finding {
   level: 'ok' | 'warning' | 'problem';
-  about: 'settings' | 'clock' | 'database' | 'keys' | 'addresses';
+  about: 'settings' | 'clock' | 'database' | 'keys' | 'mail' | 'addresses';
   message: string;
   /** How to fix it; undefined for `ok`. */
   fix?: string;

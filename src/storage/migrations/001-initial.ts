@@ -1,6 +1,7 @@
 import { createAccounts } from './initial/accounts.ts';
 import { createApps } from './initial/apps.ts';
 import { createBusinessData } from './initial/business.ts';
+import { createMail } from './initial/mail.ts';
 import { createAudit, createOperations } from './initial/operations.ts';
 import { createWebhooks } from './initial/webhooks.ts';
 import type { Migration } from './migration.ts';
@@ -13,6 +14,7 @@ export const initial: Migration = async (db, types) => {
     createAudit,
     createOperations,
     createBusinessData,
+    createMail,
   ]) {
     await create(db, types);
   }

@@ -1,0 +1,40 @@
+import { html, toText } from '../lib/html.ts';
+import type { MailText } from './texts.ts';
+
+interface RenderedMail {
+  subject: string;
+  text: string;
+  html: string;
+}
+
+interface Context {
+  /** The name of the recipient; undefined if it is unknown. */
+  name: string | undefined;
+  /** An absolute URL, for kinds with an action. */
+  link: string | undefined;
+  platformName: string;
+}
+
+/** The same words as plain text and as HTML, without images or other remote content. */
+export function renderMail(words: MailText, { name, link, platformName }: Context): RenderedMail {
+  const greeting = name === undefined ? 'Hello,' : `Hello ${name},`;
+  const { subject, paragraphs, action, closing = [] } = words;
+  const text = [greeting, ...paragraphs, ...(link ? [link] : []), ...closing, `-- \n${platformName}`].join('\n\n');
+  const page = html`<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${subject}</title></head>
+<body style="margin:0;padding:24px;font:16px/1.5 system-ui,sans-serif;color:#1b1f24;background:#fff">
+<div style="max-width:34em;margin:0 auto">
+${[greeting, ...paragraphs].map((paragraph) => html`<p>${paragraph}</p>`)}
+${
+  link !== undefined &&
+  html`<p><a href="${link}" style="display:inline-block;padding:10px 18px;border-radius:6px;color:#fff;background:#1f4fd8;text-decoration:none">${action}</a></p>
+<p style="font-size:14px;word-break:break-all">${link}</p>`
+}
+${closing.map((paragraph) => html`<p>${paragraph}</p>`)}
+<p style="color:#59636e">${platformName}</p>
+</div>
+</body>
+</html>`;
+  return { subject, text: `${text}\n`, html: toText(page) };
+}

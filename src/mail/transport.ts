@@ -1,0 +1,84 @@
+import type { SMTPTransportOptions } from 'nodemailer';
+import { SECOND } from '../lib/clock.ts';
+import { isLoopbackHost } from '../lib/ip-addresses.ts';
+import type { SmtpSettings } from '../lib/setting-values.ts';
+
+/** A mail as it is sent. */
+export interface OutgoingMail {
+  id: string;
+  to: { address: string; name?: string };
+  subject: string;
+  text: string;
+  html: string;
+}
+
+/** Sends mail. The demo has one of its own, which keeps mail in memory. */
+export interface MailTransport {
+  send(mail: OutgoingMail): Promise<void>;
+  /** Throws if the server cannot be used. */
+  check(): Promise<void>;
+  close(): void;
+}
+
+const TIMEOUTS = { connectionTimeout: 10 * SECOND, greetingTimeout: 10 * SECOND, socketTimeout: 30 * SECOND };
+
+/** Connections are kept and used again. The library is loaded with the first mail: most starts send none. */
+export function createSmtpTransport({ smtpUrl, from }: SmtpSettings): MailTransport {
+  const options = { ...connectionOptions(smtpUrl), ...TIMEOUTS, pool: true as const, maxConnections: 2 };
+  const open = async () => (await import('nodemailer')).createTransport(options);
+  let opened: ReturnType<typeof open> | undefined;
+  const connection = () => {
+    opened ??= open();
+    return opened;
+  };
+  return {
+    async send({ id, to, subject, text, html }) {
+      const transport = await connection();
+      await transport.sendMail({
+        from,
+        to: { address: to.address, name: to.name ?? '' },
+        subject,
+        text,
+        html,
+        // The same for every attempt, so that a receiver can recognize a mail that was sent twice.
+        messageId: `<${id}@${from.address.split('@')[1]}>`,
+        headers: { 'Auto-Submitted': 'auto-generated' },
+        disableFileAccess: true,
+        disableUrlAccess: true,
+      });
+    },
+    async check() {
+      await (await connection()).verify();
+    },
+    close() {
+      opened?.then((transport) => transport.close()).catch(() => {});
+    },
+  };
+}
+
+/** Mail contains links that are secrets: to another machine, TLS is required unless the URL says otherwise. */
+function connectionOptions(smtpUrl: string): SMTPTransportOptions {
+  const url = new URL(smtpUrl);
+  const requireTLS = url.searchParams.get('requireTLS') ?? String(!isLoopbackHost(url.hostname));
+  return {
+    host: url.hostname.replace(/^\[|\]$/g, ''),
+    secure: url.protocol === 'smtps:',
+    requireTLS: requireTLS === 'true',
+    ...(url.port && { port: Number(url.port) }),
+    ...(url.username && {
+      auth: { user: decodeURIComponent(url.username), pass: decodeURIComponent(url.password) },
+    }),
+  };
+}
+
+/** Whether another attempt would fail as well: the server rejects this recipient or this message. */
+export function isPermanentError(error: unknown): boolean {
+  const { code, responseCode = 0 } = error as { code?: string; responseCode?: number };
+  return (code === 'EENVELOPE' || code === 'EMESSAGE') && (responseCode === 0 || responseCode >= 500);
+}
+
+/** For the log. The message of the server is left out, since it may contain the recipient. */
+export function describeSmtpError(error: unknown): string {
+  const { code, responseCode, command } = error as { code?: string; responseCode?: number; command?: string };
+  return [code ?? 'unknown error', responseCode, command].filter(Boolean).join(' ');
+}

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { buffer } from 'node:stream/consumers';
+import { after } from 'node:test';
+import PostalMime, { type Email } from 'postal-mime';
+import { SMTPServer } from 'smtp-server';
+
+/** A mail as it arrived: parsed, with the recipients of the envelope and the raw message. */
+export interface ReceivedMail extends Email {
+  recipients: string[];
+  raw: string;
+}
+
+export type MailServer = Awaited<ReturnType<typeof startMailServer>>;
+
+/** A real SMTP server on a free port. `reject` can make it fail with a status. */
+export async function startMailServer() {
+  const received: ReceivedMail[] = [];
+  let waiting: (() => void)[] = [];
+  let status: number | undefined;
+  let attempts = 0;
+  const server = new SMTPServer({
+    authOptional: true,
+    disabledCommands: ['STARTTLS', 'AUTH'],
+    logger: false,
+    onRcptTo(_, __, callback) {
+      attempts += 1;
+      callback(
+        status === undefined ? null : Object.assign(new Error('Rejected by the test'), { responseCode: status }),
+      );
+    },
+    async onData(stream, { envelope }, callback) {
+      const bytes = await buffer(stream);
+      const parsed = await PostalMime.parse(bytes);
+      const recipients = envelope.rcptTo.map(({ address }) => address);
+      received.push({ ...parsed, recipients, raw: bytes.toString('latin1') });
+      callback();
+      for (const wake of waiting.splice(0)) wake();
+    },
+  });
+  server.on('error', () => {});
+  const listener = server.listen(0, '127.0.0.1');
+  await once(listener, 'listening');
+  after(() => server.close());
+  const address = listener.address();
+  const port = typeof address === 'object' && address ? address.port : 0;
+  return {
+    received,
+    /** Settings that turn mail on. */
+    env: { SMTP_URL: `smtp://127.0.0.1:${port}`, MAIL_FROM: 'Gatehouse <no-reply@gatehouse.example>' },
+    attempts: () => attempts,
+    /** Rejects every recipient with this status until it is called without one. */
+    reject(next?: number) {
+      status = next;
+    },
+    /** Waits until this many mails have arrived in total, and returns the last one. */
+    async has(count: number): Promise<ReceivedMail> {
+      while (received.length < count) await new Promise<void>((resolve) => (waiting = [...waiting, resolve]));
+      const last = received[count - 1];
+      assert.ok(last);
+      return last;
+    },
+  };
+}
+
+/** The path of the link in a mail. Text and HTML contain the same one. */
+export function linkInMail({ text = '', html = '' }: ReceivedMail, origin: string): string {
+  const [link = ''] = /https?:\/\/\S+/.exec(text) ?? [];
+  assert.ok(link.startsWith(`${origin}/`), text);
+  assert.ok(html.includes(`href="${link}"`), html);
+  return link.slice(origin.length);
+}
