@@ -13,6 +13,7 @@ import {
   readNumber,
   readOneOf,
   readOrigin,
+  readOrigins,
   readSmtp,
   type SmtpSettings,
 } from './lib/setting-values.ts';
@@ -41,6 +42,10 @@ export interface Settings {
   platformName: string;
   /** False if the platform's data is served by an API of its own. */
   servesResources: boolean;
+  /** Whether AI agents can connect, by the Model Context Protocol. */
+  servesMcp: boolean;
+  /** Origins whose pages may call the MCP server, besides our own. */
+  mcpAllowedOrigins: string[];
   /** Ids of apps that may introspect the access tokens of every app. */
   introspectionClients: ReadonlySet<string>;
   /** Undefined: mail is off. */
@@ -95,6 +100,8 @@ export function readSettings(env: Environment): Settings {
     trustProxy: env.TRUST_PROXY && env.TRUST_PROXY !== 'off' ? env.TRUST_PROXY : false,
     platformName: readPlatformName(env),
     servesResources: readServesResources(env),
+    servesMcp: readServesMcp(env),
+    mcpAllowedOrigins: readOrigins(env, 'MCP_ALLOWED_ORIGINS'),
     introspectionClients: readIntrospectionClients(env),
     webhooksToLoopback: readOneOf(env, 'WEBHOOKS_TO_LOOPBACK', 'no', ['yes', 'no']) === 'yes',
     smtp: readSmtp({ smtpUrl: env.SMTP_URL, from: env.MAIL_FROM, platformName: readPlatformName(env) }),
@@ -147,6 +154,11 @@ function readIntrospectionClients(env: Environment): ReadonlySet<string> {
   const ids = text ? text.split(',').map((id) => id.trim().toLowerCase()) : [];
   if (ids.every(isId)) return new Set(ids);
   throw new InvalidSetting(`INTROSPECTION_CLIENTS must be ids of apps, separated by commas; it is ${text}.`);
+}
+
+/** Without the resources, only one tool would be left. */
+function readServesMcp(env: Environment): boolean {
+  return readOneOf(env, 'MCP', readServesResources(env) ? 'on' : 'off', ['on', 'off']) === 'on';
 }
 
 export function readPlatformName(env: Environment): string {

@@ -15,6 +15,7 @@ import { openStandardOutput } from './lib/log-output.ts';
 import { VERSION } from './lib/package.ts';
 import { createLimits } from './limits.ts';
 import { createSmtpTransport, type MailTransport } from './mail/transport.ts';
+import { mountMcp } from './mcp/routes.ts';
 import { mountOAuth } from './oauth/routes.ts';
 import { createRequestRecorder, type RequestRecorder } from './request-log/recorder.ts';
 import { recordRequests } from './request-log/routes.ts';
@@ -122,7 +123,7 @@ function createHosts(
 /** The authorize endpoint responds to a browser. */
 function isApiPath(path: string): boolean {
   if (path === '/api/v1/oauth/authorize') return false;
-  return /^\/(api|\.well-known|healthz|readyz|openapi\.json)(\/|$)/.test(path);
+  return /^\/(api|mcp|\.well-known|healthz|readyz|openapi\.json)(\/|$)/.test(path);
 }
 
 async function openMigratedStorage({ databaseUrl, workers }: Settings): Promise<Storage> {
@@ -178,6 +179,8 @@ function createDeps(
     consentUrl,
     platformName,
     servesResources,
+    servesMcp: settings.servesMcp,
+    mcpAllowedOrigins: settings.mcpAllowedOrigins,
     introspectionClients,
     retryWindow,
     auditRetention: settings.auditRetention,
@@ -198,6 +201,7 @@ async function serveApi(host: FastifyInstance, deps: Deps): Promise<void> {
   mountOAuth(host, deps);
   mountEvents(host, deps);
   mountBusinessApi(host, deps);
+  if (deps.servesMcp) mountMcp(host, deps);
   // With one host, / belongs to the web pages.
   if (deps.issuer !== deps.consentUrl) mountApiHome(host, deps);
   mountOpenApi(host);

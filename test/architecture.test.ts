@@ -23,6 +23,7 @@ const ORDER = [
   'oauth',
   'webhooks',
   'business',
+  'mcp',
   'telemetry',
   'web',
   '.',

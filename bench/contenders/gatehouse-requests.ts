@@ -9,6 +9,7 @@ type ServerRequests = Omit<RunningServer, 'pid' | 'stop'>;
 export function gatehouseRequests(
   { app, people }: Seed,
   origins: readonly [api: string, ...others: string[]],
+  resource?: string,
 ): ServerRequests {
   const [api] = origins;
   const credentials = { client_id: app.id, client_secret: app.secret };
@@ -25,7 +26,10 @@ export function gatehouseRequests(
     },
     async authorize(client: HttpClient, visitor: Visitor) {
       const state = nextState();
-      const first = getPage({ ...visitor, cookie: '' }, authorizeUrl(api, app.id, state));
+      const first = getPage(
+        { ...visitor, cookie: '' },
+        authorizeUrl(api, { client_id: app.id, state, ...(resource && { resource }) }),
+      );
       return followToCode(client, visitor, first, { origins, redirectUri: REDIRECT_URI, state });
     },
     exchange: (code) =>
@@ -38,7 +42,7 @@ export function gatehouseRequests(
         'x-business-id': personAt(visitor.place)?.businessId ?? '',
       }),
     checkCall: (request, response, visitor) =>
-      checkInvoices(request, response, personAt(visitor.place)?.invoiceIds ?? []),
+      checkInvoices(request, response, readJson(request, response), personAt(visitor.place)?.invoiceIds ?? []),
     introspect: (token) => post('introspect', { token }),
     checkIntrospection: (request, response, isActive) => checkIntrospection(app.id, request, response, isActive),
     revoke: (token) => post('revoke', { token }),
@@ -50,13 +54,12 @@ export function gatehouseRequests(
   };
 }
 
-function authorizeUrl(api: string, clientId: string, state: string): URL {
+function authorizeUrl(api: string, request: Record<string, string>): URL {
   const query = {
     response_type: 'code',
-    client_id: clientId,
     redirect_uri: REDIRECT_URI,
     scope: SCOPE,
-    state,
+    ...request,
     code_challenge: CHALLENGE,
     code_challenge_method: 'S256',
   };
@@ -82,10 +85,47 @@ function readTokens(request: HttpRequest, response: HttpResponse): Tokens {
   return { access: access_token, refresh: refresh_token };
 }
 
-function checkInvoices(request: HttpRequest, response: HttpResponse, ids: string[]): void {
-  const invoices = readJson(request, response);
+function checkInvoices(
+  request: HttpRequest,
+  response: HttpResponse,
+  invoices: { id: string }[] | undefined,
+  ids: string[],
+): void {
   const isExpected =
-    Array.isArray(invoices) && invoices.length === ids.length && ids.every((id, n) => invoices[n].id === id);
+    Array.isArray(invoices) && invoices.length === ids.length && ids.every((id, n) => invoices[n]?.id === id);
   if (!isExpected)
     throw new UnexpectedResponse(`The body should be the ${ids.length} invoices of the business.`, request, response);
+}
+
+/** The revisions of the Model Context Protocol that are measured. */
+export type Revision = '2026-07-28' | '2025-11-25';
+
+/** The same requests, with the same list of invoices read by a tool of the MCP server. */
+export function mcpRequests(seed: Seed, origins: readonly [string, ...string[]], revision: Revision): ServerRequests {
+  const [api] = origins;
+  const message = toolCall(revision);
+  return {
+    ...gatehouseRequests(seed, origins, `${api}/mcp`),
+    call: (_, token) => postJson(api, '/mcp', message.body, { ...message.headers, authorization: `Bearer ${token}` }),
+    checkCall(request, response, { place }) {
+      const { structuredContent } = readJson(request, response).result ?? {};
+      const { invoiceIds = [] } = seed.people[place % seed.people.length] ?? {};
+      checkInvoices(request, response, structuredContent?.items, invoiceIds);
+    },
+  };
+}
+
+function toolCall(revision: Revision) {
+  const accept = 'application/json, text/event-stream';
+  const headers: Record<string, string> = { accept, 'mcp-protocol-version': revision };
+  const params = { name: 'list_invoices', arguments: {} };
+  const body = { jsonrpc: '2.0', id: 1, method: 'tools/call' };
+  if (revision === '2025-11-25') return { headers, body: { ...body, params } };
+  const meta = {
+    'io.modelcontextprotocol/protocolVersion': revision,
+    'io.modelcontextprotocol/clientInfo': { name: 'bench', version: '1.0.0' },
+    'io.modelcontextprotocol/clientCapabilities': {},
+  };
+  const named = { ...headers, 'mcp-method': body.method, 'mcp-name': params.name };
+  return { headers: named, body: { ...body, params: { ...params, _meta: meta } } };
 }

@@ -16,6 +16,7 @@ export const businessesEndpoint: ProtectedEndpoint = {
   path: '/api/v1/businesses',
   scope: null,
   operationId: 'listBusinesses',
+  tool: false,
   summary: 'Learn the business id',
   description: 'The one business that the access token acts in.',
   response: {

@@ -42,6 +42,7 @@ export const meEndpoint: ProtectedEndpoint = {
   path: '/api/v1/me',
   scope: null,
   operationId: 'me',
+  tool: 'get_me',
   summary: 'Read the user’s profile',
   description:
     'The user, business and app that the access token belongs to, for clients that expect a profile or userinfo endpoint.',

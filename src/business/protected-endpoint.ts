@@ -19,6 +19,8 @@ export interface ProtectedEndpoint {
    */
   scope: string | null;
   operationId: string;
+  /** The name of its tool at the MCP server: the operationId in snake case unless it says otherwise. False: it has none. */
+  tool?: string | false;
   /** Its page in the API reference: `Business API` unless it says otherwise. */
   tag?: string;
   summary: string;
@@ -32,6 +34,8 @@ export interface ProtectedEndpoint {
   body?: object;
   /** Whether it takes `If-Match`. */
   isConditional?: boolean;
+  /** Whether it takes something away that no other endpoint gives back. */
+  isDestructive?: boolean;
   /** Whether the state of the record can make it impossible: 409. */
   hasConflicts?: boolean;
   response: {
@@ -151,7 +155,7 @@ function describeHeaders(endpoint: ProtectedEndpoint) {
 }
 
 /** A write takes an `Idempotency-Key`. */
-const isWrite = ({ method }: ProtectedEndpoint) => method !== 'GET';
+export const isWrite = ({ method }: ProtectedEndpoint) => method !== 'GET';
 
 const REPLAYED = {
   'idempotency-replayed': Type.Optional(

@@ -120,6 +120,7 @@ function updateEndpoint(resource: Resource, scope: string): ProtectedEndpoint {
     description: 'Changes the fields that are sent; `null` clears one.',
     params: PARAMS,
     body: schema,
+    isDestructive: true,
     hasConflicts: state?.editableIn !== undefined,
     isConditional: true,
     response: oneRecord(resource),
@@ -140,7 +141,7 @@ function transitionEndpoint(
   name: string,
   transition: Transition,
 ): ProtectedEndpoint {
-  const { body = {}, from, summary, description } = transition;
+  const { body = {}, from, summary, description, isDestructive = false } = transition;
   const schema = bodySchema(body, { example: examplesOf(body) });
   const validate = createValidator(schema);
   return {
@@ -152,6 +153,7 @@ function transitionEndpoint(
     description,
     params: PARAMS,
     ...(Object.keys(body).length > 0 && { body: schema }),
+    isDestructive,
     hasConflicts: true,
     isConditional: true,
     response: oneRecord(resource),

@@ -25,6 +25,13 @@ export function parseJsonAndForms(host: FastifyInstance): void {
   });
 }
 
+/** Nothing but JSON, without a check for repeated fields. */
+export function parseJson(host: FastifyInstance): void {
+  const parse = host.getDefaultJsonParser('error', 'error');
+  host.removeAllContentTypeParsers();
+  host.addContentTypeParser<string>('application/json', { parseAs: 'string', bodyLimit: BODY_LIMIT }, parse);
+}
+
 /** For pages: a name may be repeated, because forms have lists. */
 export function parseForms(host: FastifyInstance): void {
   host.removeAllContentTypeParsers();

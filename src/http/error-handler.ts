@@ -109,7 +109,7 @@ interface ErrorResponse {
 }
 
 /** Errors of an unknown class are bugs: their messages are not sent. */
-function jsonResponse(error: unknown, issuer: string): ErrorResponse {
+export function jsonResponse(error: unknown, issuer: string): ErrorResponse {
   const { status, code, reason, description, headers = {}, details } = describe(error);
   return {
     status,

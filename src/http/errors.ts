@@ -40,6 +40,7 @@ export const REASONS = {
     'idempotency_key_malformed',
     'idempotency_key_reused',
     'if_match_malformed',
+    'origin_not_allowed',
   ],
   invalid_client: ['credentials_missing', 'credentials_malformed', 'credentials_wrong'],
   invalid_grant: [

@@ -21,6 +21,8 @@ declare module 'fastify' {
   interface FastifyReply {
     /** The reason of an API error, for the log and the metrics. */
     reason: string | undefined;
+    /** What ran, on a route that has several operations. Its status is logged if it is not that of the response. */
+    operation: { name: string; status?: number } | undefined;
   }
 }
 
@@ -29,7 +31,7 @@ export type MethodsByPath = Map<string, Set<string>>;
 /** A response that was sent. */
 export interface ResponseSummary {
   method: string;
-  /** The route's pattern, never the URL: that can contain secrets. `none` without a route. */
+  /** The route's pattern, never the URL: that can contain secrets. `none` without a route. With the operation, if there are several. */
   route: string;
   status: number;
   reason: string | undefined;
@@ -59,6 +61,7 @@ export function createHost(options: HostOptions): FastifyInstance {
   host.decorate('methodsByPath', collectMethods(host));
   host.decorate('responseListeners', []);
   host.decorateReply('reason', undefined);
+  host.decorateReply('operation', undefined);
   // A child logger per request costs time even if it is never used; log lines name the request themselves.
   host.setChildLoggerFactory((log) => log);
   host.setReplySerializer((payload) => JSON.stringify(payload));
@@ -169,8 +172,10 @@ function missingHost(): ApiError {
 
 function reportResponse({ readTraceId }: HostOptions, request: FastifyRequest, reply: FastifyReply): void {
   const { id: requestId, method, log, routeOptions, server } = request;
-  const { statusCode: status, reason, elapsedTime: took } = reply;
-  const route = routeOptions.url ?? 'none';
+  const { statusCode, reason, operation, elapsedTime: took } = reply;
+  const { url = 'none' } = routeOptions;
+  const route = operation ? `${url} ${operation.name}` : url;
+  const status = operation?.status ?? statusCode;
   log.info({ requestId, method, route, status, reason, traceId: readTraceId(request), ms: Math.round(took) });
   for (const listener of server.responseListeners) listener({ method, route, status, reason, took }, request);
 }

@@ -13,7 +13,16 @@ export class InvalidSetting extends Error {}
 export type Environment = Record<string, string | undefined>;
 
 export function readOrigin(env: Environment, name: string, fallback: string): string {
-  const text = env[name] || fallback;
+  return parseOrigin(name, env[name] || fallback);
+}
+
+/** A list, separated by commas; empty if the variable is not set. */
+export function readOrigins(env: Environment, name: string): string[] {
+  const texts = (env[name] ?? '').split(',').map((text) => text.trim());
+  return texts.filter((text) => text !== '').map((text) => parseOrigin(name, text));
+}
+
+function parseOrigin(name: string, text: string): string {
   const url = URL.parse(text);
   if (!url || !['http:', 'https:'].includes(url.protocol) || (url.origin !== text && `${url.origin}/` !== text)) {
     throw new InvalidSetting(`${name} must be an origin like https://auth.example.com, with no path; it is ${text}.`);

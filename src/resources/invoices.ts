@@ -104,6 +104,7 @@ export const invoices: Resource = {
       summary: 'Send an invoice',
       description: 'Makes a draft final. It cannot be updated afterwards.',
       from: ['DRAFT'],
+      isDestructive: true,
       change: () => ({ status: 'SENT' }),
     },
     pay: {
@@ -121,6 +122,7 @@ export const invoices: Resource = {
       summary: 'Void an invoice',
       description: 'Cancels an invoice that is not paid. It keeps its number.',
       from: ['DRAFT', ...UNPAID],
+      isDestructive: true,
       change(invoice) {
         if (amountOf(invoice, 'amountPaid') > 0n) throw new FieldError('status', 'A payment has been recorded.');
         return { status: 'VOID', ...balanceOf({ ...invoice, status: 'VOID' }) };

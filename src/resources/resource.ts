@@ -31,6 +31,8 @@ export interface Transition {
   description: string;
   /** The states in which it is possible. */
   from: readonly string[];
+  /** Whether it takes something away that no other transition gives back. */
+  isDestructive?: boolean;
   /** What clients may send with it. */
   body?: Record<string, Field>;
   /** The changed values, computed from the record and the body. Throws `FieldError` for a body that does not fit. */

@@ -12,6 +12,7 @@ import { businessProvocations, isProvoked } from './provocations/business.ts';
 import { callbackProvocations } from './provocations/callbacks.ts';
 import { eventProvocations } from './provocations/events.ts';
 import { createConnections, createInactiveGrants } from './provocations/inactive-grants.ts';
+import { mcpProvocations } from './provocations/mcp.ts';
 import { drainingProvocations, limitProvocations, outageProvocations, SCARCE } from './provocations/outages.ts';
 import { type Provocation, provocationsOf, reasonOf, send } from './provocations/provocation.ts';
 import { expiredTokenProvocations, tokenProvocations } from './provocations/tokens.ts';
@@ -65,6 +66,7 @@ const provocations = [
   ...tokenProvocations(connections, dead),
   ...bearerProvocations(connections, dead),
   ...businessProvocations(server),
+  ...mcpProvocations(server),
   ...expiredBearerProvocations(connections),
   ...expiredTokenProvocations(connections),
   ...drainingProvocations(server),

@@ -41,6 +41,8 @@ const GUIDE: { [Code in ErrorCode]: Explanation & { reasons: Record<ReasonOf<Cod
         'The same `Idempotency-Key` was sent with another request within a day. Use a new key for each operation, and ' +
         'the same key only to repeat a request as it was.',
       if_match_malformed: 'Send `If-Match` with the `ETag` of the record as it was read, quotes included, or with `*`.',
+      origin_not_allowed:
+        'A page of an origin that is not allowed called the MCP server. The operator lists the origins that may in `MCP_ALLOWED_ORIGINS`; programs that are no pages send no `Origin`.',
     },
   },
   invalid_client: {

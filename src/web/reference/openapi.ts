@@ -60,6 +60,7 @@ const TAGS = [
   { name: 'Business API', description: 'Whom an access token acts for. CORS allows every origin.' },
   ...RESOURCES.map((resource) => ({ name: tagOf(resource), description: resource.description })),
   { name: 'Reports', description: 'Sums over the data of a business, exact and by currency.' },
+  { name: 'MCP', description: 'The business API as tools for AI agents.' },
   { name: 'Webhooks', description: 'The events that are sent to webhook endpoints, and a list of past events.' },
   { name: 'Operations', description: 'Health checks and this document.' },
 ];

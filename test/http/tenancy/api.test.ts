@@ -41,6 +41,9 @@ const RULES: Record<string, { asks: 'nothing' | 'token' | 'secret'; takes: strin
     '/api/v1/oauth/revoke': { asks: 'secret', takes: ['POST'] },
     '/api/v1/oauth/introspect': { asks: 'secret', takes: ['POST'] },
     '/api/v1/events': { asks: 'secret', takes: ['GET'] },
+    // Their tools have tests of their own, in test/http/mcp.
+    '/mcp': { asks: 'token', takes: ['OPTIONS', 'POST'] },
+    '/mcp/:businessId': { asks: 'token', takes: ['OPTIONS', 'POST'] },
     ...Object.fromEntries(
       ENDPOINTS.map(({ path }) => {
         const takes = ENDPOINTS.filter((endpoint) => endpoint.path === path).map(({ method }) => method);

@@ -19,6 +19,7 @@ export function isBusinessApi({ security = [] }: Operation): boolean {
 /** Whether a response is provoked with this very operation. */
 export function isProvoked(operation: Operation, response: string): boolean {
   const { operationId } = operation;
+  if (operationId === 'mcp') return response === '403 origin_not_allowed';
   if (!isBusinessApi(operation) || ELSEWHERE.includes(operationId)) return true;
   return KINDS.includes(operationId) && !CHECKED_BEFORE.test(response);
 }
