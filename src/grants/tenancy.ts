@@ -4,19 +4,18 @@ import type { App } from '../apps/apps.ts';
 import type { Database } from '../storage/storage.ts';
 
 /**
- * The membership for which a new grant is created. A private app works only in the business that owns it; any other app in
- * the current business of the user. Undefined if the user has no such business.
+ * The membership for which a new grant is created: in the given business or, if it is null, in the current business of the
+ * user. Undefined if the user is not a member, or if the app does not work there: a private app works only in the business
+ * that owns it.
  */
-export async function findActingMembership(db: Database, app: App, user: User): Promise<Membership | undefined> {
+export async function findActingMembership(
+  db: Database,
+  { app, user, businessId }: { app: App; user: User; businessId: string | null },
+): Promise<Membership | undefined> {
   const bound = boundBusiness(app);
-  return bound === null ? findCurrentMembership(db, user) : findMembership(db, user.id, bound);
-}
-
-/** Checks a business again that was shown on the consent screen. */
-export async function mayActIn(db: Database, app: App, user: User, businessId: string): Promise<boolean> {
-  const bound = boundBusiness(app);
-  if (bound !== null && bound !== businessId) return false;
-  return (await findMembership(db, user.id, businessId)) !== undefined;
+  if (bound !== null && businessId !== null && bound !== businessId) return undefined;
+  const only = bound ?? businessId;
+  return only === null ? findCurrentMembership(db, user) : findMembership(db, user.id, only);
 }
 
 /** The only business in which a private app works, or null if the user can choose. */

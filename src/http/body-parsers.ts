@@ -6,7 +6,8 @@ export const BODY_LIMIT = 64 * 1024;
 
 /**
  * JSON as in the API reference, and forms as in RFC 6749; no other content type. A field of the route's schema must not
- * come twice (RFC 6749 §3.2). Unknown fields are ignored, however often they come: RFC 8707 repeats `resource`.
+ * come twice (RFC 6749 §3.2), except that a form repeats a field whose schema allows a list. Unknown fields are ignored,
+ * however often they come.
  */
 export function parseJsonAndForms(host: FastifyInstance): void {
   const parseJson = host.getDefaultJsonParser('error', 'error');
@@ -15,13 +16,16 @@ export function parseJsonAndForms(host: FastifyInstance): void {
   host.addContentTypeParser<string>('application/json', asText, (request, text, done) => {
     parseJson(request, text, (error, body) => {
       if (error || isCompact(text, body)) done(error, body);
-      else done(findRepeated(request, listNames(text)), body);
+      else done(repeatedField(findRepeated(request, listNames(text))), body);
     });
   });
   host.addContentTypeParser<string>('application/x-www-form-urlencoded', asText, (request, text, done) => {
     const fields = [...new URLSearchParams(text)];
     const names = fields.map(([name]) => name);
-    done(findRepeated(request, names), Object.fromEntries(fields));
+    const repeated = findRepeated(request, names);
+    const lists = repeated.map((name) => [name, fields.filter(([each]) => each === name).map(([, value]) => value)]);
+    const error = repeatedField(repeated.filter((name) => !allowsList(request, name)));
+    done(error, { ...Object.fromEntries(fields), ...Object.fromEntries(lists) });
   });
 }
 
@@ -38,14 +42,25 @@ export function parseForms(host: FastifyInstance): void {
   host.register(forms, { bodyLimit: BODY_LIMIT });
 }
 
-function findRepeated({ routeOptions }: FastifyRequest, names: string[]): ApiError | null {
-  const { properties = {} } = (routeOptions.schema?.body ?? {}) as { properties?: object };
+/** The fields of the route's schema that are repeated. */
+function findRepeated(request: FastifyRequest, names: string[]): string[] {
+  const properties = propertiesOf(request);
   const seen = new Set<string>();
+  const repeated = new Set<string>();
   for (const name of names) {
-    if (seen.has(name) && Object.hasOwn(properties, name)) return repeatedField(name);
+    if (seen.has(name) && Object.hasOwn(properties, name)) repeated.add(name);
     seen.add(name);
   }
-  return null;
+  return [...repeated];
+}
+
+function propertiesOf({ routeOptions }: FastifyRequest): Record<string, { anyOf?: unknown }> {
+  return (routeOptions.schema?.body as { properties?: Record<string, object> } | undefined)?.properties ?? {};
+}
+
+/** Whether the schema of the field is `textOrTexts` of openapi.ts. */
+function allowsList(request: FastifyRequest, name: string): boolean {
+  return propertiesOf(request)[name]?.anyOf !== undefined;
 }
 
 /** Whether the text is the shortest JSON of this object, as most clients send it. Then no name was repeated. */
@@ -74,7 +89,8 @@ function listNames(text: string): string[] {
   return names;
 }
 
-function repeatedField(name: string): ApiError {
+function repeatedField([name]: string[]): ApiError | null {
+  if (name === undefined) return null;
   const description = `${name} was sent more than once.`;
   return new ApiError({ status: 400, code: 'invalid_request', reason: 'field_repeated', description });
 }

@@ -12,6 +12,10 @@ export const REQUEST_ID = Type.String({
   description: 'Names this request in the server’s logs. Quote it when you ask for help.',
 });
 /** Headers of a response that must not be cached. */
+/** A field that may be repeated: a JSON body has a list, a form has it several times. */
+export const textOrTexts = (description: string, example: string) =>
+  Type.Union([Type.String(), Type.Array(Type.String(), { maxItems: 20 })], { description, examples: [example] });
+
 export const NO_STORE = {
   'x-request-id': REQUEST_ID,
   'cache-control': Type.Literal('no-store', { description: 'The response must not be cached.' }),

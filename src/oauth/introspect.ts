@@ -4,6 +4,7 @@ import { formatScopes } from '../lib/scope-lists.ts';
 import type { RequestContext } from '../request-log/log.ts';
 import { type AuthenticatedClient, authenticateClient, type ClientCredentials } from './client-authentication.ts';
 import { missingField } from './errors.ts';
+import { resourceUri } from './resource-indicators.ts';
 import type { IntrospectionRequest } from './schemas.ts';
 import type { TokenDeps } from './token/endpoint.ts';
 import {
@@ -27,6 +28,7 @@ type Introspection =
       sub: string;
       iss: string;
       business_id: string;
+      aud?: string;
     };
 
 /**
@@ -76,6 +78,7 @@ function describe(verified: VerifiedToken, issuer: string, now: number): Introsp
     sub: grant.userId,
     iss: issuer,
     business_id: grant.businessId,
+    ...(grant.resource !== null && { aud: resourceUri(issuer, grant.resource) }),
   };
 }
 

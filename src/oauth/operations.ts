@@ -97,6 +97,7 @@ export const tokenOperation = {
       invalid_request: REQUEST_REASONS,
       unsupported_grant_type: REASONS.unsupported_grant_type,
       invalid_scope: ['scope_not_allowed'],
+      invalid_target: REASONS.invalid_target,
     }),
     401: INVALID_CLIENT,
     ...COMMON_BODY_ERRORS,

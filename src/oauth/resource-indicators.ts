@@ -39,6 +39,17 @@ export function readResource(issuer: string, sent: readonly string[]): Resource 
   return first;
 }
 
+/** A token request may repeat the resource of its grant, and cannot ask for another: a grant is for one. */
+export function rejectOtherResource(issuer: string, granted: Resource, sent: string | string[]): void {
+  const values = [sent].flat().filter((uri) => uri !== '');
+  if (values.length === 0 || readResource(issuer, values) === granted) return;
+  throw new OAuthError(
+    'invalid_target',
+    'resource_different',
+    `The resource of the authorize request was ${resourceUri(issuer, granted)}. Send this one, or none.`,
+  );
+}
+
 function parseResource(issuer: string, uri: string): Resource {
   const url = URL.parse(uri);
   const isPlain = url?.origin === issuer && url.href === url.origin + url.pathname && !uri.includes('#');

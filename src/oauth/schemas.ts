@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox';
+import { textOrTexts } from '../http/openapi.ts';
 import { SCOPES } from '../oauth/scopes.ts';
 
 // The schemas of requests and responses. They validate requests, type the handlers and generate the API reference.
@@ -47,6 +48,12 @@ export const TOKEN_REQUEST = Type.Object(
     ),
     refresh_token: optionalText('For a refresh: the newest refresh token.', 'grt_…'),
     scope: optionalText('For a refresh: fewer scopes for this access token, never more.', 'read:invoices'),
+    resource: Type.Optional(
+      textOrTexts(
+        'The resource of the authorize request, which a client may repeat here (RFC 8707). Any other is an error.',
+        'https://api.example.com/mcp',
+      ),
+    ),
   },
   {
     ...TEXT_ONLY,
@@ -129,6 +136,10 @@ export const INTROSPECTION = Type.Object(
     sub: id('The user who allowed it.'),
     iss: optionalText('The issuer: `BASE_URL`.', 'https://api.example.com'),
     business_id: id('The business that it is for.'),
+    aud: optionalText(
+      'The resource that it works at, if that is not the business API: reject the token anywhere else (RFC 8707).',
+      'https://api.example.com/mcp',
+    ),
   },
   { $id: 'Introspection', description: 'RFC 7662 §2.2.' },
 );

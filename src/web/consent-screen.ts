@@ -3,7 +3,6 @@ import { findBusiness } from '../accounts/businesses.ts';
 import { findMembership, listMemberships } from '../accounts/memberships.ts';
 import type { Session } from '../accounts/sessions.ts';
 import { type Consent, findConsent, undecidedScopes } from '../grants/consents.ts';
-import { boundBusiness } from '../grants/tenancy.ts';
 import { type Html, html } from '../lib/html.ts';
 import { isLoopbackHost } from '../lib/ip-addresses.ts';
 import { commonScopes, type Scopes } from '../lib/scope-lists.ts';
@@ -154,7 +153,7 @@ function scopeList(heading: string, kind: Scope['kind'], screen: ConsentScreen):
 }
 
 function requestFacts({ authRequest, context, sites }: ConsentScreen): Html {
-  const isBound = boundBusiness(authRequest.app) !== null;
+  const isBound = authRequest.businessId !== null;
   // In ASCII: an internationalised name that imitates a known one is shown as xn--.
   const { host, hostname, origin } = new URL(authRequest.callback.redirectUri);
   const whose = sites.includes(origin)

@@ -3,7 +3,7 @@ import { findMembership } from '../accounts/memberships.ts';
 import { resumeSession } from '../accounts/sessions.ts';
 import { setCurrentBusiness } from '../accounts/users.ts';
 import { type Consent, chooseScopes, denyApp } from '../grants/consents.ts';
-import { boundBusiness, mayActIn } from '../grants/tenancy.ts';
+import { findActingMembership } from '../grants/tenancy.ts';
 import { isId } from '../lib/ids.ts';
 import { commonScopes, formatScopes } from '../lib/scope-lists.ts';
 import { readAuthorizationRequest } from '../oauth/authorize/request.ts';
@@ -49,7 +49,7 @@ async function switchBusiness(
   { storage }: WebDeps,
   { request, authRequest, session: { user }, state }: SubmittedConsent,
 ): Promise<string | undefined> {
-  if (boundBusiness(authRequest.app) !== null) return undefined;
+  if (authRequest.businessId !== null) return undefined;
   const [decision, chosen] = [text(request.body, 'decision'), text(request.body, 'business')];
   if (decision === 'deny' || chosen === '' || (chosen === state.businessId && decision !== 'switch')) return undefined;
   if (!isId(chosen) || !(await findMembership(storage.durable, user.id, chosen))) throw notFound();
@@ -73,7 +73,10 @@ async function isCurrent(
   { authRequest, session, state }: SubmittedConsent,
 ): Promise<boolean> {
   if (isExpired(state, clock()) || formatScopes(authRequest.scopes) !== formatScopes(state.scopes)) return false;
-  return mayActIn(storage.durable, authRequest.app, session.user, state.businessId);
+  const { app, businessId: only } = authRequest;
+  const { businessId } = state;
+  if (only !== null && only !== businessId) return false;
+  return (await findActingMembership(storage.durable, { app, user: session.user, businessId })) !== undefined;
 }
 
 async function allow(

@@ -81,7 +81,8 @@ async function requireMembership(
   authRequest: AuthorizationRequest,
   session: Session,
 ): Promise<Membership> {
-  const membership = await findActingMembership(storage.durable, authRequest.app, session.user);
+  const { app, businessId } = authRequest;
+  const membership = await findActingMembership(storage.durable, { app, user: session.user, businessId });
   if (membership) return membership;
   const description = 'The signed-in user is not a member of a business that this app may act in.';
   throw new CallbackError(authRequest.callback, new OAuthError('access_denied', 'not_a_member', description));

@@ -57,6 +57,11 @@ export function unknownToken(reject: Reject, token: string) {
   return invalidToken(reject, 'token_unknown', description);
 }
 
+export function otherResource(reject: Reject) {
+  const description = 'This token is for another resource of this server. Ask for one with the resource of this URL.';
+  return invalidToken(reject, 'token_for_other_resource', description);
+}
+
 export function requireScope(reject: Reject, access: Access, scope: string): void {
   if (access.scopes.includes(scope)) return;
   const error = 'insufficient_scope';

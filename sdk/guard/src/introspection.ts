@@ -1,4 +1,4 @@
-import { type Access, unknownToken } from './checks.ts';
+import { type Access, otherResource, unknownToken } from './checks.ts';
 import { type ErrorBody, GuardError, type Reject, unavailable } from './errors.ts';
 
 /** How Gatehouse is reached. */
@@ -25,12 +25,14 @@ export async function introspect(connection: Connection, token: string, scope: s
     body,
   });
   if (status === 200 && json.active === false) return { error: await findReason(connection, token) };
-  const { active, token_type, sub, client_id, business_id, scope: granted, exp } = json;
+  const { active, token_type, sub, client_id, business_id, scope: granted, exp, aud } = json;
   const texts = [sub, client_id, business_id, granted];
   const isReadable = texts.every((text) => typeof text === 'string') && typeof exp === 'number';
   if (status !== 200 || active !== true || token_type !== 'bearer' || !isReadable) {
     throw fail(connection, `Introspection: ${describe(status, json)}`, retryAfter);
   }
+  // Gatehouse names an audience only if it is not the business API, whose part the guarded API is (RFC 8707).
+  if (aud !== undefined && aud !== `${connection.issuer}/api/v1`) return { error: otherResource(connection.reject) };
   const scopes = Object.freeze(String(granted).split(' ').filter(Boolean));
   const parties = { userId: String(sub), appId: String(client_id), businessId: String(business_id) };
   return { access: Object.freeze({ ...parties, scopes }), exp };

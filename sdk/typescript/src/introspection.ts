@@ -14,6 +14,8 @@ export type Introspection =
       clientId: string;
       userId: string;
       businessId: string;
+      /** The URL of the only resource at which it works, if that is not the business API. */
+      audience?: string;
       /** In milliseconds since 1970. */
       issuedAt: number;
       /** In milliseconds since 1970. */
@@ -30,7 +32,7 @@ export async function introspectToken(
 }
 
 function readIntrospection(answer: Answer): Introspection {
-  const { active, token_type, scope, client_id, sub, business_id, iat, exp } = fieldsOf(answer.json);
+  const { active, token_type, scope, client_id, sub, business_id, aud, iat, exp } = fieldsOf(answer.json);
   if (active === false) return { active };
   const texts = [token_type, scope, client_id, sub, business_id];
   const isSound = texts.every((each) => typeof each === 'string') && [iat, exp].every(Number.isFinite);
@@ -42,6 +44,7 @@ function readIntrospection(answer: Answer): Introspection {
     clientId: String(client_id),
     userId: String(sub),
     businessId: String(business_id),
+    ...(typeof aud === 'string' && { audience: aud }),
     issuedAt: Number(iat) * 1000,
     expiresAt: Number(exp) * 1000,
   };

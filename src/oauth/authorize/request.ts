@@ -1,13 +1,14 @@
 import { type App, findApp } from '../../apps/apps.ts';
 import { appIdOf, clientIdOf } from '../../apps/client-ids.ts';
 import { isRegistered } from '../../apps/redirect-uris.ts';
+import { boundBusiness } from '../../grants/tenancy.ts';
 import { HOUR } from '../../lib/clock.ts';
 import { type Keyring, sign, verifySignature } from '../../lib/keyring.ts';
 import { formatScopes, parseScopes, type Scopes, scopesBeyond } from '../../lib/scope-lists.ts';
 import type { Database, Storage } from '../../storage/storage.ts';
 import { type Callback, CallbackError, OAuthError, UntrustedRequest } from '../errors.ts';
 import { isChallenge } from '../pkce.ts';
-import { type Resource, readResource } from '../resource-indicators.ts';
+import { businessOf, type Resource, readResource } from '../resource-indicators.ts';
 import type { AuthorizeQuery } from '../schemas.ts';
 import { readScopes } from '../scopes.ts';
 
@@ -25,6 +26,8 @@ export interface AuthorizationRequest {
   codeChallenge: string | null;
   /** Where the tokens will work. */
   resource: Resource;
+  /** The only business that the request can be for, by its resource or its app. Null if the user can choose. */
+  businessId: string | null;
 }
 
 /**
@@ -41,18 +44,18 @@ export async function readAuthorizationRequest(
   const states = parameters.get('state') ?? [];
   const callback = { redirectUri, state: states.length === 1 ? states[0]?.raw : undefined };
   try {
-    return {
-      app,
-      callback,
-      resource: readResource(issuer, valuesOf(parameters, 'resource')),
-      ...readParameters(app, parameters),
-    };
+    const resource = readResource(issuer, valuesOf(parameters, 'resource'));
+    const businessId = businessOf(resource) ?? boundBusiness(app);
+    return { app, callback, resource, businessId, ...readParameters(app, parameters) };
   } catch (error) {
     throw error instanceof OAuthError ? new CallbackError(callback, error) : error;
   }
 }
 
-function readParameters(app: App, parameters: Parameters): Omit<AuthorizationRequest, 'app' | 'callback' | 'resource'> {
+/** Those that depend on nothing but the app. */
+type OwnParameters = Omit<AuthorizationRequest, 'app' | 'callback' | 'resource' | 'businessId'>;
+
+function readParameters(app: App, parameters: Parameters): OwnParameters {
   const read = (name: keyof AuthorizeQuery) => readOnce(parameters, name);
   if (!read('state')) throw missingParameter('Send a state, by which your app recognises the response.');
   checkResponseType(read('response_type'));

@@ -29,7 +29,7 @@ export async function respondToTokenRequest(
   credentials: ClientCredentials,
   now: number,
 ): Promise<TokenResponse> {
-  const { grant_type: grantType, refresh_token: refreshToken, code } = fields;
+  const { grant_type: grantType, refresh_token: refreshToken, code, resource } = fields;
   const { context } = credentials;
   if (grantType === undefined) throw missingField('grant_type');
   const token =
@@ -40,13 +40,13 @@ export async function respondToTokenRequest(
   if (grantType === 'refresh_token') {
     context.grantType = grantType;
     if (refreshToken === undefined) throw missingField('refresh_token');
-    return await refreshTokens(deps, client, { refreshToken, verified, scope: fields.scope, context }, now);
+    return await refreshTokens(deps, client, { refreshToken, verified, scope: fields.scope, resource, context }, now);
   }
   if (grantType === 'authorization_code') {
     context.grantType = grantType;
     if (code === undefined) throw missingField('code');
     const { redirect_uri: redirectUri, code_verifier: codeVerifier } = fields;
-    return await exchangeCode(deps, client, { code, verified, redirectUri, codeVerifier, context }, now);
+    return await exchangeCode(deps, client, { code, verified, redirectUri, codeVerifier, resource, context }, now);
   }
   throw new OAuthError(
     'unsupported_grant_type',

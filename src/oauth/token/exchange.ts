@@ -7,6 +7,7 @@ import type { Storage } from '../../storage/storage.ts';
 import type { AuthenticatedClient } from '../client-authentication.ts';
 import { OAuthError } from '../errors.ts';
 import { matchesChallenge } from '../pkce.ts';
+import { rejectOtherResource } from '../resource-indicators.ts';
 import { findVerifiedToken, issueTokens, type TokenResponse, unknownToken, type VerifiedToken } from '../tokens.ts';
 
 interface CodeExchange {
@@ -15,16 +16,18 @@ interface CodeExchange {
   verified: VerifiedToken | undefined;
   redirectUri: string | undefined;
   codeVerifier: string | undefined;
+  resource: string | string[] | undefined;
   context: RequestContext;
 }
 
 /** RFC 6749 §4.1.3. The checks are in this order so that only the app itself can spend its code, and only once. */
 export async function exchangeCode(
-  { storage, keys }: { storage: Storage; keys: Keyring },
+  deps: { storage: Storage; keys: Keyring; issuer: string },
   client: AuthenticatedClient,
   exchange: CodeExchange,
   now: number,
 ): Promise<TokenResponse> {
+  const { storage, keys, issuer } = deps;
   const { verified } = exchange;
   if (!verified) throw unknownToken('code', exchange.code);
   const { grant } = verified;
@@ -37,13 +40,14 @@ export async function exchangeCode(
   if (grant.inactiveReason) throw new OAuthError('invalid_grant', grant.inactiveReason, explain(grant.inactiveReason));
   rejectExpired(grant, now);
   rejectOtherRedirectUri(grant, client, exchange.redirectUri);
+  if (exchange.resource !== undefined) rejectOtherResource(issuer, grant.resource, exchange.resource);
   await rejectWrongVerifier(storage, grant, exchange.codeVerifier, now);
 
   // Another request exchanged the code or revoked the grant in the meantime: the row says which.
   const first = await markExchanged(storage.durable, grant.id, now);
   if (!first) {
     const reloaded = await findVerifiedToken(storage.durable, verified.token);
-    return exchangeCode({ storage, keys }, client, { ...exchange, verified: reloaded }, now);
+    return exchangeCode(deps, client, { ...exchange, verified: reloaded }, now);
   }
   return issueTokens(keys, { ...grant, rotatedAt: now }, grant.scopes, now);
 }

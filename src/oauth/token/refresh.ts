@@ -7,6 +7,7 @@ import type { RequestContext } from '../../request-log/log.ts';
 import type { Storage } from '../../storage/storage.ts';
 import type { AuthenticatedClient } from '../client-authentication.ts';
 import { OAuthError } from '../errors.ts';
+import { rejectOtherResource } from '../resource-indicators.ts';
 import { readScopes } from '../scopes.ts';
 import { findVerifiedToken, issueTokens, type TokenResponse, unknownToken, type VerifiedToken } from '../tokens.ts';
 
@@ -15,12 +16,14 @@ interface RefreshRequest {
   /** Undefined if this server did not issue the token. */
   verified: VerifiedToken | undefined;
   scope: string | undefined;
+  resource: string | string[] | undefined;
   context: RequestContext;
 }
 
 interface RefreshDeps {
   storage: Storage;
   keys: Keyring;
+  issuer: string;
   retryWindow: number;
   uses: TokenUses;
 }
@@ -47,6 +50,7 @@ export async function refreshTokens(
     await revokeGrant(storage.durable, grant.id, 'refresh_token_reused', now);
     throw new OAuthError('invalid_grant', 'refresh_token_reused', explain('refresh_token_reused'));
   }
+  if (request.resource !== undefined) rejectOtherResource(deps.issuer, grant.resource, request.resource);
   const keepsScopes = request.scope === undefined && grant.scopes.length > 0;
   const scopes = keepsScopes ? grant.scopes : narrowScopes(grant, request.scope ?? '');
 

@@ -109,6 +109,9 @@ const GUIDE: { [Code in ErrorCode]: Explanation & { reasons: Record<ReasonOf<Cod
         'This server has no such resource. The default is its business API; an MCP server is the other. Copy the URL from the ' +
         '`resource` of the protected resource metadata.',
       resource_repeated: 'The request names several resources. A token is for one: send a request for each.',
+      resource_different:
+        'The token request names another resource than the authorize request did. Send the same, or none. The code or refresh ' +
+        'token still works.',
     },
   },
   access_denied: {

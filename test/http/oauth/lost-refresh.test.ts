@@ -183,13 +183,13 @@ test('a use that is stored while a refresh is under way is not missed by it [T17
   const token = decodeToken(keys, 'refresh', first.refresh_token);
   assert.ok(token);
   const uses = createTokenUses(server.storage(), () => {});
-  const deps = { storage: server.storage(), keys, retryWindow: 0, uses };
+  const deps = { storage: server.storage(), keys, issuer: server.api, retryWindow: 0, uses };
   // The request has read the row. Then the access token is used, and the use is stored and leaves the memory.
   const verified = await findVerifiedToken(server.storage().durable, token);
   assert.equal(await works(lost.access_token), true);
   await markUsed(server.storage().relaxed, { id: token.grantId, rotation: 1 });
 
-  const request = { refreshToken: first.refresh_token, verified, scope: undefined, context: {} };
+  const request = { refreshToken: first.refresh_token, verified, scope: undefined, resource: undefined, context: {} };
   await assert.rejects(refreshTokens(deps, server.ledger, request, server.clock()), { reason: 'refresh_token_reused' });
   await uses.stop();
 });

@@ -38,6 +38,24 @@ function unfitting({ server, connect, allow }: Connections): Table {
     ],
     [
       400,
+      'resource_different',
+      'an exchange that names another resource',
+      async () => server.exchange(await allow({}), { resource: `${server.api}/mcp` }),
+    ],
+    [
+      400,
+      'resource_unknown',
+      'an exchange that names a resource of another server',
+      async () => server.exchange(await allow({}), { resource: 'https://other.example/mcp' }),
+    ],
+    [
+      400,
+      'resource_repeated',
+      'an exchange that names two resources',
+      async () => server.exchange(await allow({}), { resource: [`${server.api}/mcp`, `${server.api}/api/v1`] }),
+    ],
+    [
+      400,
       'redirect_uri_different',
       'an exchange that names another address',
       async () => server.exchange(await allow({}), { redirect_uri }),

@@ -80,6 +80,13 @@ test('the error equals Gatehouse’s for a refresh token and for a code', async 
   }
 });
 
+test('the error equals Gatehouse’s for a token that is for an MCP server [G2]', async () => {
+  for (const resource of [`${server.api}/mcp`, `${server.api}/mcp/${server.acme.id}`]) {
+    const { access_token } = await server.connect({ resource });
+    await assertSameError(bearer(access_token), [401, 'invalid_token', 'token_for_other_resource']);
+  }
+});
+
 test('the error equals Gatehouse’s for a token in the address, with and without the header', async () => {
   const { access_token } = await server.connect();
   const query = `?access_token=${access_token}`;

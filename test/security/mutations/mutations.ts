@@ -1,4 +1,5 @@
 import { ACCOUNT_MUTATIONS } from './accounts.ts';
+import { AGENT_MUTATIONS } from './agents.ts';
 import { API_MUTATIONS } from './api.ts';
 import { AUTHORIZE_MUTATIONS } from './authorize.ts';
 import { CONSENT_MUTATIONS } from './consent.ts';
@@ -21,4 +22,5 @@ export const MUTATIONS: Mutation[] = [
   ...API_MUTATIONS,
   ...DASHBOARD_MUTATIONS,
   ...WEBHOOK_MUTATIONS,
+  ...AGENT_MUTATIONS,
 ];

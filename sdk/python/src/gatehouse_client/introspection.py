@@ -23,6 +23,8 @@ class ActiveToken:
     client_id: str
     user_id: str
     business_id: str
+    audience: str | None = None
+    """The URL of the only resource at which it works, if that is not the business API."""
     issued_at: float
     expires_at: float
 
@@ -41,6 +43,7 @@ def read_introspection(answer: Answer) -> Introspection:
         client_id=fields.text("client_id"),
         user_id=fields.text("sub"),
         business_id=fields.text("business_id"),
+        audience=fields.text_if_any("aud"),
         issued_at=fields.number("iat"),
         expires_at=fields.number("exp"),
     )
