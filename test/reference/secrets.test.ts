@@ -60,12 +60,12 @@ async function connect(): Promise<void> {
   await browser.signIn(server.ada.email, PASSWORD);
   const code_challenge = createHash('sha256').update(VERIFIER).digest('base64url');
   const page = await browser.open(server.authorizeUrl({ code_challenge, code_challenge_method: 'S256' }));
-  const { question = '', csrf = '' } = hiddenFields(page.text, '/consent');
+  const { consent_state = '', csrf = '' } = hiddenFields(page.text, '/consent');
   const code = (await browser.submit(page, '/consent', { decision: 'allow' })).leftTo?.searchParams.get('code') ?? '';
   const first = await server.exchange(code, { code_verifier: VERIFIER });
   const second = await server.refresh(first.body.refresh_token);
   assert.equal(second.status, 200);
-  secrets.set('the sealed question', question).set('the mark of a form', csrf).set('the code', code);
+  secrets.set('the signed consent state', consent_state).set('the CSRF token', csrf).set('the code', code);
   for (const [name, { body }] of Object.entries({ first, second })) {
     secrets.set(`the ${name} access token`, body.access_token).set(`the ${name} refresh token`, body.refresh_token);
   }
