@@ -86,6 +86,9 @@ const WRITTEN_WITH_LATIN = /[\p{sc=Latin}\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana
 
 /** Whether Latin letters are mixed with letters or digits of a script that is not written together with them. */
 function mixesScripts(text: string): boolean {
-  const signs = text.match(/[\p{L}\p{N}]/gu) ?? [];
-  return signs.some((sign) => /\p{sc=Latin}/u.test(sign)) && signs.some((sign) => !WRITTEN_WITH_LATIN.test(sign));
+  const characters = text.match(/[\p{L}\p{N}]/gu) ?? [];
+  return (
+    characters.some((character) => /\p{sc=Latin}/u.test(character)) &&
+    characters.some((character) => !WRITTEN_WITH_LATIN.test(character))
+  );
 }

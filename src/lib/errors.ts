@@ -13,7 +13,7 @@ export class Overloaded extends Error {
   readonly retryAfter = 1;
 
   constructor() {
-    super('There is too much to do just now. Try again in a moment.');
+    super('The server is overloaded. Try again in a moment.');
   }
 }
 

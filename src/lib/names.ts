@@ -7,7 +7,7 @@ const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable
 const JOINERS = /\u200c|\u200d|\ufe0f/g;
 
 /** In scripts without joined letters, a joiner is invisible and only makes two names look alike. */
-const IDLE_JOINER =
+const NEEDLESS_JOINER =
   /[\p{sc=Latin}\p{sc=Cyrillic}\p{sc=Greek}\p{N}][\u200c\u200d]|[\u200c\u200d][\p{sc=Latin}\p{sc=Cyrillic}\p{sc=Greek}\p{N}]/u;
 
 /** No script needs this many marks on one letter; they cover the lines around it. */
@@ -24,12 +24,13 @@ export function readReason(field: string, text: string): string {
   return text.trim() === '' ? '' : readLine(field, text, 200);
 }
 
-function readLine(field: string, text: string, longest: number): string {
+function readLine(field: string, text: string, maxLength: number): string {
   const line = text.trim().normalize('NFC');
-  const seen = line.replace(JOINERS, '');
-  if (seen.trim() === '') throw new FormError(field, 'Enter something that can be read.');
-  if ([...line].length > longest) throw new FormError(field, `Use at most ${longest} characters.`);
-  if (hasHiddenCharacters(seen) || IDLE_JOINER.test(line)) throw new FormError(field, 'Use visible characters only.');
+  const visible = line.replace(JOINERS, '');
+  if (visible.trim() === '') throw new FormError(field, 'Enter visible characters.');
+  if ([...line].length > maxLength) throw new FormError(field, `Use at most ${maxLength} characters.`);
+  if (hasHiddenCharacters(visible) || NEEDLESS_JOINER.test(line))
+    throw new FormError(field, 'Use visible characters only.');
   return line;
 }
 

@@ -58,8 +58,8 @@ function send(
   addresses: LookupAddress[],
   signal: AbortSignal,
 ): Promise<OutboundResponse> {
-  const begin = new URL(url).protocol === 'https:' ? requestHttps : requestHttp;
-  const request = begin(url, {
+  const startRequest = new URL(url).protocol === 'https:' ? requestHttps : requestHttp;
+  const request = startRequest(url, {
     method: 'POST',
     headers: { ...headers, 'content-length': Buffer.byteLength(body) },
     lookup: fixedLookup(addresses),
@@ -86,7 +86,7 @@ function send(
 }
 
 function headOf({ statusCode, statusMessage, rawHeaders }: IncomingMessage): string {
-  const lines = rawHeaders.flatMap((name, place) => (place % 2 === 0 ? [`${name}: ${rawHeaders[place + 1]}`] : []));
+  const lines = rawHeaders.flatMap((name, index) => (index % 2 === 0 ? [`${name}: ${rawHeaders[index + 1]}`] : []));
   return replaceControls([`${statusCode} ${statusMessage}`, ...lines].join('\n')).slice(0, MAX_HEAD_LENGTH);
 }
 
