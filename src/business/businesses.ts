@@ -5,7 +5,7 @@ import type { ProtectedEndpoint } from './protected-endpoint.ts';
 const BUSINESS = Type.Object(
   {
     id: Type.String({ format: 'uuid', description: 'Goes into `x-business-id`.' }),
-    name: Type.String({ description: 'What people call it.', examples: ['Harbour Coffee'] }),
+    name: Type.String({ description: 'The name of the business.', examples: ['Harbour Coffee'] }),
   },
   { description: 'A business that a token acts in.' },
 );

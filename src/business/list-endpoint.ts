@@ -69,7 +69,7 @@ function boundSchema(description: string) {
   return Type.Optional(Type.String({ pattern, description, examples: ['2026-07-01T00:00:00Z'] }));
 }
 
-/** Equality with one value; `null` cannot be asked for. */
+/** Equality with one value; there is no filter for `null`. */
 function filterSchema(schema: object): TSchema {
   const { description, enum: values, 'x-extensible-enum': known, format } = schema as Record<string, unknown>;
   const allowed = values ?? known;

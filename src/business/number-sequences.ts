@@ -33,8 +33,8 @@ async function advance(
   const last =
     (await advanceSequence(tx, name, businessId, skip + count)) ??
     (await startSequence(tx, { table, name }, businessId, skip + count));
-  return Array.from({ length: count }, (_, place) => {
-    const next = Number(last) - count + 1 + place;
+  return Array.from({ length: count }, (_, index) => {
+    const next = Number(last) - count + 1 + index;
     return `${numbered}${String(next).padStart(4, '0')}`;
   });
 }

@@ -56,9 +56,9 @@ async function* readCsv(input: Readable, names: string[]): AsyncIterable<FileLin
 /** A wrong header is reported once, and not for each line. */
 function checkHeader(header: string[], names: string[]): FileLine[] {
   const report = (field: string, message: string) => ({ line: 1, values: {}, problem: { field, message } });
-  return header.flatMap((name, place) => {
+  return header.flatMap((name, index) => {
     if (!names.includes(name)) return [report(name, `is not one of the columns ${names.join(', ')}`)];
-    return header.indexOf(name) < place ? [report(name, 'is there twice')] : [];
+    return header.indexOf(name) < index ? [report(name, 'is repeated')] : [];
   });
 }
 
@@ -68,8 +68,8 @@ function toLine(header: string[], record: string[], line: number): FileLine {
     return { line, values: {}, problem: { field: '', message } };
   }
   const values: Values = {};
-  for (const [place, name] of header.entries()) {
-    if (record[place] !== '') values[name] = record[place];
+  for (const [index, name] of header.entries()) {
+    if (record[index] !== '') values[name] = record[index];
   }
   return { line, values };
 }

@@ -48,7 +48,7 @@ function declareResourceEvents(resource: Resource): [string, EventDeclaration][]
     data,
     example: { businessId: ID, [idNameOf(name)]: ID, ...sample },
   };
-  return eventTypesOf(resource).map((type, place) => [type, { ...declaration, summary: summaries[place] ?? '' }]);
+  return eventTypesOf(resource).map((type, index) => [type, { ...declaration, summary: summaries[index] ?? '' }]);
 }
 
 /**

@@ -6,7 +6,7 @@ import { invoices } from './invoices.ts';
 import { orders } from './orders.ts';
 import type { Resource } from './resource.ts';
 
-/** Every resource of the business API. A resource comes after those that its records name. */
+/** Every resource of the business API. A resource comes after those that its records refer to. */
 export const RESOURCES: readonly Resource[] = [
   companies,
   contacts,

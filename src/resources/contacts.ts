@@ -2,13 +2,13 @@ import { choice, email, notes, type Resource, reference, text } from './resource
 
 const ID = '0190b9a1-8d5e-7f6a-9b7c-8d9e0f1a2b3c';
 
-/** Records that are referred to are archived rather than deleted. */
+/** Other records refer to these, so they are archived, and never deleted. */
 const STATUSES = ['ACTIVE', 'ARCHIVED'];
 
 const archiving = (noun: string): Resource['transitions'] => ({
   archive: {
     summary: `Archive a ${noun}`,
-    description: `Marks the ${noun} as archived: lists with \`status=ACTIVE\` leave it out. What refers to it stays.`,
+    description: `Marks the ${noun} as archived: lists with \`status=ACTIVE\` leave it out. Records that refer to it stay.`,
     from: ['ACTIVE'],
     change: () => ({ status: 'ARCHIVED' }),
   },
@@ -62,9 +62,9 @@ export const contacts: Resource = {
   fields: {
     name: text('The name of the person.', { required: true, example: 'Mara Lindqvist' }),
     status: choice(STATUSES, 'Whether the contact is archived.', { computed: true, initial: 'ACTIVE' }),
-    email: email('The address to write to.'),
-    phone: text('The number to call.', { max: 40, example: '+44 20 7946 0018' }),
-    jobTitle: text('What they do.', { example: 'Head of purchasing' }),
+    email: email('The email address.'),
+    phone: text('The phone number.', { max: 40, example: '+44 20 7946 0018' }),
+    jobTitle: text('The job title.', { example: 'Head of purchasing' }),
     companyId: reference('company', 'The company that they work for.'),
     notes: notes('Anything else.'),
   },

@@ -17,12 +17,12 @@ export const deals: Resource = {
   scopes: { read: 'read:deals', write: 'write:deals' },
   fields: {
     title: text('What is sold.', { required: true, example: 'Espresso machines for three sites' }),
-    stage: choice(STAGES, 'Where in the pipeline it is.', { computed: true, initial: 'LEAD' }),
-    amount: amount('What it is worth.', { required: true }),
+    stage: choice(STAGES, 'The stage of the pipeline.', { computed: true, initial: 'LEAD' }),
+    amount: amount('The value of the deal.', { required: true }),
     currency: currency(),
     contactId: reference('contact', 'The person to talk to.'),
     companyId: reference('company', 'The company that would buy.'),
-    expectedCloseDate: date('When it should be decided.'),
+    expectedCloseDate: date('The expected date of the decision.'),
     lostReason: text('Why it was lost.', { computed: true, nullable: true }),
     notes: notes('Anything else.'),
   },
@@ -36,7 +36,7 @@ export const deals: Resource = {
       from: OPEN_STAGES,
       body: { stage: choice(OPEN_STAGES, 'The stage to move it to.', { required: true }) },
       change({ stage }, body) {
-        if (body.stage === stage) throw new FieldError('stage', `The deal is in the stage ${stage} already.`);
+        if (body.stage === stage) throw new FieldError('stage', `The deal is already in the stage ${stage}.`);
         return { stage: body.stage };
       },
     },

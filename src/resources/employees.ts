@@ -10,11 +10,11 @@ export const employees: Resource = {
   scopes: { read: 'read:employees' },
   fields: {
     name: text('The name of the person.', { required: true, example: 'Jonas Weber' }),
-    status: choice(['ACTIVE', 'ON_LEAVE', 'LEFT'], 'Whether they work here now.', { initial: 'ACTIVE' }),
-    email: email('Their address at work.'),
-    jobTitle: text('What they do.', { example: 'Roaster' }),
-    department: text('Where they work.', { example: 'Production' }),
-    employmentType: choice(['FULL_TIME', 'PART_TIME', 'CONTRACTOR'], 'How they are employed.', {
+    status: choice(['ACTIVE', 'ON_LEAVE', 'LEFT'], 'Whether they are employed now.', { initial: 'ACTIVE' }),
+    email: email('The work email address.'),
+    jobTitle: text('The job title.', { example: 'Roaster' }),
+    department: text('The department.', { example: 'Production' }),
+    employmentType: choice(['FULL_TIME', 'PART_TIME', 'CONTRACTOR'], 'The type of employment.', {
       initial: 'FULL_TIME',
     }),
     startDate: date('Their first day.', { required: true }),

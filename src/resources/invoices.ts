@@ -61,12 +61,12 @@ export const invoices: Resource = {
   table: 'invoices',
   scopes: { read: 'read:invoices', write: 'write:invoices' },
   fields: {
-    number: text('What people call it. The next number of the business if left out.', {
+    number: text('The invoice number. The next number of the business if left out.', {
       max: 80,
       nullable: false,
       example: 'INV-2001',
     }),
-    status: choice(INVOICE_STATUSES, 'How far the invoice has come.', { computed: true, initial: 'DRAFT' }),
+    status: choice(INVOICE_STATUSES, 'The status of the invoice.', { computed: true, initial: 'DRAFT' }),
     total: amount('What the customer pays, with tax: exact at any size.', { computed: true }),
     currency: currency(),
     customerId: {
@@ -114,7 +114,7 @@ export const invoices: Resource = {
       body: {
         amount: amount('What was paid. All that is due if left out.', { example: '108.00' }),
         date: date('When it was paid. Today if left out.'),
-        method: text('How it was paid.', { max: 80, example: 'Bank transfer' }),
+        method: text('The payment method.', { max: 80, example: 'Bank transfer' }),
       },
       change: pay,
     },
@@ -181,9 +181,9 @@ function compute(invoice: Values, today: string): Values {
 
 function computeLines(lines: Line[], code: string) {
   let [subtotal, tax] = [0n, 0n];
-  const computed = lines.map((line, place) => {
+  const computed = lines.map((line, index) => {
     const price = parseAmount(line.unitPrice, code);
-    if (price === undefined) throw new FieldError(`lines[${place}].unitPrice`, `has more decimals than ${code} has`);
+    if (price === undefined) throw new FieldError(`lines[${index}].unitPrice`, `has more decimals than ${code} has`);
     const { taxRate = '0' } = line;
     const lineAmount = multiply(price, line.quantity);
     const lineTax = multiply(lineAmount, taxRate, 100n);

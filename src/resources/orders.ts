@@ -44,20 +44,20 @@ export const orders: Resource = {
   name: 'order',
   plural: 'orders',
   title: 'Order',
-  description: 'An order in the online shop, and how far its delivery has come.',
+  description: 'An order in the online shop, and the state of its fulfilment.',
   path: '/api/v1/ecommerce/orders',
   table: 'orders',
   scopes: { read: 'read:orders' },
   fields: {
-    number: text('What people call it. The next number of the business if left out.', {
+    number: text('The order number. The next number of the business if left out.', {
       max: 80,
       nullable: false,
       example: '#1042',
     }),
-    status: choice(['PLACED', 'PAID', 'FULFILLED', 'CANCELLED', 'REFUNDED'], 'How far the order has come.', {
+    status: choice(['PLACED', 'PAID', 'FULFILLED', 'CANCELLED', 'REFUNDED'], 'The status of the order.', {
       initial: 'PLACED',
     }),
-    fulfilmentStatus: choice(['UNFULFILLED', 'PACKED', 'SHIPPED', 'DELIVERED'], 'Where the goods are.', {
+    fulfilmentStatus: choice(['UNFULFILLED', 'PACKED', 'SHIPPED', 'DELIVERED'], 'The status of the fulfilment.', {
       initial: 'UNFULFILLED',
     }),
     total: amount('What the customer pays.', { computed: true }),
@@ -65,8 +65,8 @@ export const orders: Resource = {
     customerId: reference('contact', 'The contact who ordered.'),
     orderedOn: date('When it was ordered.', { required: true }),
     shippedOn: date('When it was handed to the carrier.'),
-    carrier: text('Who delivers it.', { max: 80, example: 'Royal Mail' }),
-    trackingNumber: text('What the carrier calls the parcel.', { max: 80, example: 'RM123456785GB' }),
+    carrier: text('The carrier.', { max: 80, example: 'Royal Mail' }),
+    trackingNumber: text('The tracking number of the carrier.', { max: 80, example: 'RM123456785GB' }),
     items: list(ITEM, 'What was ordered.', {
       required: true,
       input: Type.Array(Type.Object(ITEM_INPUT, { additionalProperties: false }), {
@@ -106,9 +106,9 @@ interface Item {
 function compute(order: Values): Values {
   const code = String(order.currency);
   let total = 0n;
-  const items = (order.items as Item[]).map((item, place) => {
+  const items = (order.items as Item[]).map((item, index) => {
     const price = parseAmount(item.unitPrice, code);
-    if (price === undefined) throw new FieldError(`items[${place}].unitPrice`, `has more decimals than ${code} has`);
+    if (price === undefined) throw new FieldError(`items[${index}].unitPrice`, `has more decimals than ${code} has`);
     const sum = multiply(price, item.quantity);
     total += sum;
     return { ...item, amount: formatAmount(sum, code) };

@@ -15,7 +15,7 @@ export const PAYMENT = Type.Object(
       type: ['string', 'null'],
       maxLength: 80,
       pattern: LINE,
-      description: 'How it was paid.',
+      description: 'The payment method.',
     }),
   },
   { additionalProperties: false },
@@ -34,10 +34,10 @@ export function amountOf(record: Values, field: string): bigint {
 /** What has been paid, and what is due: nothing on a void invoice. */
 export function balanceOf(invoice: Values): Values {
   const code = String(invoice.currency);
-  const paid = (invoice.payments as Payment[]).reduce((sum, { amount }, place) => {
+  const paid = (invoice.payments as Payment[]).reduce((sum, { amount }, index) => {
     const minor = parseAmount(amount, code);
     if (minor === undefined || minor < 0n)
-      throw new FieldError(`payments[${place}].amount`, `is not an amount of ${code}`);
+      throw new FieldError(`payments[${index}].amount`, `is not an amount of ${code}`);
     return sum + minor;
   }, 0n);
   const due = invoice.status === 'VOID' ? 0n : amountOf(invoice, 'total') - paid;
@@ -46,27 +46,27 @@ export function balanceOf(invoice: Values): Values {
 
 export function pay(invoice: Values, body: Values, today: string): Values {
   const code = String(invoice.currency);
-  const made = invoice.payments as Payment[];
+  const earlier = invoice.payments as Payment[];
   const due = amountOf(invoice, 'amountDue');
   const sum = body.amount == null ? due : parseAmount(String(body.amount), code);
   if (sum === undefined) throw new FieldError('amount', `has more decimals than ${code} has`);
   if (sum === 0n && due > 0n) throw new FieldError('amount', 'must be above zero');
   if (sum > due) throw new FieldError('amount', `is more than the ${formatAmount(due, code)} that is due`);
-  if (made.length >= MAX_PAYMENTS) throw new FieldError('amount', `exceeds the limit of ${MAX_PAYMENTS} payments`);
+  if (earlier.length >= MAX_PAYMENTS) throw new FieldError('amount', `exceeds the limit of ${MAX_PAYMENTS} payments`);
   const method = typeof body.method === 'string' ? body.method : null;
-  const payments = [...made, { date: String(body.date ?? today), amount: formatAmount(sum, code), method }];
+  const payments = [...earlier, { date: String(body.date ?? today), amount: formatAmount(sum, code), method }];
   return { payments, ...balanceOf({ ...invoice, payments }), ...(sum === due && { status: 'PAID' }) };
 }
 
 /** The status that an operator sets. Payments stay; an invoice that becomes paid gets one of all that is due. */
 export function withStatus(invoice: Values, status: string, today: string): Values {
-  const made = (invoice.payments ?? []) as Payment[];
-  if (made.length > 0 && (status === 'DRAFT' || status === 'VOID')) {
+  const earlier = (invoice.payments ?? []) as Payment[];
+  if (earlier.length > 0 && (status === 'DRAFT' || status === 'VOID')) {
     throw new FieldError('status', `cannot be ${status}: a payment has been recorded`);
   }
-  const { amountDue } = balanceOf({ ...invoice, status: 'SENT', payments: made });
+  const { amountDue } = balanceOf({ ...invoice, status: 'SENT', payments: earlier });
   const isDue = amountOf({ ...invoice, amountDue }, 'amountDue') > 0n;
-  const rest = { date: today, amount: amountDue, method: null };
-  const payments = status === 'PAID' && isDue ? [...made, rest] : made;
+  const payment = { date: today, amount: amountDue, method: null };
+  const payments = status === 'PAID' && isDue ? [...earlier, payment] : earlier;
   return { ...invoice, status, payments, ...balanceOf({ ...invoice, status, payments }) };
 }

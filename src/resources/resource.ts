@@ -16,7 +16,7 @@ export interface Field {
   isNullable: boolean;
   /** In the response for one record, and not in lists. */
   isDetail: boolean;
-  /** The resource whose records it names, in the same business. */
+  /** The resource to whose records it refers, in the same business. */
   references?: string;
   /** The value of a new record if the client sends none. */
   initial?: unknown;
@@ -35,7 +35,7 @@ export interface Transition {
   isDestructive?: boolean;
   /** What clients may send with it. */
   body?: Record<string, Field>;
-  /** The changed values, computed from the record and the body. Throws `FieldError` for a body that does not fit. */
+  /** The changed values, computed from the record and the body. Throws `FieldError` for a body that this record does not allow. */
   change(record: Values, body: Values, today: string): Values;
 }
 
@@ -72,7 +72,7 @@ export interface Resource {
   example: Values;
 }
 
-/** A value that is well-formed but does not fit. */
+/** A value that is well-formed, but not allowed in this record. */
 export class FieldError extends Error {
   readonly field: string;
 
@@ -87,7 +87,7 @@ interface Options {
   /** The server computes it. */
   computed?: boolean;
   detail?: boolean;
-  /** Unless it says otherwise, a field that clients may leave out can be null. */
+  /** By default, a field that clients may leave out can be null. */
   nullable?: boolean;
   initial?: unknown;
   input?: TSchema;

@@ -190,7 +190,7 @@ test('a wrong header is reported once, and a quote that is not closed with its l
 
   assert.match(
     header.stdout,
-    /^Nothing was imported\.\nline 1: colour is not one of the columns id, name, .*\nline 1: name is there twice\n$/,
+    /^Nothing was imported\.\nline 1: colour is not one of the columns id, name, .*\nline 1: name is repeated\n$/,
   );
   assert.match(quote.stdout, /line \d: is not CSV/);
 });

@@ -25,7 +25,7 @@ export interface BusinessApi {
   expenseCategories: ExpenseCategories;
   /** An expense claim of an employee. */
   expenses: Expenses;
-  /** An order in the online shop, and how far its delivery has come. */
+  /** An order in the online shop, and the state of its fulfilment. */
   orders: Orders;
   /** Financial reports. */
   reports: Reports;

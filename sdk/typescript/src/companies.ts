@@ -58,7 +58,7 @@ export interface CompanyListOptions extends ListOptions {
 
 /** An organisation that the business deals with. */
 export interface Companies extends WritableRecords<Company, CompanyDetail, CompanyListOptions, CompanyInput> {
-  /** Marks the company as archived: lists with `status=ACTIVE` leave it out. What refers to it stays. */
+  /** Marks the company as archived: lists with `status=ACTIVE` leave it out. Records that refer to it stay. */
   archive(id: string, options?: ChangeOptions): Promise<CompanyDetail>;
   /** Undoes `archive`. */
   restore(id: string, options?: ChangeOptions): Promise<CompanyDetail>;

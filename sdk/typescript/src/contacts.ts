@@ -14,11 +14,11 @@ export interface Contact {
   name: string;
   /** Whether the contact is archived. */
   status: ContactStatus;
-  /** The address to write to. */
+  /** The email address. */
   email: string | null;
-  /** The number to call. */
+  /** The phone number. */
   phone: string | null;
-  /** What they do. */
+  /** The job title. */
   jobTitle: string | null;
   /** The company that they work for. */
   companyId: string | null;
@@ -40,11 +40,11 @@ export interface ContactDetail extends Contact {
 export interface ContactInput {
   /** The name of the person. */
   name: string;
-  /** The address to write to. */
+  /** The email address. */
   email?: string | null | undefined;
-  /** The number to call. */
+  /** The phone number. */
   phone?: string | null | undefined;
-  /** What they do. */
+  /** The job title. */
   jobTitle?: string | null | undefined;
   /** The company that they work for. */
   companyId?: string | null | undefined;
@@ -64,7 +64,7 @@ export interface ContactListOptions extends ListOptions {
 
 /** A person that the business deals with. */
 export interface Contacts extends WritableRecords<Contact, ContactDetail, ContactListOptions, ContactInput> {
-  /** Marks the contact as archived: lists with `status=ACTIVE` leave it out. What refers to it stays. */
+  /** Marks the contact as archived: lists with `status=ACTIVE` leave it out. Records that refer to it stay. */
   archive(id: string, options?: ChangeOptions): Promise<ContactDetail>;
   /** Undoes `archive`. */
   restore(id: string, options?: ChangeOptions): Promise<ContactDetail>;

@@ -14,9 +14,9 @@ export interface Deal {
   id: string;
   /** What is sold. */
   title: string;
-  /** Where in the pipeline it is. */
+  /** The stage of the pipeline. */
   stage: DealStage;
-  /** What it is worth. */
+  /** The value of the deal. */
   amount: string;
   /** ISO 4217. */
   currency: string;
@@ -24,7 +24,7 @@ export interface Deal {
   contactId: string | null;
   /** The company that would buy. */
   companyId: string | null;
-  /** When it should be decided. */
+  /** The expected date of the decision. */
   expectedCloseDate: string | null;
   /** Why it was lost. */
   lostReason: string | null;
@@ -46,7 +46,7 @@ export interface DealDetail extends Deal {
 export interface DealInput {
   /** What is sold. */
   title: string;
-  /** What it is worth. */
+  /** The value of the deal. */
   amount: string;
   /** ISO 4217. */
   currency: string;
@@ -54,7 +54,7 @@ export interface DealInput {
   contactId?: string | null | undefined;
   /** The company that would buy. */
   companyId?: string | null | undefined;
-  /** When it should be decided. */
+  /** The expected date of the decision. */
   expectedCloseDate?: string | null | undefined;
   /** Anything else. */
   notes?: string | null | undefined;
@@ -74,7 +74,7 @@ export interface LoseDealInput {
 
 /** Which deals, and in which order. */
 export interface DealListOptions extends ListOptions {
-  /** Where in the pipeline it is. */
+  /** The stage of the pipeline. */
   stage?: DealStage | undefined;
   /** The person to talk to. */
   contactId?: string | undefined;

@@ -15,15 +15,15 @@ export interface Employee {
   id: string;
   /** The name of the person. */
   name: string;
-  /** Whether they work here now. */
+  /** Whether they are employed now. */
   status: EmployeeStatus;
-  /** Their address at work. */
+  /** The work email address. */
   email: string | null;
-  /** What they do. */
+  /** The job title. */
   jobTitle: string | null;
-  /** Where they work. */
+  /** The department. */
   department: string | null;
-  /** How they are employed. */
+  /** The type of employment. */
   employmentType: EmployeeEmploymentType;
   /** Their first day. */
   startDate: string;
@@ -43,9 +43,9 @@ export interface EmployeeDetail extends Employee {
 
 /** Which employees, and in which order. */
 export interface EmployeeListOptions extends ListOptions {
-  /** Whether they work here now. */
+  /** Whether they are employed now. */
   status?: EmployeeStatus | undefined;
-  /** Where they work. */
+  /** The department. */
   department?: string | undefined;
   /** The order; `-` is descending. `-createdAt` if left out. */
   sort?: 'createdAt' | '-createdAt' | 'updatedAt' | '-updatedAt' | undefined;

@@ -12,7 +12,7 @@ export interface Expense {
   id: string;
   /** What was bought. */
   description: string;
-  /** How far the claim has come. */
+  /** The status of the claim. */
   status: ExpenseStatus;
   /** What it cost, with tax. */
   amount: string;
@@ -20,9 +20,9 @@ export interface Expense {
   currency: string;
   /** When it was bought. */
   spentOn: string;
-  /** What kind of expense it is. */
+  /** The category of the expense. */
   categoryId: string | null;
-  /** Whose claim it is. */
+  /** The employee who made the claim. */
   employeeId: string | null;
   /** When it was created. */
   createdAt: string;
@@ -40,9 +40,9 @@ export interface ExpenseDetail extends Expense {
 
 /** Which expenses, and in which order. */
 export interface ExpenseListOptions extends ListOptions {
-  /** How far the claim has come. */
+  /** The status of the claim. */
   status?: ExpenseStatus | undefined;
-  /** What kind of expense it is. */
+  /** The category of the expense. */
   categoryId?: string | undefined;
   /** The order; `-` is descending. `-createdAt` if left out. */
   sort?: 'createdAt' | '-createdAt' | 'updatedAt' | '-updatedAt' | 'spentOn' | '-spentOn' | undefined;

@@ -28,7 +28,7 @@ export interface InvoicePayment {
   date: string;
   /** What was paid. */
   amount: string;
-  /** How it was paid. */
+  /** The payment method. */
   method: string | null;
 }
 
@@ -36,9 +36,9 @@ export interface InvoicePayment {
 export interface Invoice {
   /** Never changes. */
   id: string;
-  /** What people call it. The next number of the business if left out. */
+  /** The invoice number. The next number of the business if left out. */
   number: string;
-  /** How far the invoice has come. */
+  /** The status of the invoice. */
   status: InvoiceStatus;
   /** What the customer pays, with tax: exact at any size. */
   total: string;
@@ -90,7 +90,7 @@ export interface InvoiceLineInput {
 
 /** What `create` takes for a new Invoice. */
 export interface InvoiceInput {
-  /** What people call it. The next number of the business if left out. */
+  /** The invoice number. The next number of the business if left out. */
   number?: string | undefined;
   /** ISO 4217. */
   currency: string;
@@ -112,13 +112,13 @@ export interface PayInvoiceInput {
   amount?: string | null | undefined;
   /** When it was paid. Today if left out. */
   date?: string | null | undefined;
-  /** How it was paid. */
+  /** The payment method. */
   method?: string | null | undefined;
 }
 
 /** Which invoices, and in which order. */
 export interface InvoiceListOptions extends ListOptions {
-  /** How far the invoice has come. */
+  /** The status of the invoice. */
   status?: InvoiceStatus | undefined;
   /** A CRM contact. */
   customerId?: string | undefined;

@@ -23,15 +23,15 @@ export interface OrderItem {
   amount: string;
 }
 
-/** An order in the online shop, and how far its delivery has come. */
+/** An order in the online shop, and the state of its fulfilment. */
 export interface Order {
   /** Never changes. */
   id: string;
-  /** What people call it. The next number of the business if left out. */
+  /** The order number. The next number of the business if left out. */
   number: string;
-  /** How far the order has come. */
+  /** The status of the order. */
   status: OrderStatus;
-  /** Where the goods are. */
+  /** The status of the fulfilment. */
   fulfilmentStatus: OrderFulfilmentStatus;
   /** What the customer pays. */
   total: string;
@@ -43,9 +43,9 @@ export interface Order {
   orderedOn: string;
   /** When it was handed to the carrier. */
   shippedOn: string | null;
-  /** Who delivers it. */
+  /** The carrier. */
   carrier: string | null;
-  /** What the carrier calls the parcel. */
+  /** The tracking number of the carrier. */
   trackingNumber: string | null;
   /** When it was created. */
   createdAt: string;
@@ -63,13 +63,13 @@ export interface OrderDetail extends Order {
 
 /** Which orders, and in which order. */
 export interface OrderListOptions extends ListOptions {
-  /** How far the order has come. */
+  /** The status of the order. */
   status?: OrderStatus | undefined;
-  /** Where the goods are. */
+  /** The status of the fulfilment. */
   fulfilmentStatus?: OrderFulfilmentStatus | undefined;
   /** The order; `-` is descending. `-createdAt` if left out. */
   sort?: 'createdAt' | '-createdAt' | 'updatedAt' | '-updatedAt' | 'orderedOn' | '-orderedOn' | undefined;
 }
 
-/** An order in the online shop, and how far its delivery has come. */
+/** An order in the online shop, and the state of its fulfilment. */
 export interface Orders extends Records<Order, OrderDetail, OrderListOptions> {}

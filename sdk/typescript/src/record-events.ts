@@ -34,9 +34,9 @@ interface InvoiceData {
   businessId: string;
   /** The invoice. */
   invoiceId: string;
-  /** What people call it. The next number of the business if left out. */
+  /** The invoice number. The next number of the business if left out. */
   number: string;
-  /** How far the invoice has come. */
+  /** The status of the invoice. */
   status: InvoiceStatus;
   /** What the customer pays, with tax: exact at any size. */
   total: string;
@@ -51,9 +51,9 @@ interface DealData {
   dealId: string;
   /** What is sold. */
   title: string;
-  /** Where in the pipeline it is. */
+  /** The stage of the pipeline. */
   stage: DealStage;
-  /** What it is worth. */
+  /** The value of the deal. */
   amount: string;
   /** ISO 4217. */
   currency: string;
@@ -66,7 +66,7 @@ interface EmployeeData {
   employeeId: string;
   /** The name of the person. */
   name: string;
-  /** Whether they work here now. */
+  /** Whether they are employed now. */
   status: EmployeeStatus;
 }
 
@@ -86,7 +86,7 @@ interface ExpenseData {
   expenseId: string;
   /** What was bought. */
   description: string;
-  /** How far the claim has come. */
+  /** The status of the claim. */
   status: ExpenseStatus;
   /** What it cost, with tax. */
   amount: string;
@@ -99,11 +99,11 @@ interface OrderData {
   businessId: string;
   /** The order. */
   orderId: string;
-  /** What people call it. The next number of the business if left out. */
+  /** The order number. The next number of the business if left out. */
   number: string;
-  /** How far the order has come. */
+  /** The status of the order. */
   status: OrderStatus;
-  /** Where the goods are. */
+  /** The status of the fulfilment. */
   fulfilmentStatus: OrderFulfilmentStatus;
   /** What the customer pays. */
   total: string;

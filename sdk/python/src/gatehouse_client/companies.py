@@ -117,7 +117,7 @@ class Companies(Records[Company, CompanyDetail]):
     def archive(
         self, record_id: str, *, if_match: str | None = None, idempotency_key: str | None = None
     ) -> CompanyDetail:
-        """Marks the company as archived: lists with `status=ACTIVE` leave it out. What refers to it stays."""
+        """Marks the company as archived: lists with `status=ACTIVE` leave it out. Records that refer to it stay."""
         return self._run("archive", record_id, None, if_match, idempotency_key)
 
     def restore(
@@ -165,7 +165,7 @@ class AsyncCompanies(AsyncRecords[Company, CompanyDetail]):
     async def archive(
         self, record_id: str, *, if_match: str | None = None, idempotency_key: str | None = None
     ) -> CompanyDetail:
-        """Marks the company as archived: lists with `status=ACTIVE` leave it out. What refers to it stays."""
+        """Marks the company as archived: lists with `status=ACTIVE` leave it out. Records that refer to it stay."""
         return await self._run("archive", record_id, None, if_match, idempotency_key)
 
     async def restore(

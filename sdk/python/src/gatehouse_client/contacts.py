@@ -25,11 +25,11 @@ class Contact:
     status: str
     """Whether the contact is archived."""
     email: str | None
-    """The address to write to."""
+    """The email address."""
     phone: str | None
-    """The number to call."""
+    """The phone number."""
     job_title: str | None
-    """What they do."""
+    """The job title."""
     company_id: str | None
     """The company that they work for."""
     created_at: dt.datetime
@@ -122,7 +122,7 @@ class Contacts(Records[Contact, ContactDetail]):
     def archive(
         self, record_id: str, *, if_match: str | None = None, idempotency_key: str | None = None
     ) -> ContactDetail:
-        """Marks the contact as archived: lists with `status=ACTIVE` leave it out. What refers to it stays."""
+        """Marks the contact as archived: lists with `status=ACTIVE` leave it out. Records that refer to it stay."""
         return self._run("archive", record_id, None, if_match, idempotency_key)
 
     def restore(
@@ -170,7 +170,7 @@ class AsyncContacts(AsyncRecords[Contact, ContactDetail]):
     async def archive(
         self, record_id: str, *, if_match: str | None = None, idempotency_key: str | None = None
     ) -> ContactDetail:
-        """Marks the contact as archived: lists with `status=ACTIVE` leave it out. What refers to it stays."""
+        """Marks the contact as archived: lists with `status=ACTIVE` leave it out. Records that refer to it stay."""
         return await self._run("archive", record_id, None, if_match, idempotency_key)
 
     async def restore(

@@ -25,9 +25,9 @@ class Deal:
     title: str
     """What is sold."""
     stage: str
-    """Where in the pipeline it is."""
+    """The stage of the pipeline."""
     amount: Decimal
-    """What it is worth."""
+    """The value of the deal."""
     currency: str
     """ISO 4217."""
     contact_id: str | None
@@ -35,7 +35,7 @@ class Deal:
     company_id: str | None
     """The company that would buy."""
     expected_close_date: dt.date | None
-    """When it should be decided."""
+    """The expected date of the decision."""
     lost_reason: str | None
     """Why it was lost."""
     created_at: dt.datetime

@@ -23,15 +23,15 @@ class Employee:
     name: str
     """The name of the person."""
     status: str
-    """Whether they work here now."""
+    """Whether they are employed now."""
     email: str | None
-    """Their address at work."""
+    """The work email address."""
     job_title: str | None
-    """What they do."""
+    """The job title."""
     department: str | None
-    """Where they work."""
+    """The department."""
     employment_type: str
-    """How they are employed."""
+    """The type of employment."""
     start_date: dt.date
     """Their first day."""
     end_date: dt.date | None

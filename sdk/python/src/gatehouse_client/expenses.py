@@ -24,7 +24,7 @@ class Expense:
     description: str
     """What was bought."""
     status: str
-    """How far the claim has come."""
+    """The status of the claim."""
     amount: Decimal
     """What it cost, with tax."""
     currency: str
@@ -32,9 +32,9 @@ class Expense:
     spent_on: dt.date
     """When it was bought."""
     category_id: str | None
-    """What kind of expense it is."""
+    """The category of the expense."""
     employee_id: str | None
-    """Whose claim it is."""
+    """The employee who made the claim."""
     created_at: dt.datetime
     """When it was created."""
     updated_at: dt.datetime

@@ -42,7 +42,7 @@ class InvoicePayment:
     amount: Decimal
     """What was paid."""
     method: str | None
-    """How it was paid."""
+    """The payment method."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,9 +52,9 @@ class Invoice:
     id: str
     """Never changes."""
     number: str
-    """What people call it. The next number of the business if left out."""
+    """The invoice number. The next number of the business if left out."""
     status: str
-    """How far the invoice has come."""
+    """The status of the invoice."""
     total: Decimal
     """What the customer pays, with tax: exact at any size."""
     currency: str
