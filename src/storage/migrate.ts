@@ -49,12 +49,12 @@ export async function migrate(storage: Storage): Promise<string[]> {
   });
   const { error, results } = await migrator.migrateToLatest();
   if (error instanceof StorageUnavailable) throw error;
-  if (error) throw foreign(error);
+  if (error) throw new StorageError(`The database that DATABASE_URL names cannot be migrated: ${error}.`);
   return results?.map(({ migrationName }) => migrationName) ?? [];
 }
 
 async function listApplied(db: Database): Promise<string[]> {
-  const all = await db.introspection.getTables().catch(rejectForeign);
+  const all = await db.introspection.getTables().catch(rejectUnreadable);
   const tables = all.filter(({ schema }) => schema === undefined || schema === 'public');
   const ours = tables.find(({ name }) => name === TABLE);
   if (!ours) {
@@ -76,10 +76,11 @@ async function listApplied(db: Database): Promise<string[]> {
   return rows.map(({ name }) => name);
 }
 
-function rejectForeign(error: unknown): never {
-  throw error instanceof StorageUnavailable ? error : foreign(error);
+function rejectUnreadable(error: unknown): never {
+  if (error instanceof StorageUnavailable) throw error;
+  throw new StorageError(`The database that DATABASE_URL names cannot be read: ${error}.`);
 }
 
-function foreign(reason: unknown): StorageError {
+function foreign(reason: string): StorageError {
   return new StorageError(`DATABASE_URL names a database that is not Gatehouse's: ${reason}.`);
 }

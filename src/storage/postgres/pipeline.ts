@@ -9,7 +9,7 @@ export interface Pipeline {
 }
 
 /**
- * A connection that many requests share: a statement is sent before the previous ones are answered. The server executes
+ * A connection that many requests share: a statement is sent before the results of the previous ones have arrived. The server executes
  * them in order, so it is only for reads, and for writes of one row that wait neither for the disk nor for a lock.
  */
 export function createPipeline(pools: Pools): Pipeline {
@@ -41,7 +41,7 @@ export function createPipeline(pools: Pools): Pipeline {
       return await client.query(query);
     } catch (error) {
       const translated = translateError(error);
-      // Statements that were sent before are still answered on it.
+      // The results of statements that were sent before still arrive on it.
       if (translated instanceof StorageUnavailable && !isLockTimeout(translated)) discard(connection);
       throw translated;
     }

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
 
-/** How many commits there are between two looks at the size of the log. */
+/** Commits between two checks of the size of the log. */
 const CHECK_EVERY = 128;
 
 export interface Checkpoints {

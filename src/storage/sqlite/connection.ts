@@ -124,7 +124,7 @@ function accessOf(actions: Set<number>): Access {
 
 export type ToRows = <Row>(found: unknown) => Row[];
 
-/** Makes a statement return arrays, which is faster than the binding's objects, and returns how to make rows of them. */
+/** Makes a statement return arrays, which is faster than the binding's objects, and returns a function that converts them to rows. */
 export function returnArrays(statement: StatementSync): ToRows | undefined {
   statement.setReturnArrays(true);
   const readNames = () => statement.columns().map(({ name }) => name);

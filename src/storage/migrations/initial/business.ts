@@ -163,7 +163,7 @@ const numberSequences: Migration = async (db, { id, integer }) => {
     .execute();
 };
 
-/** What a write with an `Idempotency-Key` responded, to be repeated. */
+/** The responses to writes with an `Idempotency-Key`, for repeated requests. */
 const idempotencyKeys: Migration = async (db, { id, integer, time }) => {
   await db.schema
     .createTable('idempotency_keys')
