@@ -53,7 +53,7 @@ export function routeError(options: ErrorOptions, request: FastifyRequest, reply
     return new ApiError({ status: 404, code: 'not_found', reason: 'not_found', description });
   }
   reply.header('allow', methods);
-  const description = `This address takes ${methods}.`;
+  const description = `This path supports ${methods}.`;
   return new ApiError({ status: 405, code: 'invalid_request', reason: 'method_not_allowed', description });
 }
 
@@ -63,7 +63,7 @@ function findByTemplate(methodsByPath: Map<string, Set<string>>, path: string): 
   const isLike = (template: string) => {
     const wanted = template.split('/');
     return (
-      wanted.length === steps.length && wanted.every((step, place) => step.startsWith(':') || step === steps[place])
+      wanted.length === steps.length && wanted.every((step, index) => step.startsWith(':') || step === steps[index])
     );
   };
   return [...methodsByPath].find(([template]) => isLike(template))?.[1];
@@ -163,7 +163,7 @@ interface Violation {
 function describeFrameworkError(error: unknown): Description {
   const { statusCode = 500, validation } = error as { statusCode?: number; validation?: Violation[] };
   if (statusCode >= 500 && !validation) {
-    const description = 'Something went wrong here. It has been logged; x-request-id names it.';
+    const description = 'The server failed to handle the request. The error is in its log, under the x-request-id.';
     return { status: 500, code: 'server_error', reason: 'server_error', description };
   }
   return { code: 'invalid_request', ...describeBadRequest(error, statusCode, validation) };

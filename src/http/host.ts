@@ -103,8 +103,14 @@ function createFastify(options: HostOptions): FastifyInstance {
         sendRouterError(options, error, request as FastifyRequest, reply as FastifyReply),
     });
   } catch (error) {
+    if (!isProxyListError(error)) throw error;
     throw new InvalidSetting(`TRUST_PROXY must list addresses, like 127.0.0.1,10.0.0.0/8: ${error}.`);
   }
+}
+
+/** Errors of `@fastify/proxy-addr`, which compiles the list. */
+function isProxyListError(error: unknown): boolean {
+  return error instanceof TypeError && /^invalid (IP address|range on address)/.test(error.message);
 }
 
 async function sendRouterError(

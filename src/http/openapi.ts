@@ -9,7 +9,7 @@ export const BODY_REASONS = ['field_missing', 'field_repeated', 'field_not_text'
 
 export const REQUEST_ID = Type.String({
   format: 'uuid',
-  description: 'Names this request in the server’s logs. Quote it when you ask for help.',
+  description: 'Identifies this request in the server’s logs. Quote it when you ask for help.',
 });
 /** Headers of a response that must not be cached. */
 /** A field that may be repeated: a JSON body has a list, a form has it several times. */
@@ -39,7 +39,7 @@ const EXAMPLE_DESCRIPTIONS: Record<string, string> = {
   idempotency_key_reused: 'This Idempotency-Key was used for another request. Use a new one for each operation.',
   insufficient_scope: 'This needs the scope read:invoices, which the user has not allowed for this token.',
   not_found: 'The business has no invoice with this id.',
-  server_error: 'Something went wrong here. It has been logged; x-request-id names it.',
+  server_error: 'The server failed to handle the request. The error is in its log, under the x-request-id.',
   state_not_allowed: 'An invoice that is SENT cannot be updated. Possible now: pay, void.',
   temporarily_unavailable: 'The database is not available. Try again in a moment.',
   value_not_allowed: 'limit is 1 to 200.',
