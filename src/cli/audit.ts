@@ -18,7 +18,7 @@ export const auditCommands: Command[] = [
     run: (options, env) =>
       withStorage(env, async ({ durable }) => {
         const filter = await readFilter(durable, options, readPlatformName(env));
-        if (options.flag('json')) return { acts: await listEntries(durable, { ...filter, limit: MAX_EXPORTED }) };
+        if (options.flag('json')) return { entries: await listEntries(durable, { ...filter, limit: MAX_EXPORTED }) };
         await printAll(exportEntries(durable, filter));
         return undefined;
       }),

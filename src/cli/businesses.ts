@@ -53,7 +53,7 @@ export const memberCommands: Command[] = [
     options: {
       business: BUSINESS,
       role: ROLE,
-      by: { value: 'ID', help: 'The id of the owner in whose name the invitation is', required: true },
+      by: { value: 'ID', help: 'The id of the owner who invites', required: true },
       email: { value: 'EMAIL', help: 'The address that is invited; no other account can use the link', required: true },
     },
     run: (options, env) => {

@@ -79,7 +79,7 @@ function readKind(options: Options): Resource {
 function readFormat(options: Options, file: string): FileFormat {
   const given = options.text('format') || extname(file).slice(1).replace('ndjson', 'jsonl');
   const format = FILE_FORMATS.find((each) => each === given) ?? (file === '.csv' ? 'csv' : undefined);
-  if (!format) throw new FormError('format', 'Use csv or jsonl. The extension of the file does not tell.');
+  if (!format) throw new FormError('format', 'Use csv or jsonl: the extension of the file is neither.');
   return format;
 }
 

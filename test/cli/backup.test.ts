@@ -165,7 +165,7 @@ test('a restore is rejected while a server runs; after it, no grant that may hav
     await client.refresh(kept.refresh_token),
   ];
   const silently = await browser.open(client.authorizeUrl({ prompt: 'none' }));
-  const { acts } = await cli.json(['audit', 'export']);
+  const { entries } = await cli.json(['audit', 'export']);
   const fresh = await client.connect();
   const works = (await client.listInvoices(fresh.access_token)).status;
   await again.end('SIGKILL');
@@ -179,7 +179,7 @@ test('a restore is rejected while a server runs; after it, no grant that may hav
   assert.equal(silently.leftTo?.searchParams.get('error'), 'login_required');
   assert.deepEqual([done.grants_ended, done.consents_forgotten, done.sessions_ended], [2, 1, 1]);
   assert.match(done.next, /as of the backup\. Repeat the changes made since\. .*audit export/);
-  assert.equal(acts[0].action, 'database.restored');
+  assert.equal(entries[0].action, 'database.restored');
   assert.equal(works, 200);
 });
 
