@@ -137,12 +137,12 @@ function toSteps(batch: Batch, requests: NewRequest[]): Step[] {
 function inSteps<Row>(
   rows: Row[],
   store: (db: Database, rows: Row[]) => Promise<void>,
-  keep: (batch: Batch, row: Row) => void,
+  add: (batch: Batch, row: Row) => void,
 ): Step[] {
   return inChunks(rows).map((chunk) => ({
     store: (db) => store(db, chunk),
     returnTo: (batch) => {
-      for (const row of chunk) keep(batch, row);
+      for (const row of chunk) add(batch, row);
     },
   }));
 }

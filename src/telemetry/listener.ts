@@ -115,7 +115,7 @@ function serverGauges(registry: Registry, { requestLog, keys, version, storage }
 const EVENT_LOOP_RESOLUTION = 20;
 const EVENT_LOOP_WINDOW = 15 * SECOND;
 
-/** The names are those of prom-client's default metrics; of these, only the ones that operators asked for. */
+/** The names are those of prom-client's default metrics; of these, only the ones that operators need. */
 function processGauges(registry: Registry): () => void {
   const startedAt = (systemClock() - process.uptime() * SECOND) / SECOND;
   const gauge = (name: string, help: string, value: () => number) =>

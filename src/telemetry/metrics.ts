@@ -56,13 +56,13 @@ const STATUS_CLASSES = ['1xx', '2xx', '3xx', '4xx', '5xx'];
 function responseMetrics(registry: Registry) {
   const responses = new Counter({
     name: 'gatehouse_http_requests_total',
-    help: 'Requests answered, by host, route, method, class of status and reason of refusal.',
+    help: 'Responses, by host, route, method, class of status and reason of the error.',
     labelNames: ['host', 'route', 'method', 'status', 'reason'],
     registers: [registry],
   });
   const durations = new Histogram({
     name: 'gatehouse_http_request_duration_seconds',
-    help: 'How long answers took, from the first line of the request to the last byte of the answer.',
+    help: 'Time from the first line of a request to the last byte of its response.',
     labelNames: ['host', 'route'],
     buckets: DURATION_BUCKETS,
     registers: [registry],
@@ -95,7 +95,7 @@ function rateLimitMetrics(registry: Registry) {
   const rejections = labelledCounter(
     registry,
     'gatehouse_rate_limit_refusals_total',
-    'Requests refused because a rate limit was reached, by limit.',
+    'Requests rejected because a rate limit was reached, by limit.',
     'limit',
     LIMITS,
   );

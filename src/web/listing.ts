@@ -1,7 +1,7 @@
 import { type Html, html } from '../lib/html.ts';
 import { isId } from '../lib/ids.ts';
 
-/** The page of a long list that a request asks for. */
+/** The page of a long list that a request selects. */
 export interface Listing {
   search: string;
   /** The id of the last row of the previous page. */

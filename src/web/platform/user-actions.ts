@@ -169,8 +169,8 @@ function disableBody(user: User, { sessions, impact, solelyOwned, csrf, typed, p
   const owned = others.length === 0 ? first : `${first} and ${pluralize(others.length, 'other', 'others')}`;
   return html`<div class="card"><h1>Disable ${user.name}?</h1>
 ${problem?.field === 'user' && problemText(problem)}
-<p>${user.email} is signed in with <strong>${pluralize(sessions, 'session', 'sessions')}</strong>, which end, and has connected <strong>${connectedText(impact)}</strong>, which stop at their next call.</p>
-${owned !== undefined && html`<p class="notice">Nobody else owns ${owned}. Until the user is enabled again, nobody can manage its members.</p>`}
+<p>This ends <strong>${pluralize(sessions, 'session', 'sessions')}</strong> of ${user.email}. Every app that the user has connected stops at its next call: <strong>${connectedText(impact)}</strong>.</p>
+${owned !== undefined && html`<p class="notice">Nobody else owns ${owned}. Until the user is enabled again, nobody can manage the members there.</p>`}
 <p>Once the user is enabled again, they can sign in, and these apps work again.</p>
 ${postForm({
   action: `${path}/disable`,
