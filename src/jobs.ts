@@ -5,6 +5,7 @@ import { removeOldEntries } from './audit/entries.ts';
 import { oldRepeats } from './audit/repeats.ts';
 import { oldIdempotencyKeys } from './business/idempotency.ts';
 import { oldEvents } from './events/events.ts';
+import { oldLongTransactions } from './events/long-transactions.ts';
 import { inactiveGrants, warnOfExpiring } from './grants/grants.ts';
 import { type Mailer, oldMails } from './mail/mails.ts';
 import type { MailTransport } from './mail/transport.ts';
@@ -54,6 +55,7 @@ const STEPS: RetentionStep[] = [
   oldMails,
   expiredChallenges,
   oldEvents,
+  oldLongTransactions,
   oldDeliveries,
   oldAttempts,
   oldRequests,

@@ -1,10 +1,11 @@
 import type { Business } from '../accounts/businesses.ts';
 import { type Actor, recordAudit } from '../audit/entries.ts';
+import { inLongTransaction } from '../events/long-transactions.ts';
 import { listAppsWithScope } from '../grants/status.ts';
 import type { Clock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import type { Resource } from '../resources/resource.ts';
-import { type Database, inTransaction } from '../storage/storage.ts';
+import type { Database } from '../storage/storage.ts';
 import { createRowReader, type LineProblem, type ReadRows } from './import-rows.ts';
 import { takeNumbers } from './number-sequences.ts';
 import type { FileLine } from './record-files.ts';
@@ -44,7 +45,7 @@ export async function importRecords(actor: Actor, db: Database, job: ImportJob, 
   const checked = await readAll(db, job, clock(), async (_, records) => job.onProgress('Checking', records));
   if (checked.problems.length > 0 || job.isDryRun) return checked;
   try {
-    return await inTransaction(db, (tx) => write(actor, tx, job, clock()));
+    return await inLongTransaction(db, (tx, now) => write(actor, tx, job, now), clock);
   } catch (error) {
     if (error instanceof ImportRejected) return error.result;
     throw error;

@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { findApp } from '../apps/apps.ts';
 import { type Event, LISTED_AFTER, listRecentEvents } from '../events/events.ts';
+import { listLongTransactions } from '../events/long-transactions.ts';
 import { type Clock, SECOND, systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import { postToPublicAddress } from '../lib/outbound-http.ts';
@@ -56,7 +57,8 @@ export async function watchEvents(db: Database, appId: string, clock: Clock): Pr
     const recent = await listRecentEvents(db, appId, since);
     const fresh = recent.filter(({ id }) => !seen.has(id));
     seen = new Set(recent.map(({ id }) => id));
-    since = polledAt - 2 * LISTED_AFTER;
+    const [running] = await listLongTransactions(db);
+    since = Math.min(polledAt - 2 * LISTED_AFTER, running?.started_at ?? polledAt);
     return fresh;
   };
   await poll();

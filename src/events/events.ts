@@ -6,6 +6,7 @@ import { retentionStep } from '../storage/retention.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row, Tables } from '../storage/tables.ts';
 import { type EventType, guardOf } from './event-types.ts';
+import { findLongTransaction } from './long-transactions.ts';
 
 /**
  * Transactional outbox: an event is recorded in the transaction of the change. It is for one app, and contains ids and
@@ -26,7 +27,7 @@ export interface Event extends NewEvent {
 
 export const EVENTS_KEPT_FOR = 30 * DAY;
 
-/** Longer than any transaction: older events are either committed or never will be. */
+/** Longer than any transaction but those of `inLongTransaction`: older events are either committed or never will be. */
 export const LISTED_AFTER = 15 * SECOND;
 
 const INSERT_SIZE = 200;
@@ -135,11 +136,12 @@ export async function listEvents(
   { appId, after, limit }: { appId: string; after: string | undefined; limit: number },
   now: number,
 ): Promise<Event[]> {
+  const until = Math.min(now - LISTED_AFTER, ((await findLongTransaction(db)) ?? now) - 1);
   let query = db
     .selectFrom('events')
     .selectAll()
     .where('app_id', '=', appId)
-    .where('created_at', '<=', now - LISTED_AFTER)
+    .where('created_at', '<=', until)
     .orderBy('id')
     .limit(limit);
   if (after !== undefined) query = query.where('id', '>', after);

@@ -5,6 +5,7 @@ import type { AppTables } from './app-tables.ts';
 /** Times are milliseconds since 1970; ids are UUIDs in text; a flag is 0 or 1. Each table has one owning file. */
 export interface Tables extends AccountTables, AppTables {
   events: EventsTable;
+  long_transactions: LongTransactionsTable;
   endpoints: EndpointsTable;
   deliveries: DeliveriesTable;
   attempts: AttemptsTable;
@@ -34,6 +35,11 @@ interface EventsTable {
   created_at: number;
   /** When its deliveries were created, or when it was recorded if its app had no endpoint. */
   dispatched_at: number | null;
+}
+
+interface LongTransactionsTable {
+  id: string;
+  started_at: number;
 }
 
 interface EndpointsTable {

@@ -84,7 +84,8 @@ const eventsOperation = {
   summary: 'Catch up on events',
   description:
     'The events of the last 30 days, oldest first, for an app whose endpoint was down. The app authenticates with HTTP ' +
-    'Basic. Events that the app may no longer read are left out, and so are those of the last 15 seconds.',
+    'Basic. Events that the app may no longer read are left out, and so are those of the last 15 ' +
+    'seconds and, while an import runs, since its start.',
   security: [{ basic: [] }],
   querystring: EVENT_QUERY,
   response: {

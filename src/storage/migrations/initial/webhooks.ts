@@ -1,7 +1,7 @@
 import { type Migration, notNull, primaryKey, references, zeroByDefault } from '../migration.ts';
 
 export const createWebhooks: Migration = async (db, types) => {
-  for (const create of [events, endpoints, deliveries, attempts]) await create(db, types);
+  for (const create of [events, longTransactions, endpoints, deliveries, attempts]) await create(db, types);
 };
 
 const events: Migration = async (db, { id, time }) => {
@@ -23,6 +23,16 @@ const events: Migration = async (db, { id, time }) => {
     .column('id')
     .where('dispatched_at' as never, 'is', null)
     .execute();
+};
+
+/** Transactions whose events are committed late. */
+const longTransactions: Migration = async (db, { id, time }) => {
+  await db.schema
+    .createTable('long_transactions')
+    .addColumn('id', id, primaryKey)
+    .addColumn('started_at', time, notNull)
+    .execute();
+  await db.schema.createIndex('long_transactions_by_start').on('long_transactions').column('started_at').execute();
 };
 
 const endpoints: Migration = async (db, { id, integer, time, updatedInPlace }) => {
