@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { kindOf } from '../../src/business/import.ts';
+import { kindOf } from '../../src/business/import/import.ts';
 import { createProgressBar } from '../../src/cli/progress.ts';
 import { findResource, RESOURCES } from '../../src/resources/all.ts';
 import type { Values } from '../../src/resources/resource.ts';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { OPERATOR } from '../../../src/audit/entries.ts';
-import { importRecords } from '../../../src/business/import.ts';
+import { importRecords } from '../../../src/business/import/import.ts';
 import { watchEvents } from '../../../src/cli/listen.ts';
 import { LISTED_AFTER } from '../../../src/events/events.ts';
 import { newId } from '../../../src/lib/ids.ts';

@@ -22,6 +22,8 @@ interface Records {
   filters: string[];
   sorts: string[];
   unique?: string;
+  /** By which files name a record. A unique column has an index already. */
+  keys?: string[];
 }
 
 const TABLES: Records[] = [
@@ -31,6 +33,7 @@ const TABLES: Records[] = [
     nullable: { website: 'text', tax_number: 'text', country: 'text', notes: 'text' },
     filters: ['status'],
     sorts: [],
+    keys: ['name'],
   },
   {
     table: 'contacts',
@@ -38,6 +41,7 @@ const TABLES: Records[] = [
     nullable: { email: 'text', phone: 'text', job_title: 'text', company_id: 'id', notes: 'text' },
     filters: ['status', 'company_id'],
     sorts: [],
+    keys: ['name', 'email'],
   },
   {
     table: 'invoices',
@@ -80,6 +84,7 @@ const TABLES: Records[] = [
     nullable: { email: 'text', job_title: 'text', department: 'text', end_date: 'text' },
     filters: ['status', 'department'],
     sorts: [],
+    keys: ['name', 'email'],
   },
   {
     table: 'expense_categories',
@@ -115,7 +120,7 @@ const TABLES: Records[] = [
 ];
 
 /** A table of records, with an index for each combination of filters and each order, so that every page is a range of one. */
-function createRecords({ table, columns, nullable, filters, sorts, unique }: Records): Migration {
+function createRecords({ table, columns, nullable, filters, sorts, unique, keys = [] }: Records): Migration {
   return async (db, types) => {
     const { id, integer, time, amount } = types;
     const typeOf = { text: 'text', id, amount } as const;
@@ -131,6 +136,9 @@ function createRecords({ table, columns, nullable, filters, sorts, unique }: Rec
       .addColumn('updated_at', time, notNull);
     if (unique) definition = definition.addUniqueConstraint(`${table}_${unique}`, ['business_id', unique as 'id']);
     await definition.execute();
+    for (const key of keys) {
+      await db.schema.createIndex(`${table}_by_${key}`).on(table).columns(['business_id', key]).execute();
+    }
     for (const filter of combinationsOf(filters)) {
       for (const order of [['id'], ['updated_at', 'id'], ...sorts.map((sort) => [sort, 'id'])]) {
         const indexed = [...filter, ...order];

@@ -1,10 +1,10 @@
 import { type TSchema, Type } from 'typebox';
-import { ApiError } from '../http/errors.ts';
-import { isId, timeOfId } from '../lib/ids.ts';
-import { type Field, FieldError, type Resource, type Values } from '../resources/resource.ts';
-import { linesFromTotal, settleInvoice } from './import-invoices.ts';
-import { dayOf } from './records.ts';
-import { bodySchema, createValidator, type FieldProblem } from './validation.ts';
+import { ApiError } from '../../http/errors.ts';
+import { isId, timeOfId } from '../../lib/ids.ts';
+import { type Field, FieldError, type Resource, type Values } from '../../resources/resource.ts';
+import { dayOf } from '../records.ts';
+import { bodySchema, createValidator, type FieldProblem } from '../validation.ts';
+import { linesFromTotal, settleInvoice } from './invoices.ts';
 
 /** What files may hold beside the fields that clients may send: all that an export writes. */
 const TIMES = ['createdAt', 'updatedAt'];

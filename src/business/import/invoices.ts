@@ -1,6 +1,6 @@
-import { parseAmount } from '../lib/money.ts';
-import { invoices } from '../resources/invoices.ts';
-import { FieldError, type Values } from '../resources/resource.ts';
+import { parseAmount } from '../../lib/money.ts';
+import { invoices } from '../../resources/invoices.ts';
+import { FieldError, type Values } from '../../resources/resource.ts';
 
 /** A total in place of lines makes one line. */
 export function linesFromTotal(invoice: Values, total: unknown): Values {

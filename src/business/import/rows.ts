@@ -1,13 +1,13 @@
-import { copyId, timeOfId } from '../lib/ids.ts';
-import { formatAmount, parseAmount } from '../lib/money.ts';
-import type { Resource, Values } from '../resources/resource.ts';
-import type { Database } from '../storage/storage.ts';
-import { createReferenceResolver } from './import-references.ts';
-import { createRecordReader, FieldProblems, type ImportedRecord, reportProblems } from './import-values.ts';
-import type { FileLine } from './record-files.ts';
-import { toNewRow } from './records.ts';
-import { columnOf, type Row, recordsIn } from './rows.ts';
-import type { FieldProblem } from './validation.ts';
+import { copyId, timeOfId } from '../../lib/ids.ts';
+import { formatAmount, parseAmount } from '../../lib/money.ts';
+import type { Resource, Values } from '../../resources/resource.ts';
+import type { Database } from '../../storage/storage.ts';
+import type { FileLine } from '../record-files.ts';
+import { toNewRow } from '../records.ts';
+import { columnOf, type Row, recordsIn } from '../rows.ts';
+import type { FieldProblem } from '../validation.ts';
+import { createReferenceResolver } from './references.ts';
+import { createRecordReader, FieldProblems, type ImportedRecord, reportProblems } from './values.ts';
 
 export interface LineProblem extends FieldProblem {
   line: number;

@@ -1,16 +1,16 @@
-import type { Business } from '../accounts/businesses.ts';
-import { type Actor, recordAudit } from '../audit/entries.ts';
-import { inLongTransaction } from '../events/long-transactions.ts';
-import { listAppsWithScope } from '../grants/status.ts';
-import type { Clock } from '../lib/clock.ts';
-import { FormError } from '../lib/errors.ts';
-import type { Resource } from '../resources/resource.ts';
-import type { Database } from '../storage/storage.ts';
-import { createRowReader, type LineProblem, type ReadRows } from './import-rows.ts';
-import { takeNumbers } from './number-sequences.ts';
-import type { FileLine } from './record-files.ts';
-import { insertRecords } from './records.ts';
-import type { Row } from './rows.ts';
+import type { Business } from '../../accounts/businesses.ts';
+import { type Actor, recordAudit } from '../../audit/entries.ts';
+import { inLongTransaction } from '../../events/long-transactions.ts';
+import { listAppsWithScope } from '../../grants/status.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { FormError } from '../../lib/errors.ts';
+import type { Resource } from '../../resources/resource.ts';
+import type { Database } from '../../storage/storage.ts';
+import { takeNumbers } from '../number-sequences.ts';
+import type { FileLine } from '../record-files.ts';
+import { insertRecords } from '../records.ts';
+import type { Row } from '../rows.ts';
+import { createRowReader, type LineProblem, type ReadRows } from './rows.ts';
 
 export interface ImportJob {
   business: Business;

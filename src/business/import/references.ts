@@ -1,10 +1,10 @@
-import { copyId, isId } from '../lib/ids.ts';
-import { findResource } from '../resources/all.ts';
-import type { Resource, Values } from '../resources/resource.ts';
-import type { Database } from '../storage/storage.ts';
-import { keyNameOf } from './import-values.ts';
-import { recordsIn } from './rows.ts';
-import type { FieldProblem } from './validation.ts';
+import { copyId, isId } from '../../lib/ids.ts';
+import { findResource } from '../../resources/all.ts';
+import type { Resource, Values } from '../../resources/resource.ts';
+import type { Database } from '../../storage/storage.ts';
+import { recordsIn } from '../rows.ts';
+import type { FieldProblem } from '../validation.ts';
+import { keyNameOf } from './values.ts';
 
 /** Fewer references than this are remembered, so that memory stays bounded. */
 const MAX_REMEMBERED = 50_000;
