@@ -9,11 +9,17 @@ export type Revision = '2026-07-28' | '2025-11-25';
 export const REVISIONS: Revision[] = ['2026-07-28', '2025-11-25'];
 
 /** The official client, connected with a token. */
-export async function connectAgent(url: string, token: string, revision: Revision = '2026-07-28') {
+export async function connectAgent(
+  url: string,
+  token: string,
+  revision: Revision = '2026-07-28',
+  fetcher: typeof fetch = fetch,
+): Promise<Client> {
   const versionNegotiation = { mode: revision === '2026-07-28' ? 'auto' : 'legacy' } as const;
   const client = new Client({ name: 'agent', version: '1.0.0' }, { versionNegotiation });
   const transport = new StreamableHTTPClientTransport(new URL(url), {
     requestInit: { headers: { authorization: `Bearer ${token}` } },
+    fetch: fetcher,
   });
   await client.connect(transport);
   return client;
