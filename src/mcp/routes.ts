@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { ProtectedEndpoint } from '../business/protected-endpoint.ts';
 import { listEndpoints } from '../business/routes.ts';
 import { parseJson } from '../http/body-parsers.ts';
 import { ApiError } from '../http/errors.ts';
@@ -30,8 +31,9 @@ interface McpDeps extends BearerDeps {
 
 /** The business API for AI agents, by the Model Context Protocol: the resource `/mcp`, and one for each business. */
 export function mountMcp(host: FastifyInstance, deps: McpDeps): void {
-  const mcp = createMcp(deps);
-  const scopes = [...new Set([...mcp.tools.values()].flatMap(({ endpoint }) => endpoint.scope ?? []))];
+  const endpoints = listEndpoints(deps.servesResources);
+  const scopes = [...new Set(endpoints.flatMap(({ scope }) => scope ?? []))];
+  const load = loader(deps, endpoints);
   const onOrigin = checkOrigin(new Set([deps.issuer, deps.consentUrl, ...deps.mcpAllowedOrigins]));
   // Before the body is read: a request without a valid token is a 401, whatever it says.
   const authenticate = async (request: FastifyRequest, reply: FastifyReply) => {
@@ -41,7 +43,7 @@ export function mountMcp(host: FastifyInstance, deps: McpDeps): void {
     parseJson(scope);
     scope.decorateRequest('access', undefined);
     for (const path of ['/mcp', '/mcp/:businessId']) {
-      const handler = (request: FastifyRequest, reply: FastifyReply) => serve(mcp, request, reply);
+      const handler = async (request: FastifyRequest, reply: FastifyReply) => serve(await load(), request, reply);
       scope.post(path, { ...documentedBy(describeMcp(path)), onRequest: [onOrigin, authenticate], handler });
       mountPreflight(scope, path, onOrigin);
     }
@@ -58,17 +60,19 @@ const INSTRUCTIONS =
   'These tools read and change the books, contacts and deals of one business. `get_me` says which business, for whom, and with ' +
   'which scopes. Amounts are decimal texts in the currency of the record. Dates are in UTC.';
 
-/** The package is loaded at the first request: most of the time that it takes to start would be spent on it. */
-function createMcp(deps: McpDeps): Mcp {
-  const tools = toolsOf(listEndpoints(deps.servesResources));
-  const info = { name: 'gatehouse', title: deps.platformName, version: VERSION };
-  let loading: Promise<Mcp['respond']> | undefined;
-  const load = async () => (await import('./protocol.ts')).createProtocol({ tools, info, instructions: INSTRUCTIONS });
-  const respond = async (request: McpRequest) => {
-    loading ??= load();
-    return (await loading)(request);
+/** The package is loaded at the first request: it would make every start longer. */
+function loader(deps: McpDeps, endpoints: ProtectedEndpoint[]): () => Promise<Mcp> {
+  let loading: Promise<Mcp> | undefined;
+  const load = async () => {
+    const { createProtocol } = await import('./protocol.ts');
+    const tools = toolsOf(endpoints);
+    const info = { name: 'gatehouse', title: deps.platformName, version: VERSION };
+    return { deps, tools, respond: await createProtocol({ tools, info, instructions: INSTRUCTIONS }) };
   };
-  return { deps, tools, respond };
+  return () => {
+    loading ??= load();
+    return loading;
+  };
 }
 
 /** `/mcp`, or `/mcp/` and the id of a business. */
