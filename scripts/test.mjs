@@ -17,6 +17,9 @@ const LANES = ['postgres', ...PROCESS_LANES];
 /** These measure or change their process. All others share processes: loading the server takes longer than most of them. */
 const OWN_PROCESS = ['bench', 'fuzz', 'limits', 'package', 'process', 'telemetry', ...LANES];
 const FILES_PER_PROCESS = 25;
+/** These share processes, too, fewer at a time: they take longer. */
+const SHARED_FOLDERS = ['test/browser/', 'test/sdk/clients/', 'test/sdk/guard/', 'test/sdk/typescript/'];
+const LONG_FILES_PER_PROCESS = 5;
 /** Many tests wait for processes that they have started. */
 const PROCESSES = availableParallelism() + 2;
 /** A disk in memory, if the system has one: most tests would wait for fsync. Programs may not run from it. */
@@ -41,7 +44,7 @@ async function runGiven() {
   if (given.length === 0) return runParts(usualParts(usualEnv));
   if (lane === 'all') return runAll();
   if (lane === 'postgres') return withPostgres(usualEnv, runParts);
-  if (PROCESS_LANES.includes(lane)) return runParts(ownParts([lane], usualEnv));
+  if (PROCESS_LANES.includes(lane)) return runParts(laneParts([lane], usualEnv));
   return runFiles(findTests(given), process.env);
 }
 
@@ -49,7 +52,7 @@ async function runGiven() {
 async function runAll() {
   const env = { ...usualEnv, TEST_LEAKS: folder };
   const statuses = [
-    await withPostgres(env, (parts) => runParts([...ownParts(PROCESS_LANES, env), ...parts, ...usualParts(env)])),
+    await withPostgres(env, (parts) => runParts([...laneParts(PROCESS_LANES, env), ...parts, ...usualParts(env)])),
     reportLeaks(folder),
   ];
   for (const { file, name, error } of findFailed()) console.log(`\n✖ ${name} (${file})\n${error}`);
@@ -82,12 +85,27 @@ function findTests(places) {
 }
 
 function ownParts(folders, env) {
-  return findTests(folders.map((name) => `test/${name}`)).map((file) => ({ title: file, files: [file], env }));
+  return eachApart(findTests(folders.map((name) => `test/${name}`)), env);
+}
+
+function laneParts(lanes, env) {
+  const files = findTests(lanes.map((name) => `test/${name}`));
+  const filesOf = (folder) => files.filter((file) => file.startsWith(folder));
+  const shared = SHARED_FOLDERS.filter((folder) => filesOf(folder).length > 0);
+  const rest = files.filter((file) => !shared.some((folder) => file.startsWith(folder)));
+  return [
+    ...eachApart(rest, env),
+    ...shared.flatMap((folder) => sharedParts(folder, filesOf(folder), env, LONG_FILES_PER_PROCESS)),
+  ];
+}
+
+function eachApart(files, env) {
+  return files.map((file) => ({ title: file, files: [file], env }));
 }
 
 /** All that such a process writes is what its servers log; where logs are searched, they log everything. */
-function sharedParts(title, files, env) {
-  const count = Math.ceil(files.length / FILES_PER_PROCESS);
+function sharedParts(title, files, env, most = FILES_PER_PROCESS) {
+  const count = Math.ceil(files.length / most);
   const variables = env.TEST_LEAKS ? { TEST_LOG_LEVEL: 'trace', ...env } : env;
   return Array.from({ length: count }, (_, part) => ({
     title: `${title}, part ${part + 1} of ${count}`,

@@ -8,9 +8,18 @@ import { type BrowserContextOptions, chromium, type Page } from 'playwright-core
 
 const axeSource = readFileSync(createRequire(import.meta.url).resolve('axe-core'), 'utf8');
 
+let folder: string | undefined;
+
+/** Unpacking takes seconds, so the files of a process share one temporary folder. */
+function createFolder(): string {
+  const created = mkdtempSync(join(tmpdir(), 'gatehouse-chromium-'));
+  process.once('exit', () => rmSync(created, { recursive: true, force: true }));
+  return created;
+}
+
 /** Launches Chromium from a temporary folder. */
 export async function launchChromium() {
-  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-chromium-'));
+  folder ??= createFolder();
   // The package unpacks into the temporary folder that is set when it is loaded.
   const { TMPDIR: usual } = process.env;
   process.env.TMPDIR = folder;
@@ -21,10 +30,7 @@ export async function launchChromium() {
   });
   if (usual === undefined) delete process.env.TMPDIR;
   else process.env.TMPDIR = usual;
-  after(async () => {
-    await browser.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  after(() => browser.close());
   return {
     /** Opens a page in a new browser context, and collects its console errors. */
     async newPage(options: BrowserContextOptions = {}) {
