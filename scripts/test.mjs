@@ -10,10 +10,11 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { reportLeaks } from '../test/support/leak-report.ts';
-import { createTemplate, startPostgres } from '../test/support/postgres-server.ts';
+import { createPostgresData, createTemplate, startPostgres } from '../test/support/postgres-server.ts';
 
 const PROCESS_LANES = ['faults', 'nodes', 'browser', 'guides', 'sdk'];
 const LANES = ['postgres', ...PROCESS_LANES];
+const WITH_POSTGRES = ['all', 'postgres', 'nodes', 'faults', 'guides'];
 /** These measure or change their process. All others share processes: loading the server takes longer than most of them. */
 const OWN_PROCESS = ['bench', 'fuzz', 'limits', 'package', 'process', 'telemetry', ...LANES];
 const FILES_PER_PROCESS = 25;
@@ -42,15 +43,30 @@ rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 }
 
 async function runGiven() {
   if (given.length === 0) return runParts(usualParts(usualEnv));
-  if (lane === 'all') return runAll();
-  if (lane === 'postgres') return withPostgres(usualEnv, runParts);
-  if (PROCESS_LANES.includes(lane)) return runParts(laneParts([lane], usualEnv));
+  if (WITH_POSTGRES.includes(lane)) return withPostgresData(runLane);
+  if (PROCESS_LANES.includes(lane)) return runLane(usualEnv);
   return runFiles(findTests(given), process.env);
 }
 
+/** Each PostgreSQL of the run starts with a copy of this folder. */
+async function withPostgresData(run) {
+  const { data, remove } = await createPostgresData();
+  process.env.TEST_POSTGRES_DATA = data;
+  try {
+    return await run({ ...usualEnv, TEST_POSTGRES_DATA: data });
+  } finally {
+    remove();
+  }
+}
+
+async function runLane(env) {
+  if (lane === 'all') return runAll({ ...env, TEST_LEAKS: folder });
+  if (lane === 'postgres') return withPostgres(env, runParts);
+  return runParts(laneParts([lane], env));
+}
+
 /** The longest first. */
-async function runAll() {
-  const env = { ...usualEnv, TEST_LEAKS: folder };
+async function runAll(env) {
   const statuses = [
     await withPostgres(env, (parts) => runParts([...laneParts(PROCESS_LANES, env), ...parts, ...usualParts(env)])),
     reportLeaks(folder),

@@ -28,6 +28,21 @@ const AS = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
 
 export async function startPostgres(flags: string[] = []): Promise<PostgresServer> {
   const folder = createFolder();
+  const { TEST_POSTGRES_DATA: initialized } = process.env;
+  if (initialized) execFileSync('cp', ['-a', initialized, join(folder, 'data')]);
+  else await initialize(folder);
+  const server = createServer(folder, await freePort());
+  await server.start(flags);
+  return server;
+}
+
+/** A data folder for all servers of a run, in `TEST_POSTGRES_DATA`: copying it is faster than `initdb`. */
+export async function createPostgresData(): Promise<{ data: string; remove: () => void }> {
+  const folder = createFolder();
+  return { data: await initialize(folder), remove: () => rmSync(folder, { recursive: true, force: true }) };
+}
+
+async function initialize(folder: string): Promise<string> {
   const data = join(folder, 'data');
   const { initdb } = await findPrograms();
   const passwordFile = join(folder, 'password');
@@ -36,9 +51,7 @@ export async function startPostgres(flags: string[] = []): Promise<PostgresServe
   const locale = ['--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'];
   const options = ['--no-sync', '--encoding=UTF8', ...locale, '--auth=password', '--username=gatehouse'];
   execFileSync(initdb, ['-D', data, `--pwfile=${passwordFile}`, ...options], { ...AS, stdio: 'ignore' });
-  const server = createServer(folder, await freePort());
-  await server.start(flags);
-  return server;
+  return data;
 }
 
 interface Programs {
