@@ -7,6 +7,7 @@ import type { Metrics } from './telemetry/metrics.ts';
 const MINUTE = 60;
 const QUARTER_HOUR = 15 * MINUTE;
 const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
 
 /** Mails that people can ask for in an hour: to one address, and from one network. */
 const MAIL_PER_ADDRESS = 5;
@@ -31,6 +32,11 @@ export function createLimits({ limits }: Settings, storage: Storage, metrics: Me
     changesPerUser: limit('changesPerUser', MINUTE),
     signInPerAccount: limit('signInPerAccount', QUARTER_HOUR),
     signInReserve: newLimit('signInPerAccount', { name: 'signInReserve', points: reserve, seconds: QUARTER_HOUR }),
+    codesPerAccount: newLimit('signInPerAccount', {
+      name: 'codesPerAccount',
+      points: limits.signInPerAccount,
+      seconds: DAY,
+    }),
     signInPerAddress: limit('signInPerAddress', QUARTER_HOUR),
     mailPerAddress: newLimit('mailPerAddress', { points: MAIL_PER_ADDRESS, seconds: HOUR }),
     mailPerNetwork: newLimit('mailPerNetwork', { points: MAIL_PER_NETWORK, seconds: HOUR }),

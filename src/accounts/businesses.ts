@@ -9,6 +9,8 @@ export interface Business {
   id: string;
   name: string;
   createdAt: number;
+  /** Whether its members need a second factor to sign in. */
+  requiresSecondFactor: boolean;
 }
 
 export async function addBusiness(
@@ -26,7 +28,7 @@ export async function addBusiness(
 }
 
 export async function insertBusiness(db: Database, business: { name: string }, now: number): Promise<Business> {
-  const row = { id: newId(now), name: readName('name', business.name), created_at: now };
+  const row = { id: newId(now), name: readName('name', business.name), created_at: now, requires_second_factor: 0 };
   await db.insertInto('businesses').values(row).execute();
   return fromRow(row);
 }
@@ -60,6 +62,26 @@ export async function searchBusinesses(db: Database, { search, after, limit }: S
   return (await query.execute()).map(({ members, ...row }) => ({ ...fromRow(row), members: Number(members) }));
 }
 
+/** False if it is so already. */
+export async function setRequiresSecondFactor(
+  db: Database,
+  { businessId, isRequired }: { businessId: string; isRequired: boolean },
+): Promise<boolean> {
+  const value = isRequired ? 1 : 0;
+  const { numUpdatedRows } = await db
+    .updateTable('businesses')
+    .set({ requires_second_factor: value })
+    .where('id', '=', businessId)
+    .where('requires_second_factor', '!=', value)
+    .executeTakeFirstOrThrow();
+  return numUpdatedRows === 1n;
+}
+
 function fromRow(row: Row<'businesses'>): Business {
-  return { id: row.id, name: row.name, createdAt: row.created_at };
+  return {
+    id: row.id,
+    name: row.name,
+    createdAt: row.created_at,
+    requiresSecondFactor: row.requires_second_factor === 1,
+  };
 }

@@ -141,7 +141,7 @@ export async function joinAsNewUser(
     await recordUserAudit(actor, tx, { action: 'user.added', user }, now);
     if (!(await acceptInvitation(actor, tx, { invitation, user }, now))) throw new InvitationClosed();
     const signedIn = await signIn(tx, { user, passwordHash: row.password_hash, device, previous: undefined }, now);
-    if (!signedIn) throw new Error('A user who has just been added cannot sign in.');
+    if (!signedIn || signedIn === 'second_step') throw new Error('A user who has just been added cannot sign in.');
     return signedIn;
   }).catch((error) => {
     if (error instanceof InvitationClosed) return undefined;

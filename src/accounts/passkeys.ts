@@ -7,7 +7,8 @@ import { readName } from '../lib/names.ts';
 import { retentionStep } from '../storage/retention.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
-import { resumeSession, type Session } from './sessions.ts';
+import { findAuthenticatorApp } from './authenticator-apps.ts';
+import { markSecondFactor, resumeSession, type Session } from './sessions.ts';
 import { lockUser, recordUserAudit, type User } from './users.ts';
 
 /** A WebAuthn credential of a user, which signs in without a password. */
@@ -46,7 +47,10 @@ interface PasskeyRegistration {
   challenge: Challenge;
 }
 
-/** False if the session has ended. That the sign-in was recent was checked when this session got the challenge. */
+/**
+ * False if the session has ended, or has not proven the second factor that the user has. That the sign-in was recent was
+ * checked when this session got the challenge.
+ */
 export async function addPasskey(
   actor: Actor,
   db: Database,
@@ -56,31 +60,23 @@ export async function addPasskey(
   return inTransaction(db, async (tx) => {
     // Locks the user: a password reset that was first has ended this session, one that is later removes this passkey.
     await lockUser(tx, user.id);
-    if (!(await resumeSession(tx, id, now))) return false;
+    const live = await resumeSession(tx, id, now);
+    if (!live || (live.lacksSecondFactor && (await hasFactor(tx, user.id)))) return false;
     if (!(await spendChallenge(tx, challenge))) throw passkeyNotAdded();
     const passkey = await insertPasskey(tx, { userId: user.id, name, credential }, now);
     if (!passkey) throw passkeyNotAdded();
+    await markSecondFactor(tx, id, 'passkey');
     await recordPasskeyAudit(actor, tx, { action: 'passkey.added', passkey }, now);
     return true;
   });
 }
 
-export function passkeyNotAdded(): FormError {
-  return new FormError('passkey', 'This passkey could not be added. Try again, perhaps with another device.');
+async function hasFactor(db: Database, userId: string): Promise<boolean> {
+  return (await listPasskeys(db, userId)).length > 0 || (await findAuthenticatorApp(db, userId)) !== undefined;
 }
 
-/** False if the user has no such passkey. */
-export async function removePasskey(
-  actor: Actor,
-  db: Database,
-  { userId, id }: { userId: string; id: string },
-  now: number,
-): Promise<boolean> {
-  return inTransaction(db, async (tx) => {
-    const passkey = await deletePasskey(tx, userId, id);
-    if (passkey) await recordPasskeyAudit(actor, tx, { action: 'passkey.removed', passkey }, now);
-    return passkey !== undefined;
-  });
+export function passkeyNotAdded(): FormError {
+  return new FormError('passkey', 'This passkey could not be added. Try again, perhaps with another device.');
 }
 
 /** Returns how many there were. */
@@ -141,7 +137,7 @@ export async function usePasskey(db: Database, id: string, counter: number, now:
   return numUpdatedRows === 1n;
 }
 
-async function deletePasskey(db: Database, userId: string, id: string): Promise<Passkey | undefined> {
+export async function deletePasskey(db: Database, userId: string, id: string): Promise<Passkey | undefined> {
   if (!isId(id)) return undefined;
   const row = await db
     .deleteFrom('passkeys')
@@ -162,7 +158,7 @@ interface PasskeyEntry {
   passkey: Passkey;
 }
 
-async function recordPasskeyAudit(
+export async function recordPasskeyAudit(
   actor: Actor,
   db: Database,
   { action, passkey: { id, name } }: PasskeyEntry,
@@ -196,8 +192,8 @@ export interface Challenge {
   issuedAt: number;
 }
 
-/** A response to one kind is not valid for the other. */
-export type ChallengePurpose = 'passkey to add' | 'passkey to sign in';
+/** A response to one kind is not valid for another. */
+export type ChallengePurpose = 'passkey to add' | 'passkey to sign in' | 'passkey to confirm';
 
 const LIFETIME = 5 * MINUTE;
 

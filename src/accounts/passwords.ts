@@ -2,7 +2,7 @@ import type { Actor } from '../audit/entries.ts';
 import { FormError } from '../lib/errors.ts';
 import { hashPassword, isCommonPassword, verifyPassword } from '../lib/passwords.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
-import { type Device, deleteOtherSessions, insertSession, type SignedIn } from './sessions.ts';
+import { type Device, deleteOtherSessions, insertSession, type Session, type SignedIn } from './sessions.ts';
 import { type Credentials, findCredentialsByEmail, recordUserAudit, replacePasswordHash, type User } from './users.ts';
 
 /** Takes the same time for an unknown email address as for a wrong password. */
@@ -27,20 +27,22 @@ interface PasswordChange {
   current: Credentials;
   password: string;
   device: Device;
+  /** The session in which it is changed. */
+  session: Session;
 }
 
 /** Ends every session and starts a new one. Undefined if the password has been changed or the user disabled meanwhile. */
 export async function changePassword(
   actor: Actor,
   db: Database,
-  { current, password, device }: PasswordChange,
+  { current, password, device, session: { secondFactor } }: PasswordChange,
   now: number,
 ): Promise<SignedIn | undefined> {
   const { user } = current;
   const passwordHash = await hashNewPassword(user, password);
   return inTransaction(db, async (tx) => {
     if (!(await replacePasswordHash(tx, current, passwordHash))) return undefined;
-    const session = await insertSession(tx, { user, ...device }, now);
+    const session = await insertSession(tx, { user, ...device, secondFactor }, now);
     await deleteOtherSessions(tx, session);
     await recordUserAudit(actor, tx, { action: 'user.password_changed', user }, now);
     return { session, user, passwordHash };

@@ -2,10 +2,12 @@ import { type Actor, recordAudit } from '../audit/entries.ts';
 import { DAY, HOUR, MINUTE } from '../lib/clock.ts';
 import { hashSecret, newSecret } from '../lib/secrets.ts';
 import { describeUserAgent } from '../lib/user-agents.ts';
+import type { SecondFactor } from '../storage/account-tables.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import { retentionStep } from '../storage/retention.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
+import { needsSecondFactor } from './second-factor-rules.ts';
 import { auditedUser, type Credentials, type User, userFrom } from './users.ts';
 
 /** A signed-in browser. `id` is the value of its cookie; only its hash is stored. */
@@ -13,6 +15,10 @@ export interface Session {
   id: string;
   user: User;
   signedInAt: number;
+  /** Null if the user signed in with a password only. */
+  secondFactor: SecondFactor | null;
+  /** Whether that is not enough: the user has an authenticator app, or is required to have a second factor. */
+  lacksSecondFactor: boolean;
 }
 
 /** A browser, by its `User-Agent`, and the IP address that it calls from. */
@@ -43,7 +49,7 @@ const SEEN_EVERY = MINUTE;
 
 export async function insertSession(
   db: Database,
-  { user, browser, address }: Device & { user: User },
+  { user, browser, address, secondFactor = null }: Device & { user: User; secondFactor?: SecondFactor | null },
   now: number,
 ): Promise<Session> {
   const id = newSecret();
@@ -57,9 +63,10 @@ export async function insertSession(
       signed_in_at: now,
       last_seen_at: now,
       expires_at: now + IDLE_LIFETIME,
+      second_factor: secondFactor,
     })
     .execute();
-  return { id, user, signedInAt: now };
+  return { id, user, signedInAt: now, secondFactor, lacksSecondFactor: false };
 }
 
 export async function resumeSession(db: Database, id: string, now: number): Promise<Session | undefined> {
@@ -67,7 +74,13 @@ export async function resumeSession(db: Database, id: string, now: number): Prom
   const row = rows[0];
   if (!row || row.disabled_at !== null) return undefined;
   if (now - row.last_seen_at >= SEEN_EVERY) await touchSession(db, row, now);
-  return { id, user: userFrom(row), signedInAt: row.signed_in_at };
+  return {
+    id,
+    user: userFrom(row),
+    signedInAt: row.signed_in_at,
+    secondFactor: row.second_factor,
+    lacksSecondFactor: row.second_factor === null && row.needs_second_factor === 1,
+  };
 }
 
 /** Selects all columns of both tables: their names do not overlap. */
@@ -76,6 +89,7 @@ const readLive = preparedQuery((db, { idHash, now }: { idHash: string; now: numb
     .selectFrom('sessions')
     .innerJoin('users', 'users.id', 'sessions.user_id')
     .selectAll()
+    .select(needsSecondFactor().as('needs_second_factor'))
     .where('sessions.id_hash', '=', idHash)
     .where('sessions.expires_at', '>', now),
 );
@@ -153,6 +167,12 @@ export async function endOtherSessions(actor: Actor, db: Database, session: Sess
     const entry = { action: 'session.others_ended', actor, businessId: null, subject } as const;
     await recordAudit(tx, { ...entry, detail: { sessions: String(ended) } }, now);
   });
+}
+
+/** The user has proven a second factor in this session. */
+export async function markSecondFactor(db: Database, id: string, factor: SecondFactor): Promise<void> {
+  const update = db.updateTable('sessions').set({ second_factor: factor });
+  await update.where('id_hash', '=', hashSecret(id)).execute();
 }
 
 export async function deleteSession(db: Database, id: string): Promise<boolean> {

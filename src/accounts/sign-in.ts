@@ -3,9 +3,12 @@ import { type AuditEntry, listEntriesOn } from '../audit/log.ts';
 import { countRepeat } from '../audit/repeats.ts';
 import { DAY, HOUR } from '../lib/clock.ts';
 import { networkOf } from '../lib/ip-addresses.ts';
+import type { Keyring } from '../lib/keyring.ts';
 import { hashSecret } from '../lib/secrets.ts';
+import type { SecondFactor } from '../storage/account-tables.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 import { type Challenge, type Passkey, spendChallenge, usePasskey } from './passkeys.ts';
+import { findSecondFactors, needsSecondStep, proveSecondFactor } from './second-factors.ts';
 import {
   type Device,
   deleteSession,
@@ -16,7 +19,7 @@ import {
 } from './sessions.ts';
 import { auditedUser, type Credentials, markSignedIn, type User, userActor } from './users.ts';
 
-type Method = 'password' | 'passkey';
+type Method = 'password' | 'passkey' | 'code' | 'recovery code';
 
 interface SignIn extends Credentials {
   device: Device;
@@ -24,9 +27,35 @@ interface SignIn extends Credentials {
   previous: Session | undefined;
 }
 
-/** After the password was checked. Undefined if it has been changed, or the user disabled, meanwhile. */
-export function signIn(db: Database, attempt: SignIn, now: number): Promise<SignedIn | undefined> {
-  return inTransaction(db, (tx) => startSession(tx, { ...attempt, method: 'password' }, now));
+/**
+ * After the password was checked. Undefined if it has been changed, or the user disabled, meanwhile. `second_step` if the
+ * password is not enough: then there is no session yet.
+ */
+export function signIn(db: Database, attempt: SignIn, now: number): Promise<SignedIn | 'second_step' | undefined> {
+  return inTransaction(db, async (tx) => {
+    if (needsSecondStep(await findSecondFactors(tx, attempt.user.id))) return 'second_step';
+    return startSession(tx, { ...attempt, secondFactor: null }, now);
+  });
+}
+
+interface SecondStep extends SignIn {
+  keys: Keyring;
+  /** Of the authenticator app, or a recovery code. */
+  code: string;
+}
+
+/** After the password was checked. Undefined if the code is wrong or was used, or if the password was changed meanwhile. */
+export function signInWithCode(
+  db: Database,
+  { keys, code, ...attempt }: SecondStep,
+  now: number,
+): Promise<SignedIn | undefined> {
+  const { user, device } = attempt;
+  return inTransaction(db, async (tx) => {
+    const actor = userActor(user, device.address);
+    const secondFactor = await proveSecondFactor(actor, { db: tx, keys }, { user, proof: { code } }, now);
+    return secondFactor && startSession(tx, { ...attempt, secondFactor }, now);
+  });
 }
 
 interface PasskeySignIn extends SignIn {
@@ -44,19 +73,31 @@ export function signInWithPasskey(
   return inTransaction(db, async (tx) => {
     if (!(await spendChallenge(tx, verified.challenge))) return undefined;
     if (!(await usePasskey(tx, passkey.id, verified.counter, now))) return undefined;
-    return startSession(tx, { ...attempt, method: 'passkey' }, now);
+    return startSession(tx, { ...attempt, secondFactor: 'passkey' }, now);
   });
 }
 
+/** As the audit log names them. */
+const METHODS = {
+  none: 'password',
+  passkey: 'passkey',
+  'authenticator app': 'password and a code',
+  'recovery code': 'password and a recovery code',
+} as const;
+
 async function startSession(
   tx: Database,
-  { user, passwordHash, device, previous, method }: SignIn & { method: Method },
+  { user, passwordHash, device, previous, secondFactor }: SignIn & { secondFactor: SecondFactor | null },
   now: number,
 ): Promise<SignedIn | undefined> {
   if (!(await markSignedIn(tx, { user, passwordHash }, now))) return undefined;
   if (previous) await deleteSession(tx, previous.id);
-  const session = await insertSession(tx, { user, ...device }, now);
-  const entry = { idHash: hashSecret(session.id), browser: device.browser, detail: { with: method } };
+  const session = await insertSession(tx, { user, ...device, secondFactor }, now);
+  const entry = {
+    idHash: hashSecret(session.id),
+    browser: device.browser,
+    detail: { with: METHODS[secondFactor ?? 'none'] },
+  };
   await recordSessionAudit(userActor(user, device.address), tx, { action: 'session.started', ...entry }, now);
   return { session, user, passwordHash };
 }

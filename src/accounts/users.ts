@@ -192,7 +192,7 @@ export function auditedUser({ id, name }: Pick<User, 'id' | 'name'>): NewAuditEn
 }
 
 interface UserEntry {
-  action: Extract<Action, `user.${string}` | 'passkey.all_removed'>;
+  action: Extract<Action, `user.${string}` | `factor.${string}` | 'passkey.all_removed'>;
   user: Pick<User, 'id' | 'name' | 'isPlatformAdmin'>;
   /** The business whose owners see the entry, if any. */
   businessId?: string | null;

@@ -48,9 +48,13 @@ export async function registrationOptions(
 }
 
 /** Options for `navigator.credentials.get()`. They name no credential, so they do not reveal which ones exist. */
-export async function authenticationOptions(site: Site, boundTo: string, now: number) {
+export async function authenticationOptions(
+  site: Site,
+  { boundTo, purpose = 'passkey to sign in' }: { boundTo: string; purpose?: ChallengePurpose },
+  now: number,
+) {
   const { generateAuthenticationOptions } = await library();
-  const challenge = createChallenge(site.keys, 'passkey to sign in', boundTo, now);
+  const challenge = createChallenge(site.keys, purpose, boundTo, now);
   return generateAuthenticationOptions({ rpID: siteId(site), challenge, userVerification: 'required' });
 }
 
@@ -89,10 +93,17 @@ export function claimedCredential(text: string): string | undefined {
   return parseResponse<AuthenticationResponseJSON>(text)?.id;
 }
 
+interface SignedChallenge {
+  text: string;
+  boundTo: string;
+  passkey: Passkey;
+  purpose?: ChallengePurpose;
+}
+
 /** Undefined unless the passkey has signed our challenge, with user verification. */
 export async function verifyAuthentication(
   site: Site,
-  { text, boundTo, passkey }: { text: string; boundTo: string; passkey: Passkey },
+  { text, boundTo, passkey, purpose = 'passkey to sign in' }: SignedChallenge,
   now: number,
 ): Promise<{ counter: number; challenge: Challenge } | undefined> {
   const response = parseResponse<AuthenticationResponseJSON>(text);
@@ -100,7 +111,7 @@ export async function verifyAuthentication(
   const owner = idToBytes(passkey.userId).toString('base64url');
   if (response?.response.userHandle !== owner) return undefined;
   const { verifyAuthenticationResponse } = await library();
-  const expected = expect(site, 'passkey to sign in', boundTo, now);
+  const expected = expect(site, purpose, boundTo, now);
   try {
     const { verified, authenticationInfo } = await verifyAuthenticationResponse({
       response,

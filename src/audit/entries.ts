@@ -60,6 +60,12 @@ export const ACTIONS = {
   'passkey.added': 'Added a passkey',
   'passkey.removed': 'Removed a passkey',
   'passkey.all_removed': 'Removed all passkeys',
+  'factor.added': 'Set up two-step sign-in with an authenticator app',
+  'factor.removed': 'Removed the authenticator app',
+  'factor.recovery_codes_renewed': 'Created new recovery codes',
+  'factor.recovery_code_used': 'Used a recovery code',
+  'factor.required': 'Required two-step sign-in',
+  'factor.optional': 'Made two-step sign-in optional',
   'business.added': 'Added the business',
   'business.records_imported': 'Imported records',
   'database.restored': 'Restored the database from a backup',
@@ -83,6 +89,7 @@ export const ACTION_GROUPS = {
   user: 'Users',
   session: 'Sessions',
   passkey: 'Passkeys',
+  factor: 'Two-step sign-in',
   key: 'Keys',
   database: 'Database',
 } as const;
@@ -100,7 +107,17 @@ export interface NewAuditEntry {
   detail?: Record<string, string>;
 }
 
-type SubjectKind = 'app' | 'endpoint' | 'business' | 'user' | 'session' | 'invitation' | 'passkey' | 'key' | 'database';
+type SubjectKind =
+  | 'app'
+  | 'endpoint'
+  | 'business'
+  | 'user'
+  | 'session'
+  | 'invitation'
+  | 'passkey'
+  | 'key'
+  | 'platform'
+  | 'database';
 
 /** Call it in the transaction of the change itself, so that neither exists without the other. */
 export async function recordAudit(db: Database, entry: NewAuditEntry, now: number): Promise<void> {

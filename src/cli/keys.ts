@@ -15,7 +15,7 @@ const TO = { value: 'FILE', help: 'Write the keys to this new file, and leave th
 export const keyCommands: Command[] = [
   {
     name: 'keys list',
-    summary: 'List the ids of the keys, and how many webhook secrets each encrypts',
+    summary: 'List the ids of the keys, and how many stored secrets each encrypts',
     options: {},
     run: (_, env) => withStorage(env, ({ durable }) => describeKeys(durable, readSecretKeys(env))),
   },
@@ -43,7 +43,7 @@ export const keyCommands: Command[] = [
   },
   {
     name: 'keys reseal',
-    summary: 'Encrypt the webhook secrets with the first key, so that the others can be removed',
+    summary: 'Encrypt all stored secrets with the first key, so that the others can be removed',
     options: {},
     run: (_, env) => withStorage(env, (storage) => reseal(storage, readSecretKeys(env))),
   },
@@ -74,9 +74,18 @@ async function rotate(storage: Storage, source: KeySource, options: Options) {
 
 /** Every node must have the first key: without it, a node cannot decrypt the secrets. */
 async function reseal(storage: Storage, { keys }: KeySource) {
-  const { resealed, lost } = await reencryptSecrets(OPERATOR, storage.durable, createKeyring(keys), systemClock());
-  const next = lost.length > 0 ? 'Their keys are missing. Replace their secrets: endpoint replace-secret' : undefined;
-  return { resealed, lost, ...(next && { next }) };
+  const done = await reencryptSecrets(OPERATOR, storage.durable, createKeyring(keys), systemClock());
+  const { resealed, lostEndpoints, lostApps } = done;
+  const next = [
+    ...(lostEndpoints.length > 0 ? ['Replace the secrets of the lost endpoints: endpoint replace-secret'] : []),
+    ...(lostApps.length > 0 ? ['Remove the authenticator apps of the lost users: user remove-second-factor'] : []),
+  ];
+  return {
+    resealed,
+    lost: lostEndpoints,
+    ...(lostApps.length > 0 && { lost_users: lostApps }),
+    ...(next.length > 0 && { next: `Their keys are missing. ${next.join('. ')}` }),
+  };
 }
 
 async function prune(storage: Storage, source: KeySource, options: Options) {
@@ -84,12 +93,9 @@ async function prune(storage: Storage, source: KeySource, options: Options) {
   const removed = source.keys.slice(kept.length).map(idOf);
   if (removed.length === 0) return { removed: [], file: source.file };
   if (!options.flag('end-tokens')) assertOldEnough(source);
-  const secrets = await countSecretsByKey(storage.durable);
-  if (removed.some((id) => secrets.has(id))) {
-    throw new FormError(
-      'keep',
-      'Webhook secrets are still encrypted with a key that would be removed. First run: keys reseal',
-    );
+  const { endpoints, apps } = await countSecretsByKey(storage.durable);
+  if (removed.some((id) => endpoints.has(id) || apps.has(id))) {
+    throw new FormError('keep', 'Secrets are still encrypted with a key that would be removed. First run: keys reseal');
   }
   await writeKeys(storage, { action: 'key.removed', id: removed.join(' '), source, to: options.text('to') }, kept);
   return { removed, file: options.text('to') || source.file, next: 'Restart the server.' };
@@ -138,14 +144,20 @@ async function writeKeys(
 }
 
 async function describeKeys(db: Database, { keys, file }: KeySource) {
-  const secrets = await countSecretsByKey(db);
-  const known = keys.map((key, index) => ({
-    id: idOf(key),
+  const { endpoints, apps } = await countSecretsByKey(db);
+  const secretsOf = (id: string) => ({
+    webhook_secrets: endpoints.get(id) ?? 0,
+    authenticator_apps: apps.get(id) ?? 0,
+  });
+  const known = keys.map(idOf).map((id, index) => ({
+    id,
     does: index === 0 ? 'signs and verifies' : 'verifies',
-    webhook_secrets: secrets.get(idOf(key)) ?? 0,
+    ...secretsOf(id),
   }));
-  const missing = [...secrets].filter(([id]) => !known.some((key) => key.id === id));
-  const lost = missing.map(([id, count]) => ({ id, does: 'is missing', webhook_secrets: count }));
+  const missing = [...new Set([...endpoints.keys(), ...apps.keys()])].filter(
+    (id) => !known.some((key) => key.id === id),
+  );
+  const lost = missing.map((id) => ({ id, does: 'is missing', ...secretsOf(id) }));
   return { file: file ?? 'SECRET_KEYS', keys: [...known, ...lost] };
 }
 

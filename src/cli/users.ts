@@ -3,6 +3,7 @@ import { findBusiness } from '../accounts/businesses.ts';
 import { addUser } from '../accounts/joining.ts';
 import { removeAllPasskeys } from '../accounts/passkeys.ts';
 import { createPasswordLink } from '../accounts/password-links.ts';
+import { resetSecondFactor } from '../accounts/second-factors.ts';
 import { enableUser, findUser, listUsers, type User, verifyEmail } from '../accounts/users.ts';
 import { OPERATOR } from '../audit/entries.ts';
 import { readConsentUrl } from '../config.ts';
@@ -63,7 +64,7 @@ export const userCommands: Command[] = [
   },
   {
     name: 'user set-password',
-    summary: 'Set the password of a user, sign them out everywhere and remove their passkeys',
+    summary: 'Set the password of a user, sign them out everywhere and remove their passkeys and second factor',
     options: {
       user: USER,
       password: PASSWORD,
@@ -108,6 +109,20 @@ export const userCommands: Command[] = [
         const user = await requireUser(durable, options);
         const passkeysRemoved = await removeAllPasskeys(OPERATOR, durable, user, systemClock());
         return { id: user.id, email: user.email, passkeysRemoved };
+      }),
+  },
+  {
+    name: 'user remove-second-factor',
+    summary: 'Remove the authenticator app and the recovery codes of a user, who then signs in without them',
+    options: { user: USER },
+    run: (options, env) =>
+      withStorage(env, async ({ durable }) => {
+        const user = await requireUser(durable, options);
+        return {
+          id: user.id,
+          email: user.email,
+          removed: await resetSecondFactor(OPERATOR, durable, user, systemClock()),
+        };
       }),
   },
 ];

@@ -1,6 +1,7 @@
 import { deletePasskeysOfUser } from '../accounts/passkeys.ts';
 import { type PasswordLink, usePasswordLink } from '../accounts/password-links.ts';
 import { hashNewPassword } from '../accounts/passwords.ts';
+import { deleteSecondFactors } from '../accounts/second-factors.ts';
 import { endSessionsOfUser } from '../accounts/sessions.ts';
 import { recordUserAudit, setPasswordHash, type User, userActor, verifyEmail } from '../accounts/users.ts';
 import type { Actor } from '../audit/entries.ts';
@@ -24,8 +25,8 @@ export async function setPassword(
 ): Promise<void> {
   const hash = await hashNewPassword(user, password);
   await inTransaction(db, async (tx) => {
-    await resetAccount(tx, { userId: user.id, hash, endsGrants }, now);
-    await recordUserAudit(actor, tx, { action: 'user.password_changed', user }, now);
+    const removed = await resetAccount(tx, { userId: user.id, hash, endsGrants }, now);
+    await recordUserAudit(actor, tx, { action: 'user.password_changed', user, detail: removed }, now);
   });
 }
 
@@ -44,8 +45,8 @@ export async function resetPassword(
   return inTransaction(db, async (tx) => {
     const link = await usePasswordLink(tx, token, now);
     if (!link) return false;
-    await resetAccount(tx, { userId: user.id, hash, endsGrants }, now);
-    await recordReset(tx, { link, address, endsGrants }, now);
+    const removed = await resetAccount(tx, { userId: user.id, hash, endsGrants }, now);
+    await recordReset(tx, { link, address, endsGrants, removed }, now);
     return true;
   });
 }
@@ -54,36 +55,43 @@ interface Reset {
   link: PasswordLink;
   address: string;
   endsGrants: boolean;
+  removed: RemovedFactor;
 }
 
 /** A link from an owner does not verify the address: owners vouch for it in their own business only. */
-async function recordReset(tx: Database, { link, address, endsGrants }: Reset, now: number): Promise<void> {
+async function recordReset(tx: Database, { link, address, endsGrants, removed }: Reset, now: number): Promise<void> {
   const { user, creator } = link;
   const { businessId } = creator;
   const actor = userActor(user, address);
   const detail = {
     link_by: creator.kind === 'user' ? creator.name : creator.kind,
     apps: endsGrants ? 'disconnected' : 'kept',
+    ...removed,
   };
   await recordUserAudit(actor, tx, { action: 'user.password_reset', user, businessId, detail }, now);
   if (creator.kind !== 'user') await verifyEmail(actor, tx, { user, businessId }, now);
 }
 
+/** For the audit log. Empty if the user had no authenticator app. */
+type RemovedFactor = { two_step_sign_in: 'removed' } | Record<string, never>;
+
 /**
- * Sets the password and removes every other way into the account: sessions, passkeys, and known browsers, whose cookies
- * are bound to the password. Needs a transaction.
+ * Sets the password and removes every other way into the account: sessions, passkeys, the authenticator app, recovery
+ * codes, and known browsers, whose cookies are bound to the password. Needs a transaction.
  */
 export async function resetAccount(
   tx: Database,
   { userId, hash, endsGrants }: { userId: string; hash: string; endsGrants: boolean },
   now: number,
-): Promise<void> {
+): Promise<RemovedFactor> {
   // First, since it locks the row of the user: a passkey that is being added is either removed below or rejected.
   await setPasswordHash(tx, userId, hash);
   await deletePasskeysOfUser(tx, userId);
+  const removed: RemovedFactor = (await deleteSecondFactors(tx, userId)) ? { two_step_sign_in: 'removed' } : {};
   await endSessionsOfUser(tx, userId);
-  if (!endsGrants) return;
+  if (!endsGrants) return removed;
   // In this order: a grant that relies on a consent is either revoked below, or waits and finds no consent.
   await forgetConsentsOfUser(tx, userId);
   await revokeGrantsOfUser(tx, { userId, reason: 'password_reset' }, now);
+  return removed;
 }

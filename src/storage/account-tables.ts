@@ -1,3 +1,5 @@
+import type { Generated } from 'kysely';
+
 /** Accounts, and the audit log of what is done with them and everything else. */
 export interface AccountTables {
   users: UsersTable;
@@ -7,6 +9,9 @@ export interface AccountTables {
   invitations: InvitationsTable;
   passkeys: PasskeysTable;
   used_challenges: UsedChallengesTable;
+  authenticator_apps: AuthenticatorAppsTable;
+  recovery_codes: RecoveryCodesTable;
+  platform_settings: PlatformSettingsTable;
   password_links: PasswordLinksTable;
   mails: MailsTable;
   audit_entries: AuditEntriesTable;
@@ -35,6 +40,7 @@ interface BusinessesTable {
   id: string;
   name: string;
   created_at: number;
+  requires_second_factor: Generated<number>;
 }
 
 export type Role = 'owner' | 'admin' | 'member';
@@ -55,7 +61,11 @@ interface SessionsTable {
   signed_in_at: number;
   last_seen_at: number;
   expires_at: number;
+  /** How the user proved more than a password; null if they did not. */
+  second_factor: Generated<SecondFactor | null>;
 }
+
+export type SecondFactor = 'authenticator app' | 'recovery code' | 'passkey';
 
 interface InvitationsTable {
   id: string;
@@ -91,6 +101,28 @@ interface PasskeysTable {
 interface UsedChallengesTable {
   id: string;
   expires_at: number;
+}
+
+/** At most one per user. */
+interface AuthenticatorAppsTable {
+  user_id: string;
+  /** In base32, encrypted, and not hashed: it computes the codes. */
+  secret: string;
+  /** The time step of the last code that was used: each code works once. */
+  used_step: number;
+  added_at: number;
+}
+
+/** The codes that are left. */
+interface RecoveryCodesTable {
+  user_id: string;
+  code_hash: string;
+}
+
+/** One row. */
+interface PlatformSettingsTable {
+  id: number;
+  requires_second_factor: Generated<number>;
 }
 
 /** At most one per user: a new link replaces the previous one. */

@@ -4,7 +4,7 @@ import type { WebDeps } from './deps.ts';
 import { notFound } from './errors.ts';
 import type { PageContext } from './layout.ts';
 import { loadPageContext } from './page-context.ts';
-import { notFoundOrOtherBusiness, requireSession } from './session.ts';
+import { notFoundOrOtherBusiness, requireSecondFactor, requireSession } from './session.ts';
 
 /** Who may open a page. Member, admin and owner are roles in the current business; each includes the ones above it. */
 export type Access = 'anyone' | 'signed_in' | 'member' | 'admin' | 'owner' | 'platform_admin';
@@ -15,6 +15,8 @@ type FindOtherBusinesses = (request: FastifyRequest, context: PageContext) => Pr
 declare module 'fastify' {
   interface FastifyContextConfig {
     access?: Access;
+    /** Whether the page can be opened before the user has proven a second factor. */
+    isBeforeSecondFactor?: boolean;
     findOtherBusinesses?: FindOtherBusinesses | undefined;
   }
 }
@@ -24,6 +26,11 @@ export type RouteAccess = ReturnType<typeof access>;
 /** The route options that declare who may open a page. */
 export function access(level: Access, findOtherBusinesses?: FindOtherBusinesses) {
   return { config: { access: level, findOtherBusinesses } };
+}
+
+/** For the pages on which a signed-in user sets up a second factor. They check themselves what a session may do. */
+export function accessBeforeSecondFactor() {
+  return { config: { access: 'signed_in' as const, isBeforeSecondFactor: true } };
 }
 
 const ROLES = { member: ['member', 'admin', 'owner'], admin: ['admin', 'owner'], owner: ['owner'] };
@@ -38,8 +45,9 @@ export function addAccessHooks(host: FastifyInstance, deps: WebDeps): void {
   host.addHook('onRequest', async (request) => hidePlatform(request));
   host.addHook('preValidation', async (request) => hidePlatform(request));
   host.addHook('preHandler', async (request) => {
-    const { access: level, findOtherBusinesses } = request.routeOptions.config;
+    const { access: level, findOtherBusinesses, isBeforeSecondFactor } = request.routeOptions.config;
     if (level === 'signed_in') requireSession(request);
+    if (level !== 'anyone' && !isBeforeSecondFactor) requireSecondFactor(request);
     if (level !== 'member' && level !== 'admin' && level !== 'owner') return;
     const context = await loadPageContext(deps, request);
     if (context.current && isRoleAllowed(request, context.current)) return;

@@ -3,7 +3,7 @@ import type { App } from '../apps/apps.ts';
 import type { Impact } from '../grants/impact.ts';
 import { type Html, html } from '../lib/html.ts';
 import { passkeyScriptPath } from './assets.ts';
-import { ariaAttributes, type Problem, problemText } from './forms.ts';
+import { ariaAttributes, type Problem, postForm, problemText } from './forms.ts';
 
 export function appBadges(app: App): Html {
   return html`${app.ownerScope === 'platform' && html`<span class="badge">First-party</span>`}
@@ -73,15 +73,33 @@ interface PasskeyForm {
   method: 'create' | 'get';
   /** The script fetches options from the action of the form with `/options` added, then submits it with the credential. */
   form: Html;
+  /** Where the script fetches the options instead. */
+  options?: string;
   problem?: Problem | undefined;
 }
 
 /** Hidden until the script finds that the browser supports passkeys. */
-export function passkeyForm({ method, form, problem }: PasskeyForm): Html {
-  return html`<div class="passkey" data-passkey="${method}" hidden>
+export function passkeyForm({ method, form, options, problem }: PasskeyForm): Html {
+  return html`<div class="passkey" data-passkey="${method}" ${options && html`data-options="${options}"`} hidden>
 ${form}
 <p class="problem" role="alert"></p>
 </div>
 ${problem?.field === 'passkey' && problemText(problem)}
 <script type="module" src="${passkeyScriptPath}"></script>`;
+}
+
+interface PasskeySignIn {
+  csrf: string;
+  returnTo: string;
+  problem: Problem | undefined;
+}
+
+export function passkeySignInForm({ csrf, returnTo, problem }: PasskeySignIn): Html {
+  const form = postForm({
+    action: '/sign-in/passkey',
+    csrf,
+    body: html`<input type="hidden" name="return_to" value="${returnTo}">
+<button class="secondary wide">Use a passkey instead</button>`,
+  });
+  return passkeyForm({ method: 'get', form, problem });
 }

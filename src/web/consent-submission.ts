@@ -15,7 +15,7 @@ import type { WebDeps } from './deps.ts';
 import { notFound, PageError, sessionExpired } from './errors.ts';
 import { type Form, list, text } from './forms.ts';
 import { readReturnTo } from './return-to.ts';
-import { actorOf } from './session.ts';
+import { actorOf, requireSecondFactor } from './session.ts';
 
 type SubmittedConsent = ConsentContext & { request: FastifyRequest<{ Body: Form }> };
 
@@ -39,6 +39,7 @@ async function readSubmission(deps: WebDeps, request: FastifyRequest<{ Body: For
   const { session, body } = request;
   const path = readReturnTo(body.return_to, deps.consentUrl);
   if (!session) throw sessionExpired(path);
+  requireSecondFactor(request, path);
   const state = readConsentState(deps.keys, body, session);
   const authRequest = await readAuthorizationRequest(deps, state.query);
   return { request, authRequest, session, state, path };

@@ -21,7 +21,7 @@ import { submitConsent } from './consent-submission.ts';
 import type { WebDeps } from './deps.ts';
 import { SignInRequired } from './errors.ts';
 import type { Form } from './forms.ts';
-import { actorOf } from './session.ts';
+import { actorOf, requireSecondFactor } from './session.ts';
 
 export function mountConsent(host: FastifyInstance, deps: WebDeps): void {
   host.get('/consent', access('anyone'), (request, reply) => openConsent(deps, request, reply));
@@ -34,6 +34,7 @@ async function openConsent(deps: WebDeps, request: FastifyRequest, reply: Fastif
   const authRequest = await readAuthorizationRequest(deps, query);
   if (requestedAt === null) return restart(deps, reply, query);
   const session = requireSignIn(request, authRequest, requestedAt);
+  requireSecondFactor(request);
   await countRequest(deps.limits.perUser, authRequest, session);
   const { businessId } = await requireMembership(deps, authRequest, session);
   const consent = await findEarlierConsent(deps, authRequest, session, businessId);
@@ -67,8 +68,8 @@ async function countRequest(limit: RateLimit, { prompt, callback }: Authorizatio
 
 function requireSignIn(request: FastifyRequest, authRequest: AuthorizationRequest, requestedAt: number): Session {
   const { session } = request;
-  if (!session && authRequest.prompt === 'none') {
-    const description = 'No user is signed in. Send the request without prompt=none.';
+  if (authRequest.prompt === 'none' && (!session || session.lacksSecondFactor)) {
+    const description = `${session ? 'The user has to complete two-step sign-in' : 'No user is signed in'}. Send the request without prompt=none.`;
     throw new CallbackError(authRequest.callback, new OAuthError('login_required', 'login_required', description));
   }
   if (!session || (authRequest.prompt === 'login' && session.signedInAt < requestedAt))

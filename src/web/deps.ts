@@ -25,6 +25,8 @@ export interface WebDeps {
     signInPerAccount: RateLimit;
     /** For known browsers, once the budget of an account is used up. */
     signInReserve: RateLimit;
+    /** Wrong codes of an authenticator app, in a day. */
+    codesPerAccount: RateLimit;
     signInPerAddress: RateLimit;
     /** Requests of one signed-in user in a minute. */
     perUser: RateLimit;

@@ -63,6 +63,16 @@ export function sessionExpired(returnTo: string): SignInRequired {
   return new SignInRequired(returnTo, 'session_over');
 }
 
+/** Redirects to the page on which the user sets up two-step sign-in, or is asked to sign in with it. */
+export class SecondFactorRequired extends Error {
+  readonly returnTo: string;
+
+  constructor(returnTo: string) {
+    super('Set up two-step sign-in first.');
+    this.returnTo = returnTo;
+  }
+}
+
 interface ErrorPageDeps {
   platformName: string;
   issuer: string;
@@ -80,6 +90,9 @@ export function createErrorPages({ platformName, issuer, loadNavigation }: Error
     if (error instanceof SignInRequired) {
       const address = `/sign-in?${new URLSearchParams({ return_to: error.returnTo })}`;
       return error.flash ? redirectWithFlash(reply, address, error.flash) : reply.redirect(address, 303);
+    }
+    if (error instanceof SecondFactorRequired) {
+      return reply.redirect(`/settings/two-step?${new URLSearchParams({ return_to: error.returnTo })}`, 303);
     }
     // The database may fail here, too.
     const navigation = hasNavigation(error) ? await loadNavigation?.(request).catch(() => undefined) : undefined;

@@ -21,6 +21,8 @@ const MESSAGES = {
   sessions_ended: 'You are signed out everywhere else.',
   passkey_added: 'The passkey has been added. You can now sign in with it.',
   passkey_removed: 'The passkey has been removed and no longer works.',
+  second_factor_removed: 'The authenticator app has been removed. Your recovery codes no longer work.',
+  second_step_required: 'Two-step sign-in is required. Sign in again, with your second step.',
   invitation_withdrawn: 'The invitation has been withdrawn. Its link no longer works.',
   joined: 'Welcome to the business. Apps that act for you there are listed here.',
   role_changed: 'The role has been changed.',
@@ -42,7 +44,12 @@ export function redirectWithFlash(reply: FastifyReply, path: string, done: Flash
 }
 
 /** Messages of the sign-in page. It shows no others: anyone can send a link to it. */
-const SHOWN_AT_SIGN_IN: string[] = ['session_over', 'signed_out', 'password_set'] satisfies Flash[];
+const SHOWN_AT_SIGN_IN: string[] = [
+  'session_over',
+  'signed_out',
+  'password_set',
+  'second_step_required',
+] satisfies Flash[];
 
 export function signInFlashMessage(query: unknown): string | undefined {
   const name = (query as { done?: unknown } | undefined)?.done;

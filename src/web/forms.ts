@@ -30,11 +30,12 @@ export async function tryForm<Result>(
   }
 }
 
-/** Like `tryForm`. The form also shows that there were too many attempts, or that the server is too busy. */
+/** Like `tryForm`. The form also shows, at `field`, that there were too many attempts, or that the server is too busy. */
 export async function tryRateLimitedForm<Result>(
   reply: FastifyReply,
   work: () => Promise<Result>,
   showAgain: (problem: Problem, status: number) => Promise<Result>,
+  field = 'password',
 ): Promise<Result> {
   try {
     return await work();
@@ -42,7 +43,7 @@ export async function tryRateLimitedForm<Result>(
     if (error instanceof FormError) return showAgain(error, 400);
     if (!(error instanceof TooManyRequests || error instanceof Overloaded)) throw error;
     reply.header('retry-after', error.retryAfter);
-    return showAgain({ field: 'password', message: error.message }, error instanceof Overloaded ? 503 : 429);
+    return showAgain({ field, message: error.message }, error instanceof Overloaded ? 503 : 429);
   }
 }
 
@@ -72,20 +73,20 @@ interface Field {
   value?: string;
   hint?: string;
   autocomplete?: string;
+  /** Shows the digits of an on-screen keyboard. */
+  isNumeric?: boolean;
   focus?: boolean;
   optional?: boolean;
 }
 
 /** An input with its label, hint and error message. */
-export function input(
-  { name, label, type = 'text', value = '', hint, autocomplete = 'off', focus = false, optional = false }: Field,
-  problem?: Problem,
-): Html {
+export function input(field: Field, problem?: Problem): Html {
+  const { name, label, type = 'text', value = '', hint, autocomplete = 'off', focus, optional, isNumeric } = field;
   const wrong = problem?.field === name;
   return html`<div class="field">
 <label for="${name}">${label}</label>
 ${hint && html`<p class="hint" id="${name}-hint">${hint}</p>`}
-<input id="${name}" name="${name}" type="${type}" value="${value}" autocomplete="${autocomplete}" ${!optional && html`required`} ${focus && html`autofocus`} ${ariaAttributes(name, { hint, wrong })}>
+<input id="${name}" name="${name}" type="${type}" value="${value}" autocomplete="${autocomplete}" ${isNumeric && html`inputmode="numeric"`} ${!optional && html`required`} ${focus && html`autofocus`} ${ariaAttributes(name, { hint, wrong })}>
 ${wrong && problemText(problem)}
 </div>`;
 }

@@ -25,7 +25,7 @@ import {
 } from './forms.ts';
 import { rememberBrowser } from './known-browsers.ts';
 import { sendPage } from './layout.ts';
-import { actorOf, clientOf, setSessionCookie } from './session.ts';
+import { actorOf, clientOf, requireSecondFactor, setSessionCookie } from './session.ts';
 
 type InvitationRoute = { Params: { token: string }; Body: Form };
 
@@ -69,6 +69,7 @@ async function join(deps: WebDeps, request: FastifyRequest<InvitationRoute>, rep
   const { token } = request.params;
   const user = request.session?.user;
   if (!user) throw new SignInRequired(`/invitation/${token}`);
+  requireSecondFactor(request, `/invitation/${token}`);
   const invitation = await findInvitation(storage.durable, token);
   // The form was submitted twice.
   if (invitation?.acceptedBy === user.id) return redirectWithFlash(reply, JOINED, 'joined');

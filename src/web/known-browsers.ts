@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type Credentials, findCredentials } from '../accounts/users.ts';
+import { type Credentials, findCredentials, type User } from '../accounts/users.ts';
 import { DAY, SECOND } from '../lib/clock.ts';
 import { MAX_EMAIL_LENGTH, normalizeEmail } from '../lib/email-addresses.ts';
 import { TooManyRequests } from '../lib/errors.ts';
@@ -47,19 +47,47 @@ interface CountedAttempt {
  * and a collection of stolen cookies does not allow more guesses.
  */
 export async function countAttempt(deps: WebDeps, request: FastifyRequest, email: string): Promise<CountedAttempt> {
-  const { signInPerAccount, signInReserve } = deps.limits;
   const account = normalizeEmail(email).slice(0, MAX_EMAIL_LENGTH);
+  return countFor(deps, request, { account, key: account, limit: deps.limits.signInPerAccount });
+}
+
+/**
+ * Counts an attempt to guess a code of an account. The budget is for a day, not for a quarter of an hour: a code has six
+ * digits, and three are valid at a time. Recovery codes are too long to guess, and have a budget of their own: they work
+ * after someone who knows the password has used up the other one.
+ */
+export async function countCodeAttempt(
+  deps: WebDeps,
+  request: FastifyRequest,
+  { user, method }: { user: User; method: 'code' | 'recovery code' },
+): Promise<CountedAttempt> {
+  const { codesPerAccount, signInPerAccount } = deps.limits;
+  const limit = method === 'code' ? codesPerAccount : signInPerAccount;
+  return countFor(deps, request, { account: user.email, key: `${method} ${user.id}`, limit });
+}
+
+interface Budget {
+  account: string;
+  key: string;
+  limit: RateLimit;
+}
+
+async function countFor(
+  deps: WebDeps,
+  request: FastifyRequest,
+  { account, key, limit }: Budget,
+): Promise<CountedAttempt> {
   try {
-    return await count(signInPerAccount, account);
+    return await count(limit, key);
   } catch (error) {
     if (!(error instanceof TooManyRequests) || !(await isKnown(deps, request, account))) throw error;
-    return count(signInReserve, account);
+    return count(deps.limits.signInReserve, key);
   }
 }
 
-async function count(limit: RateLimit, account: string): Promise<CountedAttempt> {
-  await limit.count(account);
-  return { refund: () => limit.refund(account), reset: () => limit.reset(account) };
+async function count(limit: RateLimit, key: string): Promise<CountedAttempt> {
+  await limit.count(key);
+  return { refund: () => limit.refund(key), reset: () => limit.reset(key) };
 }
 
 async function isKnown({ storage, keys, clock }: WebDeps, request: FastifyRequest, account: string): Promise<boolean> {

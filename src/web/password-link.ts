@@ -67,7 +67,7 @@ async function show(
   const keepsGrants = problem !== undefined && text(request.body, 'end_grants') !== 'yes';
   const body = html`<div class="card"><h1>Set a new password</h1>
 <p>For the account <strong>${user.email}</strong>. This link works once, until ${time(expiresAt)}.</p>
-<p class="muted">Your passkeys are removed, and every browser is signed out.</p>
+<p class="muted">Your passkeys, authenticator app and recovery codes are removed, and every browser is signed out.</p>
 ${postForm({
   action: `/password/${encodeURIComponent(request.params.token)}`,
   csrf: request.csrfToken,

@@ -4,11 +4,11 @@ import type { Membership } from '../accounts/memberships.ts';
 import { ABSOLUTE_LIFETIME, resumeSession, type Session } from '../accounts/sessions.ts';
 import { userActor } from '../accounts/users.ts';
 import type { UserActor } from '../audit/entries.ts';
-import { SECOND } from '../lib/clock.ts';
+import { MINUTE, SECOND } from '../lib/clock.ts';
 import { type Keyring, sign, verifySignature } from '../lib/keyring.ts';
 import { newSecret } from '../lib/secrets.ts';
 import type { WebDeps } from './deps.ts';
-import { forbidden, notFound, OtherBusiness, SignInRequired, sessionExpired } from './errors.ts';
+import { forbidden, notFound, OtherBusiness, SecondFactorRequired, SignInRequired, sessionExpired } from './errors.ts';
 import { readReturnTo } from './return-to.ts';
 
 /** `__Host-`: browsers accept these cookies only over https and only from this exact host. */
@@ -82,12 +82,25 @@ export function requireSession(request: FastifyRequest): Session {
   throw isSafeMethod(request) ? new SignInRequired(request.url) : sessionExpired(request.formPage);
 }
 
+/** Before this, nothing of a business is shown, and nothing is changed. */
+export function requireSecondFactor(request: FastifyRequest, returnTo?: string): void {
+  if (!request.session?.lacksSecondFactor) return;
+  throw new SecondFactorRequired(returnTo ?? (isSafeMethod(request) ? request.url : request.formPage));
+}
+
 /** Not found, unless the user may open the page after switching to one of these businesses. */
 export function notFoundOrOtherBusiness(businesses: Membership[], request: FastifyRequest): Error {
   if (businesses.length === 0) return notFound();
   if (isSafeMethod(request)) return new OtherBusiness(businesses, request.url, 'Switch to the business to open it.');
   const sentence = 'You now act for another business. Nothing was changed.';
   return new OtherBusiness(businesses, request.formPage, sentence);
+}
+
+/** Prevents adding a passkey or an authenticator app from an unattended browser. */
+const MAX_SIGN_IN_AGE = 15 * MINUTE;
+
+export function hasSignedInRecently({ signedInAt }: Session, now: number): boolean {
+  return now - signedInAt < MAX_SIGN_IN_AGE;
 }
 
 export function setSessionCookie(reply: FastifyReply, session: Session): void {

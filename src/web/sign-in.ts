@@ -3,21 +3,22 @@ import { findPasskey, type Passkey } from '../accounts/passkeys.ts';
 import { authenticateUser } from '../accounts/passwords.ts';
 import { endSession, type SignedIn } from '../accounts/sessions.ts';
 import { recordFailedSignIn, signIn, signInWithPasskey } from '../accounts/sign-in.ts';
-import { findCredentials, findUser, findUserByEmail } from '../accounts/users.ts';
+import { type Credentials, findCredentials, findUser, findUserByEmail } from '../accounts/users.ts';
 import { authenticationOptions, claimedCredential, verifyAuthentication } from '../accounts/webauthn.ts';
 import { Overloaded, TooManyRequests } from '../lib/errors.ts';
-import { type Html, html } from '../lib/html.ts';
+import { html } from '../lib/html.ts';
 import { networkOf } from '../lib/ip-addresses.ts';
 import { hashSecret } from '../lib/secrets.ts';
 import { access } from './access.ts';
-import { passkeyForm } from './components.ts';
+import { passkeySignInForm } from './components.ts';
 import { siteOf, type WebDeps } from './deps.ts';
 import { redirectWithFlash, signInFlashMessage } from './flash.ts';
 import { type Form, input, type Problem, postForm, text } from './forms.ts';
-import { countAttempt, rememberBrowser } from './known-browsers.ts';
+import { countAttempt } from './known-browsers.ts';
 import { type Page, sendPage } from './layout.ts';
 import { type Destination, findDestination, readReturnTo } from './return-to.ts';
-import { actorOf, clearSessionCookie, clientOf, setSessionCookie } from './session.ts';
+import { finishSignIn, mountSecondStep, startSecondStep } from './second-step.ts';
+import { actorOf, clearSessionCookie, clientOf } from './session.ts';
 
 /** The same message for every cause: it does not reveal which accounts and passkeys exist. */
 const WRONG_PASSWORD = { field: 'password', message: 'The email or the password is wrong.' };
@@ -27,6 +28,7 @@ const WRONG_PASSKEY = {
 };
 
 export function mountSignIn(host: FastifyInstance, deps: WebDeps): void {
+  mountSecondStep(host, deps);
   // Shown to signed-in users, too: prompt=login asks for a second sign-in.
   host.get<{ Querystring: Form }>('/sign-in', access('anyone'), async (request, reply) => {
     const returnTo = readReturnTo(request.query.return_to, deps.consentUrl);
@@ -45,7 +47,7 @@ export function mountSignIn(host: FastifyInstance, deps: WebDeps): void {
   });
 
   host.post('/sign-in/passkey/options', access('anyone'), async (request, reply) => {
-    const options = await authenticationOptions(siteOf(deps), browserHash(request), deps.clock());
+    const options = await authenticationOptions(siteOf(deps), { boundTo: browserHash(request) }, deps.clock());
     return reply.header('cache-control', 'no-store').send(options);
   });
 
@@ -65,11 +67,16 @@ interface Attempt {
   problem: Problem;
 }
 
-/** Redirects to the page that the user came for, or shows the form again. */
+/** The password is right, and not enough. */
+interface PasswordChecked {
+  credentials: Credentials;
+}
+
+/** Redirects to the page that the user came for or to the second step, or shows the form again. */
 async function respond(
   deps: WebDeps,
   { request, reply, email, problem }: Attempt,
-  attempt: () => Promise<SignedIn | undefined>,
+  attempt: () => Promise<SignedIn | PasswordChecked | undefined>,
 ): Promise<FastifyReply> {
   const returnTo = readReturnTo(request.body.return_to, deps.consentUrl);
   const reject = async (status: number, message: string) => {
@@ -80,9 +87,8 @@ async function respond(
   try {
     const signedIn = await attempt();
     if (!signedIn) return reject(401, problem.message);
-    setSessionCookie(reply, signedIn.session);
-    rememberBrowser(deps, reply, signedIn);
-    return reply.redirect(returnTo, 303);
+    if ('credentials' in signedIn) return startSecondStep(deps, request, reply, { ...signedIn, returnTo });
+    return finishSignIn(deps, reply, signedIn, returnTo);
   } catch (error) {
     if (!(error instanceof TooManyRequests || error instanceof Overloaded)) throw error;
     reply.header('retry-after', error.retryAfter);
@@ -91,7 +97,12 @@ async function respond(
 }
 
 /** Counts each attempt by account and by address before it checks the password, and forgets a successful one. */
-async function checkPassword(deps: WebDeps, request: FastifyRequest, email: string, password: string) {
+async function checkPassword(
+  deps: WebDeps,
+  request: FastifyRequest,
+  email: string,
+  password: string,
+): Promise<SignedIn | PasswordChecked | undefined> {
   const { storage, limits, clock } = deps;
   const db = storage.durable;
   const network = networkOf(request.ip);
@@ -107,14 +118,14 @@ async function checkPassword(deps: WebDeps, request: FastifyRequest, email: stri
   if (credentials) await limits.changesPerUser.count(credentials.user.id);
   const attempt = credentials && { ...credentials, device: clientOf(request), previous: request.session };
   const signedIn = attempt && (await signIn(db, attempt, clock()));
-  if (!signedIn) {
+  if (!credentials || !signedIn) {
     const user = await findUserByEmail(db, email);
     await recordFailedSignIn(db, { user, method: 'password', address: request.ip }, clock());
     return undefined;
   }
   await counted.reset();
   await limits.signInPerAddress.refund(network);
-  return signedIn;
+  return signedIn === 'second_step' ? { credentials } : signedIn;
 }
 
 /** Counts attempts by address only: the account is not known before the response is verified. */
@@ -182,20 +193,10 @@ ${input({ name: 'email', label: 'Email', type: 'email', value: email, autocomple
 ${input({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', focus: email !== '' }, problem)}
 <button class="primary wide">Sign in</button>`,
 })}
-${passkeySignInForm(csrf, returnTo, problem)}
+${passkeySignInForm({ csrf, returnTo, problem })}
 <p class="small muted apart">Forgot your password? If you belong to one business only, an owner of it can give you a link to set a new one. Otherwise, or if you are its owner, ask a platform admin of ${platformName}.</p>
 </div>`,
   };
-}
-
-function passkeySignInForm(csrf: string, returnTo: string, problem: Problem | undefined): Html {
-  const form = postForm({
-    action: '/sign-in/passkey',
-    csrf,
-    body: html`<input type="hidden" name="return_to" value="${returnTo}">
-<button class="secondary wide">Use a passkey instead</button>`,
-  });
-  return passkeyForm({ method: 'get', form, problem });
 }
 
 export function mountSignOut(host: FastifyInstance, { storage, clock, platformName }: WebDeps): void {

@@ -1,3 +1,4 @@
+import { countAuthenticatorsByKey, reencryptAuthenticators } from '../accounts/authenticator-apps.ts';
 import { type Action, type Actor, recordAudit } from '../audit/entries.ts';
 import { encryptionKeyId, type Keyring } from '../lib/keyring.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
@@ -6,8 +7,12 @@ import { storeReencrypted } from './endpoints.ts';
 
 const BATCH = 500;
 
-/** How many endpoints have a secret encrypted with each key, by the key's id in hex. */
-export async function countSecretsByKey(db: Database): Promise<Map<string, number>> {
+/** How many secrets of each kind are encrypted with each key, by the key's id in hex. */
+export async function countSecretsByKey(db: Database) {
+  return { endpoints: await countEndpointsByKey(db), apps: await countAuthenticatorsByKey(db) };
+}
+
+async function countEndpointsByKey(db: Database): Promise<Map<string, number>> {
   const counts = new Map<string, number>();
   for await (const { secret, old_secret } of readSecrets(db)) {
     const ids = new Set(
@@ -33,14 +38,19 @@ export function changeKeys(
   });
 }
 
-/** Encrypts every signing secret with the first key. `lost` are the endpoints whose secret cannot be decrypted: its key is gone. */
+/**
+ * Encrypts every signing secret of an endpoint and every secret of an authenticator app with the first key. Lost are those
+ * that cannot be decrypted: their key is gone.
+ */
 export function reencryptSecrets(actor: Actor, db: Database, keys: Keyring, now: number) {
   return inTransaction(db, async (tx) => {
-    const done = await reencryptAll(tx, keys);
+    const endpoints = await reencryptAll(tx, keys);
+    const apps = await reencryptAuthenticators(tx, keys);
     const id = keys.signing.id.toString('hex');
-    const detail = { endpoints: String(done.resealed) };
-    if (done.resealed > 0) await recordKeyAudit(tx, { action: 'key.resealed', actor, id, detail }, now);
-    return done;
+    const detail = { endpoints: String(endpoints.resealed), authenticator_apps: String(apps.resealed) };
+    const resealed = endpoints.resealed + apps.resealed;
+    if (resealed > 0) await recordKeyAudit(tx, { action: 'key.resealed', actor, id, detail }, now);
+    return { resealed, lostEndpoints: endpoints.lost, lostApps: apps.lost };
   });
 }
 

@@ -21,6 +21,7 @@ const COMMANDS: Record<string, string[]> = {
   'user password-link': ['user'],
   'user verify-email': ['user'],
   'user remove-passkeys': ['user'],
+  'user remove-second-factor': ['user'],
   'member list': ['business'],
   'member invite': ['business', 'role', 'by', 'email'],
   'member add': ['user', 'business', 'role'],

@@ -151,6 +151,7 @@ E1 M Any password reset removes passkeys, known browsers, second factors in ques
 E2 M An address that was never proven cannot join another tenant by signing in alone; invitations are bound to one address — same
 E3 M Addresses that look alike (invisible, bidirectional, full-width, confusable) cannot be two accounts — CVE-2026-15617, UTS 39
 E4 M Reset and verification links work once, expire, are bound to the account's present address, and end when a newer one is made — V6.4.2
+E5 M A second factor cannot be skipped, replayed, guessed or removed without it or a recovery code; a required one holds for every way to sign in — V6.3, V6.5
 E6 M Whether an account exists cannot be learned from sign-in, reset or invitation, by text or by time — V6.3.8
 ## Agents and registered clients
 G2 M A token works only at the resource it was asked for — RFC 8707, RFC 9728, MCP

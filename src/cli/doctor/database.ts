@@ -142,25 +142,31 @@ function checkPostgres(inspection: Extract<Inspection, { engine: 'postgres' }>):
 async function checkStoredSecrets(db: Database, keys: string[]): Promise<Finding[]> {
   const { warning, problem } = findingsAbout('keys');
   const [first, ...others] = keys.map(idOf);
-  const counts = await countSecretsByKey(db);
-  const sum = (isIncluded: (id: string) => boolean) =>
-    [...counts].filter(([id]) => isIncluded(id)).reduce((total, [, count]) => total + count, 0);
-  const lost = sum((id) => id !== first && !others.includes(id));
-  const outdated = sum((id) => others.includes(id));
-  const findings: Finding[] = [];
-  if (lost > 0) {
-    const fix = 'Add the key again as the last one, or replace their secrets: gatehouse endpoint replace-secret';
-    findings.push(problem(`${countSecrets(lost)} encrypted with a key that was removed.`, fix));
-  }
-  if (outdated > 0) {
+  const { endpoints, apps } = await countSecretsByKey(db);
+  const describe = (isIncluded: (id: string) => boolean) =>
+    [
+      countSecrets(sum(endpoints, isIncluded), 'webhook endpoint', 'webhook endpoints'),
+      countSecrets(sum(apps, isIncluded), 'authenticator app', 'authenticator apps'),
+    ].filter((text) => text !== undefined);
+  const lost = describe((id) => id !== first && !others.includes(id)).map((text) => {
+    const fix =
+      'Add the key again as the last one; or replace the secrets of endpoints with gatehouse endpoint replace-secret, and remove authenticator apps with gatehouse user remove-second-factor';
+    return problem(`${text} encrypted with a key that was removed.`, fix);
+  });
+  const outdated = describe((id) => others.includes(id)).map((text) => {
     const fix = 'Before you remove an old key, run: gatehouse keys reseal';
-    findings.push(warning(`${countSecrets(outdated)} encrypted with an old key.`, fix));
-  }
-  return findings;
+    return warning(`${text} encrypted with an old key.`, fix);
+  });
+  return [...lost, ...outdated];
 }
 
-function countSecrets(count: number): string {
-  return count === 1 ? 'The secret of 1 webhook endpoint is' : `The secrets of ${count} webhook endpoints are`;
+function sum(counts: Map<string, number>, isIncluded: (id: string) => boolean): number {
+  return [...counts].filter(([id]) => isIncluded(id)).reduce((total, [, count]) => total + count, 0);
+}
+
+function countSecrets(count: number, one: string, many: string): string | undefined {
+  if (count === 0) return undefined;
+  return count === 1 ? `The secret of 1 ${one} is` : `The secrets of ${count} ${many} are`;
 }
 
 const EARLIEST = Date.UTC(2025, 0, 1);

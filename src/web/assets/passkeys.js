@@ -23,7 +23,7 @@ for (const box of document.querySelectorAll('[data-passkey]')) {
     button.disabled = true;
     problem.textContent = '';
     try {
-      await sendPasskey(form, box.dataset.passkey);
+      await sendPasskey(form, box.dataset);
     } catch (error) {
       problem.textContent = error.sentence ?? MESSAGES[error.name] ?? OTHER_ERROR;
       button.disabled = false;
@@ -31,8 +31,8 @@ for (const box of document.querySelectorAll('[data-passkey]')) {
   });
 }
 
-async function sendPasskey(form, method) {
-  const options = await fetchOptions(form);
+async function sendPasskey(form, { passkey: method, options: address = `${form.action}/options` }) {
+  const options = await fetchOptions(form, address);
   const credential =
     method === 'create'
       ? await navigator.credentials.create({ publicKey: PublicKeyCredential.parseCreationOptionsFromJSON(options) })
@@ -43,8 +43,8 @@ async function sendPasskey(form, method) {
   form.submit();
 }
 
-async function fetchOptions(form) {
-  const response = await fetch(`${form.action}/options`, {
+async function fetchOptions(form, address) {
+  const response = await fetch(address, {
     method: 'POST',
     body: new URLSearchParams(new FormData(form)),
   });

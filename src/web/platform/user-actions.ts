@@ -123,7 +123,7 @@ export function recoverySection(user: User, { isYou, csrf }: { isYou: boolean; c
   return html`${
     !isYou &&
     html`<section class="card"><h2>Forgotten password</h2>
-<p>A one-time link lets the user set a new password. It removes their passkeys, signs them out everywhere, and verifies the address that you send it to.</p>
+<p>A one-time link lets the user set a new password. It removes their passkeys, authenticator app and recovery codes, signs them out everywhere, and verifies the address that you send it to.</p>
 ${link}</section>`
   }
 ${

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { listPasskeys } from '../../accounts/passkeys.ts';
 import { authenticateUser, changePassword } from '../../accounts/passwords.ts';
+import { findSecondFactors } from '../../accounts/second-factors.ts';
 import {
   endOtherSession,
   endOtherSessions,
@@ -28,6 +28,8 @@ import { type PageContext, sendPage } from '../layout.ts';
 import { loadPageContext } from '../page-context.ts';
 import { actorOf, clientOf, isSafeMethod, requireSession, setSessionCookie } from '../session.ts';
 import { mountPasskeys, passkeySection } from './passkeys.ts';
+import { mountTwoStep, showTwoStep } from './two-step.ts';
+import { twoStepSection } from './two-step-views.ts';
 
 type FormRequest = FastifyRequest<{ Body: Form }>;
 
@@ -73,18 +75,25 @@ export function mountAccount(host: FastifyInstance, deps: WebDeps): void {
     return redirectWithFlash(reply, ACCOUNT, 'sessions_ended');
   });
 
-  mountPasskeys(host, deps, (request, reply, problem) => showAccount(deps, request, reply, problem));
+  // A user who has to set up a second factor does so on a page of its own.
+  mountPasskeys(host, deps, (request, reply, problem) =>
+    requireSession(request).lacksSecondFactor
+      ? showTwoStep(deps, request, reply, { problem })
+      : showAccount(deps, request, reply, problem),
+  );
+  mountTwoStep(host, deps);
 }
 
 /** Attempts to guess the current password are counted like sign-ins. */
 async function setNewPassword(deps: WebDeps, request: FormRequest): Promise<SignedIn> {
   const { storage, clock } = deps;
-  const { user } = requireSession(request);
+  const session = requireSession(request);
+  const { user } = session;
   const counted = await countAttempt(deps, request, user.email);
   const current = await authenticateUser(storage.durable, user.email, text(request.body, 'current_password'));
   if (!current) throw wrongPassword();
   await counted.reset();
-  const change = { current, password: text(request.body, 'password'), device: clientOf(request) };
+  const change = { current, password: text(request.body, 'password'), device: clientOf(request), session };
   const signedIn = await changePassword(actorOf(request), storage.durable, change, clock());
   if (!signedIn) throw wrongPassword();
   return signedIn;
@@ -99,12 +108,13 @@ async function showAccount(deps: WebDeps, request: FastifyRequest, reply: Fastif
   const context = await loadPageContext(deps, request);
   const wanted = { userId: context.user.id, limit: SESSIONS_SHOWN + 1 };
   const sessions = await listSessions(storage.durable, wanted, clock());
-  const passkeys = await listPasskeys(storage.durable, context.user.id);
+  const factors = await findSecondFactors(storage.durable, context.user.id);
   const typed = isSafeMethod(request) ? {} : (request.body as Form);
   const body = html`<h1>Account</h1>
 ${personSection(context, { typed, problem, platformName })}
 ${passwordSection(context, await recoveryHistory(deps, context.user), problem)}
-${passkeySection({ context, passkeys, request, typed, problem }, clock())}
+${twoStepSection(factors)}
+${passkeySection({ context, factors, request, typed, problem }, clock())}
 ${failedSection(await listFailedSignIns(storage.durable, context.user.id, clock()))}
 ${sessionSection({ context, sessions, here: hashSecret(context.session.id), keys })}`;
   const page = { title: 'Account', platformName, width: 'wide' as const, context, body };

@@ -193,7 +193,7 @@ ${postForm({
 
 function passwordLinkSection(context: MembersContext, member: Member): Html {
   return html`<section class="card"><h2>Forgotten password</h2>
-<p>A one-time link lets ${member.name} set a new password. It removes their passkeys and signs them out everywhere. You can create one only for people who belong to no other business than ${context.business.businessName}.</p>
+<p>A one-time link lets ${member.name} set a new password. It removes their passkeys, authenticator app and recovery codes, and signs them out everywhere. You can create one only for people who belong to no other business than ${context.business.businessName}.</p>
 ${postForm({
   action: `${PATH}/${member.id}/password-link`,
   csrf: context.csrf,

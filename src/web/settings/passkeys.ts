@@ -1,21 +1,30 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { addPasskey, listPasskeys, type Passkey, passkeyNotAdded, removePasskey } from '../../accounts/passkeys.ts';
+import { addPasskey, listPasskeys, type Passkey, passkeyNotAdded } from '../../accounts/passkeys.ts';
+import {
+  findSecondFactors,
+  isProofNeeded,
+  type Proof,
+  removePasskey,
+  type SecondFactors,
+} from '../../accounts/second-factors.ts';
 import type { Session } from '../../accounts/sessions.ts';
 import { registrationOptions, verifyRegistration } from '../../accounts/webauthn.ts';
-import { MINUTE } from '../../lib/clock.ts';
 import { FormError } from '../../lib/errors.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { readName } from '../../lib/names.ts';
 import { hashSecret } from '../../lib/secrets.ts';
 import { describeUserAgent } from '../../lib/user-agents.ts';
-import { access } from '../access.ts';
+import { access, accessBeforeSecondFactor } from '../access.ts';
 import { passkeyForm } from '../components.ts';
 import { siteOf, type WebDeps } from '../deps.ts';
 import { notFound, sessionExpired } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
 import { type Form, input, type Problem, postForm, text, time, tryForm } from '../forms.ts';
 import type { PageContext } from '../layout.ts';
-import { actorOf, clientOf, requireSession } from '../session.ts';
+import { readReturnTo } from '../return-to.ts';
+import { actorOf, clientOf, hasSignedInRecently, requireSession } from '../session.ts';
+import { type ProvenAction, showProofForm, withProof } from './proof.ts';
+import { factorDeps } from './two-step.ts';
 
 type FormRequest = FastifyRequest<{ Body: Form }>;
 
@@ -28,9 +37,7 @@ export function mountPasskeys(
   deps: WebDeps,
   showAccount: (request: FastifyRequest, reply: FastifyReply, problem: Problem) => Promise<FastifyReply>,
 ): void {
-  const { storage, clock } = deps;
-
-  host.post<{ Body: Form }>(`${PASSKEYS}/options`, access('signed_in'), async (request, reply) => {
+  host.post<{ Body: Form }>(`${PASSKEYS}/options`, accessBeforeSecondFactor(), async (request, reply) => {
     reply.header('cache-control', 'no-store');
     return tryForm(
       async () => reply.send(await createOptions(deps, request)),
@@ -38,29 +45,62 @@ export function mountPasskeys(
     );
   });
 
-  host.post<{ Body: Form }>(PASSKEYS, access('signed_in'), async (request, reply) => {
+  host.post<{ Body: Form }>(PASSKEYS, accessBeforeSecondFactor(), async (request, reply) => {
     const add = async () => {
       await registerPasskey(deps, request);
+      const target = text(request.body, 'return_to');
+      if (target) return reply.redirect(readReturnTo(target, deps.consentUrl), 303);
       return redirectWithFlash(reply, ACCOUNT, 'passkey_added');
     };
     return tryForm(add, (problem) => showAccount(request, reply, problem));
   });
 
-  host.post<{ Params: { id: string }; Body: Form }>(
-    `${PASSKEYS}/:id/remove`,
-    access('signed_in'),
-    async (request, reply) => {
-      const passkey = { userId: requireSession(request).user.id, id: request.params.id };
-      if (!(await removePasskey(actorOf(request), storage.durable, passkey, clock()))) throw notFound();
+  mountRemoval(host, deps);
+}
+
+type PasskeyRoute = { Params: { id: string }; Body: Form };
+
+/** Two-step sign-in, or a rule that requires it, makes a passkey a second factor: then removing one needs proof. */
+function mountRemoval(host: FastifyInstance, deps: WebDeps): void {
+  const { storage, clock } = deps;
+
+  host.get<PasskeyRoute>(`${PASSKEYS}/:id/remove`, access('signed_in'), async (request, reply) => {
+    const { passkeys } = await findSecondFactors(storage.durable, requireSession(request).user.id);
+    const passkey = passkeys.find(({ id }) => id === request.params.id);
+    if (!passkey) throw notFound();
+    return showProofForm(deps, request, reply, removalOf(passkey));
+  });
+
+  host.post<PasskeyRoute>(`${PASSKEYS}/:id/remove`, access('signed_in'), async (request, reply) => {
+    const { user } = requireSession(request);
+    const factors = await findSecondFactors(storage.durable, user.id);
+    const passkey = factors.passkeys.find(({ id }) => id === request.params.id);
+    if (!passkey) throw notFound();
+    const work = async (proof: Proof | undefined) => {
+      const removal = { user, id: passkey.id, proof };
+      if (!(await removePasskey(actorOf(request), factorDeps(deps), removal, clock()))) throw notFound();
       return redirectWithFlash(reply, ACCOUNT, 'passkey_removed');
-    },
-  );
+    };
+    return isProofNeeded(factors)
+      ? withProof(deps, request, reply, { shown: removalOf(passkey), work })
+      : work(undefined);
+  });
+}
+
+function removalOf({ id, name }: Passkey): ProvenAction {
+  return {
+    title: `Remove the passkey ${name}`,
+    explanation: html`<p>It no longer signs you in.</p>`,
+    action: `${PASSKEYS}/${id}/remove`,
+    button: 'Remove',
+    style: 'danger',
+  };
 }
 
 /** Rejects a wrong name before the authenticator creates a key for it. */
 async function createOptions(deps: WebDeps, request: FormRequest) {
   const session = requireSession(request);
-  if (!mayAddPasskey(session, deps.clock())) {
+  if (!hasSignedInRecently(session, deps.clock())) {
     throw new FormError('passkey', 'Your last sign-in was too long ago. Reload the page, and sign in again.');
   }
   readName('passkey_name', text(request.body, 'passkey_name'));
@@ -80,40 +120,35 @@ async function registerPasskey(deps: WebDeps, request: FormRequest): Promise<voi
   if (!added) throw sessionExpired(ACCOUNT);
 }
 
-/** Prevents adding a passkey from an unattended browser. */
-const MAX_SIGN_IN_AGE = 15 * MINUTE;
-
-function mayAddPasskey({ signedInAt }: Session, now: number): boolean {
-  return now - signedInAt < MAX_SIGN_IN_AGE;
-}
-
 interface PasskeySection {
   context: PageContext & { session: Session };
-  passkeys: Passkey[];
+  factors: SecondFactors;
   request: FastifyRequest;
   typed: Form;
   problem?: Problem | undefined;
 }
 
 export function passkeySection(section: PasskeySection, now: number): Html {
-  const { context, passkeys } = section;
+  const { context, factors } = section;
+  const { passkeys } = factors;
+  const isProven = isProofNeeded(factors);
   return html`<section class="card" id="passkeys"><h2>Passkeys</h2>
 <p class="muted">A passkey signs you in with the lock of your device – fingerprint, face or PIN – instead of your password.</p>
-${passkeys.length > 0 && html`<ul class="rows">${passkeys.map((passkey) => passkeyRow(passkey, context.csrf))}</ul>`}
-${mayAddPasskey(context.session, now) ? addForm(section) : signInAgain}
+${passkeys.length > 0 && html`<ul class="rows">${passkeys.map((passkey) => passkeyRow(passkey, { csrf: context.csrf, isProven }))}</ul>`}
+${hasSignedInRecently(context.session, now) ? addForm(section) : signInAgain}
 </section>`;
 }
 
 const signInAgain = html`<p>To add a passkey, <a href="/sign-in?return_to=${encodeURIComponent('/settings/account')}">sign in again</a> first: your last sign-in was more than 15 minutes ago.</p>`;
 
-function passkeyRow({ id, name, createdAt, lastUsedAt }: Passkey, csrf: string): Html {
+/** `isProven`: whether removing it needs a proof, for which there is a page. */
+function passkeyRow(passkey: Passkey, { csrf, isProven }: { csrf: string; isProven: boolean }): Html {
+  const { id, name, createdAt, lastUsedAt } = passkey;
+  const action = `${PASSKEYS}/${id}/remove`;
+  const label = html`aria-label="Remove the passkey ${name}"`;
   return html`<li><div><strong>${name}</strong>
 <p class="muted small">Added ${time(createdAt)}, ${lastUsedAt === null ? 'not used yet' : html`last used ${time(lastUsedAt)}`}</p></div>
-${postForm({
-  action: `${PASSKEYS}/${id}/remove`,
-  csrf,
-  body: html`<button class="danger" aria-label="Remove the passkey ${name}">Remove</button>`,
-})}</li>`;
+${isProven ? html`<a class="button danger" href="${action}" ${label}>Remove…</a>` : postForm({ action, csrf, body: html`<button class="danger" ${label}>Remove</button>` })}</li>`;
 }
 
 function addForm({ context, request, typed, problem }: PasskeySection): Html {

@@ -148,6 +148,14 @@ export const RULES: Record<string, Rule> = {
     foreign: { other: 401, unknown: 401, malformed: 401 },
     unchangedFor: VISITORS,
   },
+  // Without a password that was right, in this browser, there is no second step.
+  '/sign-in/second-step': {
+    who: 'anyone',
+    GET: 303,
+    POST: 303,
+    fields: () => ({ code: '123456' }),
+    unchangedFor: VISITORS,
+  },
   '/sign-out': { who: 'anyone', GET: 200, POST: 303, unchangedFor: ['nobody'] },
   '/consent': {
     who: 'anyone',
@@ -244,7 +252,19 @@ export const RULES: Record<string, Rule> = {
     foreign: { other: 400, unknown: 400, malformed: 400 },
     unchangedFor: VISITORS,
   },
-  '/settings/account/passkeys/:id/remove': { who: 'signedIn', POST: 303 },
+  '/settings/account/passkeys/:id/remove': { who: 'signedIn', GET: 200, POST: 303 },
+  // The set-up is signed for its session.
+  '/settings/two-step': {
+    who: 'signedIn',
+    GET: 200,
+    POST: 404,
+    fields: () => ({ code: '123456' }),
+    unchangedFor: VISITORS,
+  },
+  // No visitor has an authenticator app.
+  '/settings/two-step/recovery-codes': { who: 'signedIn', GET: 404, POST: 404, unchangedFor: VISITORS },
+  '/settings/two-step/remove': { who: 'signedIn', GET: 404, POST: 404, unchangedFor: VISITORS },
+  '/settings/two-step/passkey-options': { who: 'signedIn', POST: 200, unchangedFor: VISITORS },
   '/settings/current-business': { who: 'members', POST: 303, fields: ({ business }) => ({ business }) },
   '/platform': { who: 'platform', GET: 303 },
   '/platform/apps': { who: 'platform', GET: 200 },

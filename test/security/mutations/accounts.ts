@@ -3,6 +3,8 @@ import type { Mutation } from './mutation.ts';
 const RESET = 'test/http/web/password-reset.test.ts';
 const LINKS = 'test/http/web/password-links.test.ts';
 const UNVERIFIED = 'test/http/web/unverified.test.ts';
+const TWO_STEP = 'test/http/web/two-step.test.ts';
+const TWO_STEP_SIGN_IN = 'test/http/web/two-step-sign-in.test.ts';
 const LOOK_ALIKES = 'test/http/accounts/look-alikes.test.ts';
 
 /** Accounts and recovery. */
@@ -87,5 +89,53 @@ export const ACCOUNT_MUTATIONS: Mutation[] = [
     find: ' || bindingOf(found) !== row.bound_to',
     replace: '',
     tests: [LINKS],
+  },
+  {
+    promise: 'E5',
+    breaks: 'a code works again',
+    file: 'src/accounts/authenticator-apps.ts',
+    find: "eb('used_step', '<', step)",
+    replace: "eb('used_step', '<=', step)",
+    tests: [TWO_STEP_SIGN_IN],
+  },
+  {
+    promise: 'E5',
+    breaks: 'a password signs in without the second step',
+    file: 'src/accounts/sign-in.ts',
+    find: "if (needsSecondStep(await findSecondFactors(tx, attempt.user.id))) return 'second_step';",
+    replace: '',
+    tests: [TWO_STEP_SIGN_IN],
+  },
+  {
+    promise: 'E5',
+    breaks: 'a second step goes on in another browser',
+    file: 'src/web/second-step.ts',
+    find: 'pending?.visitor === hashSecret(visitorId) && ',
+    replace: 'pending !== undefined && ',
+    tests: [TWO_STEP_SIGN_IN],
+  },
+  {
+    promise: 'E5',
+    breaks: 'a session without the second step opens every page',
+    file: 'src/accounts/sessions.ts',
+    find: 'lacksSecondFactor: row.second_factor === null && row.needs_second_factor === 1,',
+    replace: 'lacksSecondFactor: false,',
+    tests: [TWO_STEP],
+  },
+  {
+    promise: 'E5',
+    breaks: 'wrong codes are not counted',
+    file: 'src/web/second-step.ts',
+    find: 'await countCodeAttempt(deps, request, { user, method });',
+    replace: '{ reset: async () => {} };',
+    tests: [TWO_STEP_SIGN_IN],
+  },
+  {
+    promise: 'E5',
+    breaks: 'any proof removes a factor',
+    file: 'src/accounts/second-factors.ts',
+    find: 'if (proof && (await proveSecondFactor(actor, deps, { user, proof }, now))) return;',
+    replace: 'if (proof || actor || deps || user || now) return;',
+    tests: [TWO_STEP],
   },
 ];

@@ -173,7 +173,7 @@ export const AUTHORIZE_MUTATIONS: Mutation[] = [
     promise: 'A18',
     breaks: 'prompt=none shows the sign-in page',
     file: 'src/web/consent.ts',
-    find: "if (!session && authRequest.prompt === 'none') {",
+    find: "if (authRequest.prompt === 'none' && (!session || session.lacksSecondFactor)) {",
     replace: 'if (false) {',
     tests: [PROMPT],
   },

@@ -106,8 +106,8 @@ export const SIGN_IN_MUTATIONS: Mutation[] = [
     promise: 'S10',
     breaks: 'an attempt is counted only after its password was checked',
     file: 'src/web/known-browsers.ts',
-    find: 'await limit.count(account);',
-    replace: 'setTimeout(() => limit.count(account).catch(() => {}), 500);',
+    find: 'await limit.count(key);',
+    replace: 'setTimeout(() => limit.count(key).catch(() => {}), 500);',
     tests: [LIMITS],
   },
   {

@@ -1,7 +1,9 @@
-import { type Migration, notNull, primaryKey, references } from '../migration.ts';
+import { type Migration, notNull, primaryKey, references, zeroByDefault } from '../migration.ts';
 
 export const createAccounts: Migration = async (db, types) => {
-  for (const create of [users, memberships, sessions, invitations, passkeys, passwordLinks]) await create(db, types);
+  for (const create of [users, memberships, sessions, invitations, passkeys, secondFactors, passwordLinks]) {
+    await create(db, types);
+  }
 };
 
 const users: Migration = async (db, { id, integer, time }) => {
@@ -32,12 +34,13 @@ const users: Migration = async (db, { id, integer, time }) => {
     .execute();
 };
 
-const memberships: Migration = async (db, { id, time }) => {
+const memberships: Migration = async (db, { id, integer, time }) => {
   await db.schema
     .createTable('businesses')
     .addColumn('id', id, primaryKey)
     .addColumn('name', 'text', notNull)
     .addColumn('created_at', time, notNull)
+    .addColumn('requires_second_factor', integer, zeroByDefault)
     .execute();
   await db.schema
     .createTable('memberships')
@@ -65,6 +68,7 @@ const sessions: Migration = async (db, { id, time }) => {
     .addColumn('signed_in_at', time, notNull)
     .addColumn('last_seen_at', time, notNull)
     .addColumn('expires_at', time, notNull)
+    .addColumn('second_factor', 'text')
     .execute();
   await db.schema.createIndex('sessions_by_user').on('sessions').column('user_id').execute();
   await db.schema.createIndex('sessions_by_expiry').on('sessions').column('expires_at').execute();
@@ -110,6 +114,27 @@ const passkeys: Migration = async (db, { id, bytes, time }) => {
     .addColumn('expires_at', time, notNull)
     .execute();
   await db.schema.createIndex('used_challenges_by_expiry').on('used_challenges').column('expires_at').execute();
+};
+
+const secondFactors: Migration = async (db, { id, integer, time }) => {
+  await db.schema
+    .createTable('authenticator_apps')
+    .addColumn('user_id', id, (column) => column.primaryKey().references('users.id'))
+    .addColumn('secret', 'text', notNull)
+    .addColumn('used_step', time, notNull)
+    .addColumn('added_at', time, notNull)
+    .execute();
+  await db.schema
+    .createTable('recovery_codes')
+    .addColumn('user_id', id, references('users.id'))
+    .addColumn('code_hash', 'text', notNull)
+    .addPrimaryKeyConstraint('recovery_codes_key', ['user_id', 'code_hash'])
+    .execute();
+  await db.schema
+    .createTable('platform_settings')
+    .addColumn('id', integer, primaryKey)
+    .addColumn('requires_second_factor', integer, zeroByDefault)
+    .execute();
 };
 
 const passwordLinks: Migration = async (db, { id, time }) => {

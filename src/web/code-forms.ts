@@ -1,0 +1,50 @@
+import type { SecondFactors } from '../accounts/second-factors.ts';
+import { type Html, html } from '../lib/html.ts';
+import { type Form, input, type Problem, postForm, text } from './forms.ts';
+
+/** A code as it was submitted, and the field that shows a problem with it. */
+export interface SubmittedCode {
+  code: string;
+  field: 'code' | 'recovery_code';
+  method: 'code' | 'recovery code';
+}
+
+export function submittedCode(form: Form): SubmittedCode {
+  const recovery = text(form, 'recovery_code');
+  if (recovery) return { code: recovery, field: 'recovery_code', method: 'recovery code' };
+  return { code: text(form, 'code'), field: 'code', method: 'code' };
+}
+
+interface CodeForms {
+  action: string;
+  csrf: string;
+  returnTo?: string;
+  factors: SecondFactors;
+  button: string;
+  /** The class of the button. */
+  style?: 'primary' | 'danger';
+  problem: Problem | undefined;
+}
+
+/** Asks for a code of the authenticator app, or for a recovery code instead. */
+export function codeForms({ action, csrf, returnTo, factors, button, style = 'primary', problem }: CodeForms): Html {
+  const target = returnTo !== undefined && html`<input type="hidden" name="return_to" value="${returnTo}">`;
+  const submit = html`<button class="${style} wide">${button}</button>`;
+  return html`${postForm({ action, csrf, body: html`${target}${codeField(problem)}${submit}` })}
+${
+  factors.recoveryCodes > 0 &&
+  html`<details class="apart" ${problem?.field === 'recovery_code' && html`open`}><summary>Use a recovery code</summary>
+${postForm({ action, csrf, body: html`${target}${recoveryCodeField(problem)}${submit}` })}</details>`
+}`;
+}
+
+export function codeField(problem: Problem | undefined): Html {
+  const hint = 'The six digits that your authenticator app shows now.';
+  const field = { name: 'code', label: 'Code', hint, autocomplete: 'one-time-code', isNumeric: true, focus: true };
+  return input(field, problem);
+}
+
+function recoveryCodeField(problem: Problem | undefined): Html {
+  const hint = 'One of the codes that you kept when you set up two-step sign-in. Each works once.';
+  return input({ name: 'recovery_code', label: 'Recovery code', hint }, problem);
+}

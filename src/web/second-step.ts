@@ -1,0 +1,171 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { findSecondFactors, type SecondFactors, wrongCode } from '../accounts/second-factors.ts';
+import type { SignedIn } from '../accounts/sessions.ts';
+import { recordFailedSignIn, signInWithCode } from '../accounts/sign-in.ts';
+import { type Credentials, findCredentials } from '../accounts/users.ts';
+import { MINUTE, SECOND } from '../lib/clock.ts';
+import { Overloaded, TooManyRequests } from '../lib/errors.ts';
+import { html } from '../lib/html.ts';
+import { networkOf } from '../lib/ip-addresses.ts';
+import { decodeSigned, encodeSigned, sign, verifySignature } from '../lib/keyring.ts';
+import { hashSecret } from '../lib/secrets.ts';
+import { access } from './access.ts';
+import { codeForms, type SubmittedCode, submittedCode } from './code-forms.ts';
+import { passkeySignInForm } from './components.ts';
+import type { WebDeps } from './deps.ts';
+import { SignInRequired } from './errors.ts';
+import type { Form, Problem } from './forms.ts';
+import { countCodeAttempt, rememberBrowser } from './known-browsers.ts';
+import { type Page, sendPage } from './layout.ts';
+import { type Destination, findDestination, readReturnTo } from './return-to.ts';
+import { COOKIE_OPTIONS, clientOf, setSessionCookie } from './session.ts';
+
+/** A browser in which the password was right. There is no session before the second step. */
+interface PendingSignIn {
+  userId: string;
+  until: number;
+  /** The hash of the visitor id: the cookie is of no use in another browser. */
+  visitor: string;
+  /** A signature of the password hash: a new password ends it. */
+  binding: string;
+}
+
+const PATH = '/sign-in/second-step';
+const NAME = '__Host-second-step';
+const LIFETIME = 10 * MINUTE;
+const PENDING = 'pending sign-in';
+const BINDING = 'password of a pending sign-in';
+
+type StepRequest = FastifyRequest<{ Querystring: Form; Body: Form }>;
+
+export function mountSecondStep(host: FastifyInstance, deps: WebDeps): void {
+  host.get<{ Querystring: Form; Body: Form }>(PATH, access('anyone'), async (request, reply) => {
+    const returnTo = readReturnTo(request.query.return_to, deps.consentUrl);
+    const credentials = await requirePending(deps, request, returnTo);
+    return show(deps, request, reply, { credentials, returnTo });
+  });
+
+  host.post<{ Querystring: Form; Body: Form }>(PATH, access('anyone'), async (request, reply) => {
+    const returnTo = readReturnTo(request.body.return_to, deps.consentUrl);
+    const credentials = await requirePending(deps, request, returnTo);
+    const code = submittedCode(request.body);
+    const reject = (status: number, message: string) =>
+      show(deps, request, reply, { credentials, returnTo, status, problem: { field: code.field, message } });
+    try {
+      const signedIn = await checkCode(deps, request, credentials, code);
+      return signedIn ? finishSignIn(deps, reply, signedIn, returnTo) : await reject(401, wrongCode().message);
+    } catch (error) {
+      if (!(error instanceof TooManyRequests || error instanceof Overloaded)) throw error;
+      reply.header('retry-after', error.retryAfter);
+      return reject(error instanceof Overloaded ? 503 : 429, error.message);
+    }
+  });
+}
+
+/** After the password: the browser keeps a signed cookie, and is asked for the second step. */
+export function startSecondStep(
+  { keys, clock }: WebDeps,
+  { visitorId }: FastifyRequest,
+  reply: FastifyReply,
+  { credentials: { user, passwordHash }, returnTo }: { credentials: Credentials; returnTo: string },
+): FastifyReply {
+  const pending: PendingSignIn = {
+    userId: user.id,
+    until: clock() + LIFETIME,
+    visitor: hashSecret(visitorId),
+    binding: sign(keys, BINDING, passwordHash),
+  };
+  reply.setCookie(NAME, encodeSigned(keys, PENDING, pending), { ...COOKIE_OPTIONS, maxAge: LIFETIME / SECOND });
+  return reply.redirect(`${PATH}?${new URLSearchParams({ return_to: returnTo })}`, 303);
+}
+
+/** After the last step, with whatever the user signed in. */
+export function finishSignIn(deps: WebDeps, reply: FastifyReply, signedIn: SignedIn, returnTo: string): FastifyReply {
+  setSessionCookie(reply, signedIn.session);
+  rememberBrowser(deps, reply, signedIn);
+  reply.clearCookie(NAME, COOKIE_OPTIONS);
+  return reply.redirect(returnTo, 303);
+}
+
+async function requirePending(
+  { storage, keys, clock }: WebDeps,
+  { cookies, visitorId }: FastifyRequest,
+  returnTo: string,
+): Promise<Credentials> {
+  const pending = decodeSigned<PendingSignIn>(keys, PENDING, cookies[NAME] ?? '');
+  const isHere = pending?.visitor === hashSecret(visitorId) && pending.until > clock();
+  const found = isHere ? await findCredentials(storage.durable, pending.userId) : undefined;
+  const isCurrent = found && pending && verifySignature(keys, BINDING, found.passwordHash, pending.binding);
+  if (!isCurrent || found.user.disabledAt !== null) throw new SignInRequired(returnTo);
+  return found;
+}
+
+/** Counts each attempt by account and by address before it checks the code, and forgets a successful one. */
+async function checkCode(
+  deps: WebDeps,
+  request: StepRequest,
+  credentials: Credentials,
+  { code, method }: SubmittedCode,
+): Promise<SignedIn | undefined> {
+  const { storage, limits, clock, keys } = deps;
+  const { user } = credentials;
+  const network = networkOf(request.ip);
+  await limits.signInPerAddress.count(network);
+  const counted = await countCodeAttempt(deps, request, { user, method });
+  await limits.changesPerUser.count(user.id);
+  const attempt = { ...credentials, keys, code, device: clientOf(request), previous: request.session };
+  const signedIn = await signInWithCode(storage.durable, attempt, clock());
+  if (!signedIn) {
+    await recordFailedSignIn(storage.durable, { user, method, address: request.ip }, clock());
+    return undefined;
+  }
+  await counted.reset();
+  await limits.signInPerAddress.refund(network);
+  return signedIn;
+}
+
+interface Shown {
+  credentials: Credentials;
+  returnTo: string;
+  problem?: Problem;
+  status?: number;
+}
+
+async function show(
+  deps: WebDeps,
+  request: StepRequest,
+  reply: FastifyReply,
+  { credentials: { user }, returnTo, problem, status = 200 }: Shown,
+): Promise<FastifyReply> {
+  const factors = await findSecondFactors(deps.storage.durable, user.id);
+  const destination = await findDestination(deps, returnTo);
+  const form = { csrf: request.csrfToken, returnTo, factors, destination, problem };
+  return sendPage(reply, secondStepPage(deps, form), { status, ...destination });
+}
+
+interface SecondStepForm {
+  csrf: string;
+  returnTo: string;
+  factors: SecondFactors;
+  destination: Destination;
+  problem: Problem | undefined;
+}
+
+function secondStepPage({ platformName }: WebDeps, form: SecondStepForm): Page {
+  const { csrf, returnTo, factors, destination, problem } = form;
+  const hasApp = factors.appAddedAt !== null;
+  return {
+    title: 'Two-step sign-in',
+    platformName,
+    width: 'narrow',
+    runsScript: true,
+    body: html`<div class="card">
+<h1>Two-step sign-in</h1>
+<p class="muted">to continue to ${destination.appName ?? platformName}</p>
+${hasApp && codeForms({ action: PATH, csrf, returnTo, factors, button: 'Sign in', problem })}
+${!hasApp && html`<p>Your business requires a second step. Sign in with your passkey.</p>`}
+${factors.passkeys.length > 0 && passkeySignInForm({ csrf, returnTo, problem })}
+<p class="small muted apart">Lost your phone${hasApp && ' and your recovery codes'}? An owner of your business or a platform admin of ${platformName} can give you a link to set a new password, which also removes the second step. <a href="/sign-in?${new URLSearchParams({ return_to: returnTo }).toString()}">Use another account</a></p>
+</div>`,
+  };
+}

@@ -1,0 +1,104 @@
+import { encode } from 'uqr';
+import { authenticatorUri } from '../../accounts/authenticator-apps.ts';
+import type { SecondFactors } from '../../accounts/second-factors.ts';
+import type { Session } from '../../accounts/sessions.ts';
+import { type Html, html } from '../../lib/html.ts';
+import { codeField } from '../code-forms.ts';
+import { passkeyForm, pluralize } from '../components.ts';
+import { copyable, type Problem, postForm, time } from '../forms.ts';
+
+const PATH = '/settings/two-step';
+
+interface SetUpPage {
+  platformName: string;
+  session: Session;
+  csrf: string;
+  returnTo: string;
+  /** Whether the last sign-in was recent enough to add a factor. */
+  isRecent: boolean;
+  secret: string;
+  /** The signed set-up. */
+  setUp: string;
+  problem: Problem | undefined;
+}
+
+export function setUpBody(page: SetUpPage): Html {
+  const { session, csrf, returnTo, isRecent } = page;
+  const isForced = session.lacksSecondFactor;
+  const again = `/sign-in?${new URLSearchParams({ return_to: isForced ? returnTo : PATH })}`;
+  return html`<div class="card"><h1>Set up two-step sign-in</h1>
+${isForced ? html`<p class="notice">Your business or the platform requires two-step sign-in. Set it up to continue.</p>` : html`<p>After your password you enter a code from an app on your phone. A stolen password is then not enough to sign in.</p>`}
+${isRecent ? appSetUp(page) : html`<p>To set it up, <a href="${again}">sign in again</a> first: your last sign-in was more than 15 minutes ago.</p>`}
+</div>
+${isForced && isRecent && passkeySetUp(page)}
+${isForced && postForm({ action: '/sign-out', csrf, body: html`<button class="quiet">Sign out</button>` })}
+${!isForced && html`<p><a href="/settings/account">Back to the account</a></p>`}`;
+}
+
+function appSetUp({ platformName, session, csrf, returnTo, secret, setUp, problem }: SetUpPage): Html {
+  const uri = authenticatorUri(secret, { issuer: platformName, account: session.user.email });
+  return html`<ol class="steps">
+<li>Install an authenticator app on your phone, if you have none. Any app for one-time codes works.</li>
+<li>Scan this code with it.
+${qrCode(uri)}
+<p class="small">Cannot scan it? <a href="${uri}">Open the app on this device</a>, or type this key: ${copyable('key', secret)}</p></li>
+<li>Enter the code that the app shows.
+${postForm({
+  action: PATH,
+  csrf,
+  body: html`<input type="hidden" name="set_up" value="${setUp}">
+<input type="hidden" name="return_to" value="${returnTo}">
+${codeField(problem)}
+<button class="primary wide">Turn on two-step sign-in</button>`,
+})}</li>
+</ol>
+<p class="muted small">Every other browser is signed out.</p>`;
+}
+
+function passkeySetUp({ csrf, returnTo, problem }: SetUpPage): Html {
+  const form = postForm({
+    action: '/settings/account/passkeys',
+    csrf,
+    body: html`<input type="hidden" name="return_to" value="${returnTo}">
+<input type="hidden" name="passkey_name" value="Passkey">
+<button class="secondary wide">Add a passkey instead</button>`,
+  });
+  return html`<div class="card"><h2>Or use a passkey</h2>
+<p class="muted">It signs you in with the lock of your device – fingerprint, face or PIN – in one step.</p>
+${passkeyForm({ method: 'create', form, problem })}
+<p class="hint" data-without-passkeys>Adding a passkey needs JavaScript and a browser that supports passkeys.</p></div>`;
+}
+
+/** Drawn with attributes, since the content security policy allows no inline style. */
+function qrCode(content: string): Html {
+  const { size, data } = encode(content, { ecc: 'M', border: 4 });
+  const dots = data.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : []))).join('');
+  return html`<svg class="qr" viewBox="0 0 ${size} ${size}" width="200" height="200" role="img" aria-label="QR code for the authenticator app" shape-rendering="crispEdges"><rect width="${size}" height="${size}" fill="#fff"/><path d="${dots}" fill="#000"/></svg>`;
+}
+
+export function recoveryCodesBody(codes: string[], returnTo: string): Html {
+  return html`<div class="card"><h1>Keep your recovery codes</h1>
+<p class="notice warn"><strong>Copy them now.</strong> They are not shown again.</p>
+<p>If you lose your phone, one of these codes signs you in together with your password. Each works once.</p>
+<ul class="codes" id="recovery-codes">${codes.map((code) => html`<li><code>${code}</code></li>\n`)}</ul>
+<p><button type="button" class="secondary" data-copy="recovery-codes" hidden>Copy</button></p>
+<p>Print them, or keep them in your password manager.</p>
+<p><a class="button primary wide" href="${returnTo}">I have kept them. Continue</a></p></div>`;
+}
+
+export function manageBody({ appAddedAt, recoveryCodes }: SecondFactors): Html {
+  return html`<div class="card"><h1>Two-step sign-in</h1>
+<p>On since ${time(appAddedAt ?? 0)}. After your password you enter a code from your authenticator app.</p>
+<p>You have ${pluralize(recoveryCodes, 'recovery code', 'recovery codes')} left.${recoveryCodes < 3 && ' Create new ones soon.'}</p>
+<div class="answers"><a class="button secondary" href="${PATH}/recovery-codes">New recovery codes…</a>
+<a class="button danger" href="${PATH}/remove">Remove…</a></div>
+<p class="apart"><a href="/settings/account">Back to the account</a></p></div>`;
+}
+
+/** On the account page. */
+export function twoStepSection({ appAddedAt, recoveryCodes, isRequired }: SecondFactors): Html {
+  const text = html`On since ${time(appAddedAt ?? 0)}. ${pluralize(recoveryCodes, 'recovery code', 'recovery codes')} left.`;
+  return html`<section class="card" id="two-step"><h2>Two-step sign-in</h2>
+<p class="muted">After your password you enter a code from an authenticator app on your phone.${isRequired && ' Your business or the platform requires this or a passkey.'}</p>
+${appAddedAt === null ? html`<p><a class="button secondary" href="${PATH}">Set up two-step sign-in</a></p>` : html`<p>${text}</p><p><a class="button secondary" href="${PATH}">Manage</a></p>`}</section>`;
+}
