@@ -155,6 +155,7 @@ E5 M A second factor cannot be skipped, replayed, guessed or removed without it 
 E6 M Whether an account exists cannot be learned from sign-in, reset or invitation, by text or by time — V6.3.8
 ## Agents and registered clients
 G2 M A token works only at the resource it was asked for — RFC 8707, RFC 9728, MCP
+G4 M Every tool checks scope and business like the endpoint it stands for; an Origin that is not ours is refused at the MCP endpoint — MCP 2026-07-28
 `;
 
 export const CHECKLIST: Section[] = LINES.split(/^## /m)

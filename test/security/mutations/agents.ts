@@ -1,6 +1,8 @@
 import type { Mutation } from './mutation.ts';
 
 const RESOURCES = 'test/http/oauth/resources.test.ts';
+const TOOLS = 'test/http/mcp/tenancy.test.ts';
+const PROTOCOL = 'test/http/mcp/protocol.test.ts';
 
 /** Resources, and clients that are not registered by a developer. */
 export const AGENT_MUTATIONS: Mutation[] = [
@@ -43,5 +45,29 @@ export const AGENT_MUTATIONS: Mutation[] = [
     find: '...(grant.resource !== null && { aud: resourceUri(issuer, grant.resource) }),',
     replace: '',
     tests: [RESOURCES],
+  },
+  {
+    promise: 'G2',
+    breaks: 'the address of a business serves tokens for any business',
+    file: 'src/mcp/routes.ts',
+    find: 'return mcpResource(businessId?.toLowerCase());',
+    replace: 'return mcpResource();',
+    tests: [TOOLS],
+  },
+  {
+    promise: 'G4',
+    breaks: 'a tool runs without its scope',
+    file: 'src/mcp/routes.ts',
+    find: 'requireScope(request.access as Access, endpoint.scope);',
+    replace: '',
+    tests: [TOOLS],
+  },
+  {
+    promise: 'G4',
+    breaks: 'a page of any origin may call tools',
+    file: 'src/mcp/routes.ts',
+    find: 'if (!allowed.has(origin)) throw originNotAllowed();',
+    replace: '',
+    tests: [PROTOCOL],
   },
 ];
