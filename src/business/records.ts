@@ -20,15 +20,18 @@ interface RecordId {
   id: string;
 }
 
-export async function findRecord(db: Database, resource: Resource, { businessId, id }: RecordId) {
-  if (!isId(id)) return undefined;
-  const row = await recordsIn(db)
+export async function findRecord(db: Database, resource: Resource, recordId: RecordId) {
+  if (!isId(recordId.id)) return undefined;
+  const row = await selectRecord(db, resource, recordId).executeTakeFirst();
+  return row && toRecord(resource, row as Row);
+}
+
+function selectRecord(db: Database, resource: Resource, { businessId, id }: RecordId) {
+  return recordsIn(db)
     .selectFrom(resource.table)
     .select(columnsOf(resource, true))
     .where('business_id', '=', businessId)
-    .where('id', '=', id)
-    .executeTakeFirst();
-  return row && toRecord(resource, row as Row);
+    .where('id', '=', id);
 }
 
 function toRecord(resource: Resource, row: Row): StoredRecord {
@@ -179,15 +182,9 @@ export function changeRecord(
   });
 }
 
-async function lockRecord(tx: Database, resource: Resource, { businessId, id }: RecordId) {
-  if (!isId(id)) return undefined;
-  const row = await recordsIn(tx)
-    .selectFrom(resource.table)
-    .select(columnsOf(resource, true))
-    .where('business_id', '=', businessId)
-    .where('id', '=', id)
-    .forUpdate()
-    .executeTakeFirst();
+async function lockRecord(tx: Database, resource: Resource, recordId: RecordId) {
+  if (!isId(recordId.id)) return undefined;
+  const row = await selectRecord(tx, resource, recordId).forUpdate().executeTakeFirst();
   return row && toRecord(resource, row as Row);
 }
 

@@ -1,5 +1,5 @@
 import { SECOND } from '../lib/clock.ts';
-import { inChunks } from '../request-log/log.ts';
+import { inChunks } from '../storage/chunks.ts';
 import { type Storage, StorageUnavailable } from '../storage/storage.ts';
 import { type Grant, markUsed } from './grants.ts';
 

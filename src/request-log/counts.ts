@@ -1,8 +1,8 @@
 import { DAY, HOUR } from '../lib/clock.ts';
+import { inChunks } from '../storage/chunks.ts';
 import { retentionStep } from '../storage/retention.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
-import { inChunks } from './log.ts';
 
 export interface Counts {
   requests: number;

@@ -1,5 +1,6 @@
 import { DAY } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
+import { inChunks } from '../storage/chunks.ts';
 import { retentionStep } from '../storage/retention.ts';
 import type { Database } from '../storage/storage.ts';
 
@@ -141,17 +142,4 @@ export interface RequestContext {
   grantType?: string;
   /** At a code exchange: whether the app sent a code_verifier. */
   usedPkce?: boolean;
-}
-
-/** Few sizes, so that few different statements are prepared. */
-const SIZES = [64, 16, 4, 1];
-
-export function inChunks<Row>(rows: Row[]): Row[][] {
-  const chunks: Row[][] = [];
-  for (let start = 0; start < rows.length; ) {
-    const size = SIZES.find((size) => size <= rows.length - start) ?? 1;
-    chunks.push(rows.slice(start, start + size));
-    start += size;
-  }
-  return chunks;
 }

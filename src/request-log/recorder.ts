@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { type Clock, SECOND } from '../lib/clock.ts';
+import { inChunks } from '../storage/chunks.ts';
 import { type Database, type Storage, StorageUnavailable } from '../storage/storage.ts';
 import {
   addRequest,
@@ -15,7 +16,7 @@ import {
   requestsByApp,
 } from './batch.ts';
 import { addCounts, addScopeUses } from './counts.ts';
-import { addRequests, inChunks, MAX_PER_APP, type NewRequest, type RequestContext, trimRequests } from './log.ts';
+import { addRequests, MAX_PER_APP, type NewRequest, type RequestContext, trimRequests } from './log.ts';
 
 /** Records the requests of apps in the background. No request waits for it or fails because of it. */
 export interface RequestRecorder {

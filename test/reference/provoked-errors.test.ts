@@ -41,7 +41,7 @@ function answersWithoutRefusal(): Provocation[] {
   return [
     ...of('authorize', 303, () => send(server.authorizeUrl())),
     ...provocationsOf('authorize', [
-      [400, 'page', 'an app that there is not', () => send(server.authorizeUrl({ client_id: 'x' }))],
+      [400, 'page', 'an unknown app', () => send(server.authorizeUrl({ client_id: 'x' }))],
     ]),
     ...of('token', 200, async () => server.exchange(await connections.allow({}))),
     ...of('revoke', 200, async () => server.revoke(await access())),

@@ -4,6 +4,7 @@ import type { User } from '../../src/accounts/users.ts';
 import type { Browser, BrowserPage } from './browser.ts';
 import { PASSWORD, REDIRECT_URI, type RegisteredApp } from './fixtures.ts';
 import { rememberSecret } from './leaks.ts';
+import { once } from './once.ts';
 import { type ApiRequest, fetchResponseValidator } from './response-validator.ts';
 import { scanResponse } from './secret-scanner.ts';
 
@@ -166,12 +167,4 @@ function encode(fields: Fields): { headers: Record<string, string>; body: string
   const isOfTexts = sent.every((entry): entry is [string, string] => typeof entry[1] === 'string');
   if (SENDS_FORMS && isOfTexts) return { headers: {}, body: new URLSearchParams(sent) };
   return { headers: { 'content-type': 'application/json' }, body: JSON.stringify(fields) };
-}
-
-function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
-  let made: Promise<Value> | undefined;
-  return () => {
-    made ??= make();
-    return made;
-  };
 }

@@ -1,6 +1,7 @@
 import { HOUR, SECOND } from '../../../src/lib/clock.ts';
+import { once } from '../../support/once.ts';
 import type { Connected, Connections } from './inactive-grants.ts';
-import { once, type Provocation, provocationsOf } from './provocation.ts';
+import { type Provocation, provocationsOf } from './provocation.ts';
 
 const CALLS = [
   { name: 'me', path: '/api/v1/me' },

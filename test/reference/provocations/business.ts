@@ -1,7 +1,8 @@
 import type { Operation } from '../../../src/web/reference/document.ts';
 import { connectBusiness } from '../../support/business-api.ts';
+import { once } from '../../support/once.ts';
 import type { TestServer } from '../../support/test-server.ts';
-import { once, type Provocation, provocationsOf } from './provocation.ts';
+import { type Provocation, provocationsOf } from './provocation.ts';
 
 /** One operation of each kind. The others are generated from the same declarations. */
 const KINDS = ['getInvoice', 'createInvoice', 'updateInvoice', 'payInvoice'];

@@ -1,6 +1,6 @@
+import { once } from '../../support/once.ts';
 import type { TestServer } from '../../support/test-server.ts';
 import { PKCE } from './inactive-grants.ts';
-import { once } from './provocation.ts';
 
 /** What an app is told by way of the browser: the error, its reason, and how to come by it. */
 export type CallbackProvocation = [error: string, reason: string, to: string, provoke: () => Promise<URL | undefined>];

@@ -11,9 +11,9 @@ import { MINUTE } from '../../../src/lib/clock.ts';
 import type { Browser } from '../../support/browser.ts';
 import type { Tokens } from '../../support/client.ts';
 import type { RegisteredApp } from '../../support/fixtures.ts';
+import { once } from '../../support/once.ts';
 import type { TestServer } from '../../support/test-server.ts';
 import { retryUntilFound, runInSequence } from './concurrency.ts';
-import { once } from './provocation.ts';
 
 export interface Connected {
   app: RegisteredApp;

@@ -4,10 +4,11 @@ import { json } from 'node:stream/consumers';
 import { sql } from 'kysely';
 import { startServer } from '../../../src/server.ts';
 import type { ApiResponse } from '../../support/client.ts';
+import { once } from '../../support/once.ts';
 import { freePort } from '../../support/ports.ts';
 import type { TestServer } from '../../support/test-server.ts';
 import { askEvents } from './events.ts';
-import { once, type Provocation, provocationsOf, send } from './provocation.ts';
+import { type Provocation, provocationsOf, send } from './provocation.ts';
 
 /** With these limits an app reaches its limit once it is connected, and a grant after one call. */
 export const SCARCE = { LIMIT_PER_APP: '1', LIMIT_PER_GRANT: '1' };

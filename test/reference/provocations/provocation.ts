@@ -31,11 +31,3 @@ export function provocationsOf(
 ): Provocation[] {
   return table.map(([status, reason, to, provoke]) => ({ operation, status, reason, to, provoke }));
 }
-
-export function once<Value>(make: () => Promise<Value>): () => Promise<Value> {
-  let made: Promise<Value> | undefined;
-  return () => {
-    made ??= make();
-    return made;
-  };
-}
