@@ -3,7 +3,7 @@ import type { HttpClient, HttpRequest, HttpResponse } from './http-client.ts';
 /** A signed-in browser whose user has allowed the app before. */
 export interface Visitor {
   /** The index of the user. */
-  place: number;
+  index: number;
   /** The value of the Cookie header. */
   cookie: string;
 }
@@ -29,9 +29,9 @@ export interface RunningServer {
   /** Random existing connections of a filled database; undefined for a new database. */
   pick?: ((count: number) => ConnectedApp[]) | undefined;
   /** Overrides for one scenario. */
-  speakFor?(scenario: string): RunningServer;
+  forScenario?(scenario: string): RunningServer;
   /** Signs a user in who has allowed the app, so that the authorize endpoint shows no page. */
-  welcome(client: HttpClient, place: number): Promise<Visitor>;
+  signIn(client: HttpClient, index: number): Promise<Visitor>;
   /** Follows the redirects from the authorize endpoint to the code. */
   authorize(client: HttpClient, visitor: Visitor): Promise<string>;
   exchange(code: string): HttpRequest;
@@ -53,7 +53,7 @@ export interface Contender {
   needsBothCores: boolean;
   /** Whether it needs the packages of bench/. */
   isPeer: boolean;
-  start(setting: BenchEnvironment): Promise<RunningServer>;
+  start(environment: BenchEnvironment): Promise<RunningServer>;
 }
 
 /** Shared by all contenders. */
@@ -61,7 +61,7 @@ export interface BenchEnvironment {
   /** For database files; removed at the end. */
   folder: string;
   /** The number of users. */
-  people: number;
+  users: number;
   /** Starts PostgreSQL at the first call. */
   postgresUrl(): Promise<string>;
 }

@@ -15,7 +15,7 @@ import { findSlowed } from './verdicts.ts';
 
 interface ExploreContext {
   options: Options;
-  setting: BenchEnvironment;
+  environment: BenchEnvironment;
   progress: Progress;
 }
 
@@ -28,9 +28,9 @@ const SHARE_OF_REQUESTS = { sqlite: 1, postgres: 0.05 };
 
 /** The measurements that only the full form has: start, memory, refresh chains, retention and growth, on each engine. */
 export async function explore(results: Results, context: ExploreContext): Promise<void> {
-  const { options, setting, progress } = context;
-  const { amounts, lanes } = options;
-  const engines = createEngines(setting).filter(({ name }) => options.contenders.includes(`gatehouse-${name}`));
+  const { options, environment, progress } = context;
+  const { amounts, connections } = options;
+  const engines = createEngines(environment).filter(({ name }) => options.contenders.includes(`gatehouse-${name}`));
   progress.plan(engines.length * 170);
   for (const engine of engines) {
     progress.step(`Starting, ${engine.title}`, 10);
@@ -47,7 +47,7 @@ export async function explore(results: Results, context: ExploreContext): Promis
     progress.step(`Bytes per grant, ${engine.title}`, 20);
     results.bytes.push(await measureGrantSize(engine, grants));
     progress.step(`Retention under load, ${engine.title}`, 30);
-    results.cleaning.push(await measureRetention(engine, { grants, dead: amounts.dead, lanes }));
+    results.cleaning.push(await measureRetention(engine, { grants, expired: amounts.expired, connections }));
     results.growth.push(await measureGrowth(engine, grown.get(engine.name) ?? [], context));
   }
 }
@@ -60,14 +60,14 @@ async function measureServerMemory(engine: Engine, { options, progress }: Explor
       `Memory after ${done.toLocaleString('en-GB')} requests, ${engine.title}, while databases are being filled`,
       0,
     );
-  return measureMemory(engine, { requests, lanes: options.lanes, onProgress });
+  return measureMemory(engine, { requests, connections: options.connections, onProgress });
 }
 
 /** Ordered by scenario. */
 export async function profileAll(
   entries: Entry[],
   measured: Measured[],
-  { options, progress }: Omit<ExploreContext, 'setting'>,
+  { options, progress }: Omit<ExploreContext, 'environment'>,
 ): Promise<Profile[]> {
   const scenarios = SCENARIOS.filter(({ name }) => options.scenarios.includes(name));
   const runs = scenarios.flatMap((scenario) => entries.map((entry) => ({ ...entry, scenario })));
@@ -76,7 +76,7 @@ export async function profileAll(
   for (const run of runs) {
     progress.step(`Profile: ${run.contender.title}, ${run.scenario.title.toLowerCase()}`, PROFILE_DURATION);
     const cpu = find(measured, run.contender.name, run.scenario.name)?.cpu ?? null;
-    profiles.push(await takeProfile(run, options.lanes, cpu));
+    profiles.push(await takeProfile(run, options.connections, cpu));
   }
   return profiles;
 }
@@ -85,17 +85,17 @@ export async function profileAll(
 async function measureGrowth(
   engine: Engine,
   grown: FilledDatabase[],
-  { options, setting, progress }: ExploreContext,
+  { options, environment, progress }: ExploreContext,
 ): Promise<Growth> {
   const entries: Entry[] = [];
   try {
     for (const database of grown) {
       const contender = contenderOfSize(database, engine.needsBothCores);
       progress.step(`Starting ${contender.title}, ${engine.title}`, 0);
-      entries.push({ contender, running: await contender.start(setting) });
+      entries.push({ contender, running: await contender.start(environment) });
     }
     const warmUp = Math.min(WARM_UP, options.warmUp);
-    const measured = await measureAll(entries, { ...options, warmUp, pacedSpell: 0 }, progress);
+    const measured = await measureAll(entries, { ...options, warmUp, pacedSeconds: 0 }, progress);
     const extremes = [entries[0], entries.at(-1)].filter((entry) => entry !== undefined);
     const worst = findSlowed(measured);
     const slowed = { ...options, scenarios: worst ? [worst.scenario] : [] };

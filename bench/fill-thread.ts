@@ -7,7 +7,7 @@ import { seed } from './seed.ts';
 const filled: FilledDatabase[] = [];
 for (const { url, grants } of workerData as EmptyDatabase[]) {
   const { app } = await seed(url, 1);
-  const people = await fill(url, { grants, appId: app.id, order: 'none' });
-  filled.push({ url, grants, seeded: { app, people } });
+  const users = await fill(url, { grants, appId: app.id, order: 'none' });
+  filled.push({ url, grants, seeded: { app, users } });
 }
 parentPort?.postMessage(filled);

@@ -19,7 +19,7 @@ export interface FillOptions {
   /** The insertion order of the grants. */
   order: 'of time' | 'none';
   /** Additional grants that the retention job will remove. */
-  dead?: number;
+  expired?: number;
 }
 
 /** Inserts rows directly into a migrated database: Gatehouse's own functions would take hours. */
@@ -37,7 +37,7 @@ export async function fill(url: string, options: FillOptions): Promise<SeededUse
     const shuffled = (n: number) => (n * step) % options.grants;
     await sink.insert('grants', options.grants, (n) => grantRow(shuffled(n), options, now));
     await sink.insert('consents', options.grants, (n) => consentRow(shuffled(n), options, now));
-    await sink.insert('grants', options.dead ?? 0, (n) => expiredRow(n, options, now));
+    await sink.insert('grants', options.expired ?? 0, (n) => expiredRow(n, options, now));
     return await addSeededUsers(sink, businesses, now);
   } finally {
     await sink.close();
@@ -61,18 +61,18 @@ export function userOf(business: number): number {
 /** Adds invoices to some businesses, and a session for one member of each. */
 async function addSeededUsers(sink: Sink, businesses: number, now: number): Promise<SeededUser[]> {
   const count = Math.min(businesses, MAX_SEEDED_USERS);
-  const people = Array.from({ length: count }, (_, n): SeededUser => {
+  const users = Array.from({ length: count }, (_, n): SeededUser => {
     const business = (n * STRIDE) % businesses;
     const invoiceIds = Array.from({ length: INVOICES }, (_, index) => idAt('invoice', n * INVOICES + index)).reverse();
     const [userId, businessId] = [idAt('user', userOf(business)), idAt('business', business)];
     return { userId, businessId, session: `session-${n}`, invoiceIds, business };
   });
-  await sink.insert('sessions', count, (n) => sessionRow(people[n] as SeededUser, now));
+  await sink.insert('sessions', count, (n) => sessionRow(users[n] as SeededUser, now));
   await sink.insert('invoices', count * INVOICES, (n) => {
-    const { businessId, invoiceIds } = people[Math.floor(n / INVOICES)] as SeededUser;
+    const { businessId, invoiceIds } = users[Math.floor(n / INVOICES)] as SeededUser;
     return invoiceRow(invoiceIds[n % INVOICES] as string, businessId, n, now);
   });
-  return people;
+  return users;
 }
 
 function businessRow(n: number, now: number): Row {

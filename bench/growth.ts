@@ -24,31 +24,31 @@ export function contenderOfSize({ url, grants, seeded }: FilledDatabase, needsBo
 /** Picks users and grants at random from the whole database. */
 export function createGrownServer(server: Gatehouse, seeded: Seed, grants: number): RunningServer {
   const original = addRequests(server, seeded);
-  const users = Math.ceil(grants / GRANTS_PER_USER);
-  const { people } = seeded;
-  const pickUsers = (count: number) => distinct(count, users).map((user) => ({ user, place: 0 }));
+  const userCount = Math.ceil(grants / GRANTS_PER_USER);
+  const { users } = seeded;
+  const pickUsers = (count: number) => distinct(count, userCount).map((user) => ({ user, index: 0 }));
   const pickUsersWithInvoices = (count: number) =>
-    distinct(count, people.length).map((place) => ({
-      user: userOf((people[place] as SeededUser).business ?? 0),
-      place,
+    distinct(count, users.length).map((index) => ({
+      user: userOf((users[index] as SeededUser).business ?? 0),
+      index,
     }));
   const pickFrom = (choose: typeof pickUsers) => (count: number) => {
     rotation += ROTATIONS_APART;
-    return choose(count).map(({ user, place }) => connected(ledgerGrantOf(user), place));
+    return choose(count).map(({ user, index }) => connected(ledgerGrantOf(user), index));
   };
   let rotation = ROTATIONS_APART;
-  const connected = (grant: number, place: number): ConnectedApp => ({
-    visitor: { place, cookie: '' },
+  const connected = (grant: number, index: number): ConnectedApp => ({
+    visitor: { index, cookie: '' },
     tokens: { access: createToken('access', grant, rotation), refresh: createToken('refresh', grant, rotation) },
   });
 
-  const welcome: RunningServer['welcome'] = (client) => original.welcome(client, Math.floor(random() * people.length));
-  const grown: RunningServer = { ...original, welcome, pick: pickFrom(pickUsers) };
+  const signIn: RunningServer['signIn'] = (client) => original.signIn(client, Math.floor(random() * users.length));
+  const grown: RunningServer = { ...original, signIn, pick: pickFrom(pickUsers) };
   const withInvoices: RunningServer = { ...grown, pick: pickFrom(pickUsersWithInvoices) };
   // Revoking needs new grants for each batch.
   const withNewGrants: RunningServer = { ...grown, pick: undefined };
   const overrides: Record<string, RunningServer> = { call: withInvoices, revoke: withNewGrants };
-  return { ...grown, speakFor: (scenario) => overrides[scenario] ?? grown };
+  return { ...grown, forScenario: (scenario) => overrides[scenario] ?? grown };
 }
 
 const keys = createKeyring([SECRET_KEY]);

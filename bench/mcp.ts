@@ -36,9 +36,9 @@ function sideOf(title: string, running: RunningServer): Side {
   return { title, work: callScenario.prepare(running, clients), clients, peaks: [] };
 }
 
-async function runSlices(sides: Side[], pid: number, spell: number): Promise<void> {
+async function runSlices(sides: Side[], pid: number, seconds: number): Promise<void> {
   for (const side of sides) side.peaks = [];
-  for (let slice = 0; slice < spell / SLICE; slice += 1) {
+  for (let slice = 0; slice < seconds / SLICE; slice += 1) {
     for (const side of sides) side.peaks.push(await runPeak(side.work, side.clients, { seconds: SLICE, pid }));
   }
 }

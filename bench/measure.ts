@@ -48,11 +48,16 @@ const PACED_EVERY = 2;
 export async function measureAll(entries: Entry[], options: Options, progress: Progress): Promise<Measured[]> {
   const scenarios = SCENARIOS.filter(({ name }) => options.scenarios.includes(name));
   const cells = scenarios.flatMap((scenario) => entries.map((entry) => createCell(entry, scenario)));
-  const { rounds, spell, warmUp, pacedSpell } = options;
-  const slices = Math.ceil(spell / SLICE);
+  const { rounds, seconds, warmUp, pacedSeconds } = options;
+  const slices = Math.ceil(seconds / SLICE);
   const plans = [
     { peak: warmUp, slices: WARM_UP_SLICES, uncounted: 0, paced: 0 },
-    ...Array.from({ length: rounds }, () => ({ peak: spell, slices, uncounted: UNCOUNTED_SLICES, paced: pacedSpell })),
+    ...Array.from({ length: rounds }, () => ({
+      peak: seconds,
+      slices,
+      uncounted: UNCOUNTED_SLICES,
+      paced: pacedSeconds,
+    })),
   ];
   for (const plan of plans) for (const { scenario } of cells) progress.plan(secondsOf(scenario, plan));
   for (const { running } of entries) pause(running.pid);
@@ -61,7 +66,7 @@ export async function measureAll(entries: Entry[], options: Options, progress: P
       const ofScenario = cells.filter((cell) => cell.scenario === scenario);
       const phase = round === 0 ? 'Warming up' : `Round ${round} of ${rounds}`;
       progress.step(`${phase}: ${scenario.title.toLowerCase()}`, ofScenario.length * secondsOf(scenario, plan));
-      await runRound(rotate(ofScenario, round), options.lanes, plan);
+      await runRound(rotate(ofScenario, round), options.connections, plan);
     }
     if (round === 0) discardResults(cells);
   }
@@ -111,9 +116,9 @@ function discardResults(cells: Cell[]): void {
   }
 }
 
-function rotate<Thing>(things: Thing[], by: number): Thing[] {
-  const start = by % things.length;
-  return [...things.slice(start), ...things.slice(0, start)];
+function rotate<Item>(items: Item[], by: number): Item[] {
+  const start = by % items.length;
+  return [...items.slice(start), ...items.slice(0, start)];
 }
 
 async function runRound(cells: Cell[], connections: number, plan: RoundPlan): Promise<void> {
@@ -181,19 +186,19 @@ export interface ScenarioSetup {
 /** Opens new connections. */
 export function setUpScenario({ running, scenario }: ScenarioRun, count: number): ScenarioSetup {
   const clients = Array.from({ length: count }, createHttpClient);
-  const work = scenario.prepare(running.speakFor?.(scenario.name) ?? running, clients);
-  const clear = () => {
+  const work = scenario.prepare(running.forScenario?.(scenario.name) ?? running, clients);
+  const close = () => {
     for (const client of clients) client.close();
   };
-  return { work, clients, close: clear };
+  return { work, clients, close };
 }
 
 /**
  * All other contenders are paused. Waits first until the contender has run the timers that came due while it was paused:
  * otherwise its periodic work would run in every slice.
  */
-export async function runUnpaused<Result>(act: ScenarioRun, work: () => Promise<Result>): Promise<Result> {
-  const { contender, running, scenario } = act;
+export async function runUnpaused<Result>(run: ScenarioRun, work: () => Promise<Result>): Promise<Result> {
+  const { contender, running, scenario } = run;
   resume(running.pid);
   try {
     await untilIdle(running.pid);

@@ -8,63 +8,69 @@ export interface Options {
   profiles: boolean;
   scenarios: string[];
   contenders: string[];
-  /** Another checkout of Gatehouse, measured by turns with this one. */
+  /** Another checkout of Gatehouse, measured in alternation with this one. */
   beside: string | undefined;
-  lanes: number;
+  connections: number;
   rounds: number;
-  /** Of measuring, in seconds, for each scenario of each contender in each round. */
-  spell: number;
-  /** The same before the rounds, uncounted. */
+  /** How long each scenario of each contender is measured in a round. */
+  seconds: number;
+  /** The same for the warm-up, which does not count. */
   warmUp: number;
-  /** In between, at four fifths of what it just came to, for how long answers take. */
-  pacedSpell: number;
+  /** How long latency is measured, at 80 % of the throughput. */
+  pacedSeconds: number;
   amounts: Amounts;
 }
 
-/** How much the full form goes through. */
+/** The sizes of the measurements of the full form. */
 interface Amounts {
   /** Grants in the database. */
   sizes: number[];
-  /** Of one grant. */
+  /** Refreshes of one grant. */
   refreshes: number;
-  dead: number;
+  /** Expired grants that the retention job removes. */
+  expired: number;
   requests: number;
 }
 
-const AMOUNTS: Amounts = { sizes: [1000, 100_000, 2_000_000], refreshes: 10_000, dead: 200_000, requests: 1_000_000 };
+const AMOUNTS: Amounts = {
+  sizes: [1000, 100_000, 2_000_000],
+  refreshes: 10_000,
+  expired: 200_000,
+  requests: 1_000_000,
+};
 
-/** What is compared with another checkout. */
+/** The contenders that are compared with another checkout. */
 const OWN = CONTENDERS.filter(({ name }) => name.startsWith('gatehouse'))
   .map(({ name }) => name)
   .join();
 
 export class UsageError extends Error {}
 
-/** V8 compiles for some three seconds of load before a server is as fast as it will be; the quick form has no time for that. */
-const QUICK = { rounds: 2, spell: 0.25, warmUp: 0.5, pacedSpell: 0.12 };
-const FULL = { rounds: 4, spell: 0.36, warmUp: 3.5, pacedSpell: 0.19 };
+/** V8 needs about three seconds of load to compile the hot code. The quick form does not wait for that. */
+const QUICK = { rounds: 2, seconds: 0.25, warmUp: 0.5, pacedSeconds: 0.12 };
+const FULL = { rounds: 4, seconds: 0.36, warmUp: 3.5, pacedSeconds: 0.19 };
 
-export const HELP = `Measures Gatehouse beside its peers, each in a process of its own.
+export const HELP = `Compares the performance of Gatehouse with its peers. Each runs in its own process.
 
 npm run bench                           the quick form: about two minutes, prints tables
-npm run bench -- --full                 also growth, overhead and profiles: about sixteen minutes, writes docs/performance.md
-npm run bench -- --only refresh,call    these scenarios: ${SCENARIOS.map(({ name }) => name).join(', ')}
-npm run bench -- --contenders a,b       these contenders: ${CONTENDERS.map(({ name }) => name).join(', ')}
-npm run bench -- --publish              writes docs/performance.md after the quick form, too
-npm run bench -- --profile              says where the time goes, after the quick form, too
-npm run bench -- --beside FOLDER        Gatehouse alone, by turns with another checkout of it, which has its packages installed
-npm run bench -- --rounds N             so many rounds
-npm run bench -- --lanes N              over so many connections (32 if left out)
-npm run bench -- --spell SECONDS        measures each scenario for so long in each round
-npm run bench -- --full --share 0.01    goes through that share of all amounts, to try it out`;
+npm run bench -- --full                 adds growth, overhead and profiles: about sixteen minutes, writes docs/performance.md
+npm run bench -- --only refresh,call    only these scenarios: ${SCENARIOS.map(({ name }) => name).join(', ')}
+npm run bench -- --contenders a,b       only these contenders: ${CONTENDERS.map(({ name }) => name).join(', ')}
+npm run bench -- --publish              write docs/performance.md also after the quick form
+npm run bench -- --profile              print CPU profiles also after the quick form
+npm run bench -- --beside FOLDER        compare Gatehouse with another checkout of it, whose packages are installed
+npm run bench -- --rounds N             the number of rounds
+npm run bench -- --connections N        the number of connections (default: 32)
+npm run bench -- --seconds N            how long each scenario is measured in a round
+npm run bench -- --full --share 0.01    scale all sizes by this factor, to try it out`;
 
-/** Undefined if help was asked for. */
+/** Undefined for --help. */
 export function readOptions(args: string[]): Options | undefined {
   const { values } = parse(args);
   if (values.help) return undefined;
   const isFull = values.full ?? false;
   const usual = isFull ? FULL : QUICK;
-  const spell = readNumber('spell', values.spell, usual.spell);
+  const seconds = readNumber('seconds', values.seconds, usual.seconds);
   return {
     isFull,
     publishes: isFull || (values.publish ?? false),
@@ -72,11 +78,11 @@ export function readOptions(args: string[]): Options | undefined {
     scenarios: readNames('only', values.only, SCENARIOS),
     contenders: readNames('contenders', values.contenders ?? (values.beside && OWN), CONTENDERS),
     beside: values.beside,
-    lanes: readNumber('lanes', values.lanes, 32),
+    connections: readNumber('connections', values.connections, 32),
     rounds: readNumber('rounds', values.rounds, usual.rounds),
-    spell,
-    warmUp: values.spell === undefined ? usual.warmUp : spell,
-    pacedSpell: values.spell === undefined ? usual.pacedSpell : spell,
+    seconds,
+    warmUp: values.seconds === undefined ? usual.warmUp : seconds,
+    pacedSeconds: values.seconds === undefined ? usual.pacedSeconds : seconds,
     amounts: readAmounts(readNumber('share', values.share, 1)),
   };
 }
@@ -93,8 +99,8 @@ function parse(args: string[]) {
         contenders: { type: 'string' },
         beside: { type: 'string' },
         rounds: { type: 'string' },
-        lanes: { type: 'string' },
-        spell: { type: 'string' },
+        connections: { type: 'string' },
+        seconds: { type: 'string' },
         share: { type: 'string' },
         help: { type: 'boolean' },
       },
@@ -108,24 +114,23 @@ function readNames(option: string, text: string | undefined, known: { name: stri
   const names = known.map(({ name }) => name);
   const wanted = text === undefined ? names : text.split(',').map((name) => name.trim());
   const unknown = wanted.find((name) => !names.includes(name));
-  if (unknown !== undefined)
-    throw new UsageError(`--${option}: there is no ${unknown}. There are ${names.join(', ')}.`);
+  if (unknown !== undefined) throw new UsageError(`--${option}: unknown name ${unknown}. Use ${names.join(', ')}.`);
   return names.filter((name) => wanted.includes(name));
 }
 
 function readAmounts(share: number): Amounts {
-  const { sizes, refreshes, dead, requests } = AMOUNTS;
+  const { sizes, refreshes, expired, requests } = AMOUNTS;
   const scaled = (amount: number) => Math.max(1, Math.round(amount * share));
   return {
-    sizes: sizes.map((size) => Math.max(1000, scaled(size))).filter((size, place, all) => all.indexOf(size) === place),
+    sizes: sizes.map((size) => Math.max(1000, scaled(size))).filter((size, index, all) => all.indexOf(size) === index),
     refreshes: scaled(refreshes),
-    dead: scaled(dead),
+    expired: scaled(expired),
     requests: scaled(requests),
   };
 }
 
 function readNumber(option: string, text: string | undefined, usual: number): number {
   const number = text === undefined ? usual : Number(text);
-  if (!(number > 0)) throw new UsageError(`--${option} is a number above 0.`);
+  if (!(number > 0)) throw new UsageError(`--${option} must be a number above 0.`);
   return number;
 }

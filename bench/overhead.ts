@@ -43,13 +43,13 @@ export async function timeStarts({ name: engine, newUrl }: Engine): Promise<Star
 /** Takes no times, so other work can run in parallel. */
 export async function measureMemory(
   { name: engine, newUrl }: Engine,
-  { requests, lanes, onProgress }: { requests: number; lanes: number; onProgress(done: number): void },
+  { requests, connections, onProgress }: { requests: number; connections: number; onProgress(done: number): void },
 ): Promise<Memory> {
   const url = await newUrl();
-  const seeded = await seed(url, lanes);
+  const seeded = await seed(url, connections);
   const running = addRequests(await startGatehouse(url), seeded);
   let done = 0;
-  const clients = Array.from({ length: lanes }, () => counting(createHttpClient(), () => done++));
+  const clients = Array.from({ length: connections }, () => counting(createHttpClient(), () => done++));
   try {
     await setTimeout(IDLE_FOR);
     const idleBytes = residentMemoryOf(running.pid) ?? null;

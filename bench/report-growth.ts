@@ -44,9 +44,9 @@ export function reportLongLife({ chains, bytes, cleaning }: Results): string {
     `${round(bytesBefore / 1024)} → ${round(bytesAfter / 1024)} kB`,
   ]);
   const byteRows = bytes.map(({ engine, grants, perGrant }) => [titleOfEngine(engine), round(grants), round(perGrant)]);
-  const cleaningRows = cleaning.map(({ engine, dead, seconds, during, after }) => [
+  const cleaningRows = cleaning.map(({ engine, expired, seconds, during, after }) => [
     titleOfEngine(engine),
-    round(dead),
+    round(expired),
     `${seconds.toFixed(1)} s`,
     `${round(during.perSecond)} (${during.latency.p99.toFixed(1)} ms)`,
     `${round(after.perSecond)} (${after.latency.p99.toFixed(1)} ms)`,

@@ -115,13 +115,13 @@ export function profileTable(profiles: Profile[]): string {
   return table(['', ...scenarios.map(({ title }) => title)], [...rows, total]);
 }
 
-function reportMethod({ lanes, pinning, rounds, spell, warmUp, measured }: Results): string {
+function reportMethod({ connections, pinning, rounds, seconds, warmUp, measured }: Results): string {
   const busiest = Math.max(...measured.map(({ loadShare }) => loadShare ?? 0));
   const scenarios = SCENARIOS.map(({ title, description }) => `- **${title}**: ${description}.`);
   return `## Method
 
-One process for each contender, ${pinning}; PostgreSQL has both cores, with fsync on and a quarter of the memory (\`shared_buffers\`), as its documentation advises. ${lanes} connections over HTTP/1.1, with one request at a time
-on each; the load generator used at most ${Math.round(busiest * 100)} % of its core. In each of ${rounds} rounds a scenario is run for ${spell} s by each contender, in slices of about ${SLICE * 1000} ms: the
+One process for each contender, ${pinning}; PostgreSQL has both cores, with fsync on and a quarter of the memory (\`shared_buffers\`), as its documentation advises. ${connections} connections over HTTP/1.1, with one request at a time
+on each; the load generator used at most ${Math.round(busiest * 100)} % of its core. In each of ${rounds} rounds a scenario is run for ${seconds} s by each contender, in slices of about ${SLICE * 1000} ms: the
 contenders take turns, in a different order each time, and the others are stopped (SIGSTOP) meanwhile. So a slow second of the machine affects all of them. Before that there are ${warmUp} s of warm-up. Codes and tokens
 are created outside of the measured time, and each contender may finish background work (for at most 0.1 s) before it is measured; the load generator runs with \`--max-semi-space-size=64\` to collect garbage rarely. Every authorize request
 carries a PKCE challenge. Gatehouse runs as \`serve\`, with its limits raised, since all of the load is one app from one

@@ -16,9 +16,9 @@ export interface Results {
   machine: string;
   versions: Record<string, string>;
   pinning: string;
-  lanes: number;
+  connections: number;
   rounds: number;
-  spell: number;
+  seconds: number;
   warmUp: number;
   contenders: { name: string; title: string }[];
   measured: Measured[];
@@ -33,7 +33,7 @@ export interface Results {
 
 export interface Growth {
   engine: string;
-  /** One entry per number of grants, in place of the contender. */
+  /** One entry per number of grants, instead of the contender. */
   measured: Measured[];
   /** Of the smallest and the largest size, in the scenario that slows down most. */
   profiles: Profile[];
@@ -51,9 +51,9 @@ export function createResults(options: Options, args: string[], contenders: Cont
     machine: `${cpus().length} cores (${cpu?.model.trim()}), ${Math.round(totalmem() / 2 ** 30)} GB, ${type()} ${release()}`,
     versions: readVersions(contenders),
     pinning: PINNING,
-    lanes: options.lanes,
+    connections: options.connections,
     rounds: options.rounds,
-    spell: options.spell,
+    seconds: options.seconds,
     warmUp: options.warmUp,
     contenders: contenders.map(({ name, title }) => ({ name, title })),
     measured: [],

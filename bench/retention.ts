@@ -12,7 +12,7 @@ import { type Latency, latencyOf } from './statistics.ts';
 
 export interface RetentionResult {
   engine: string;
-  dead: number;
+  expired: number;
   seconds: number;
   /** Throughput and latency of refreshes while expired grants are removed, and afterwards. */
   during: RefreshRate;
@@ -31,13 +31,13 @@ const TIMEOUT_SECONDS = 120;
 /** Refreshes at full load while the retention job removes expired grants, and for some seconds afterwards. */
 export async function measureRetention(
   engine: Engine,
-  { grants, dead, lanes }: { grants: number; dead: number; lanes: number },
+  { grants, expired, connections }: { grants: number; expired: number; connections: number },
 ): Promise<RetentionResult> {
   const url = await engine.newUrl();
   const { app } = await seed(url, 1);
-  const people = await fill(url, { grants, appId: app.id, order: 'none', dead });
-  const running = createGrownServer(await startGatehouse(url), { app, people }, grants);
-  const clients = Array.from({ length: lanes }, createHttpClient);
+  const users = await fill(url, { grants, appId: app.id, order: 'none', expired });
+  const running = createGrownServer(await startGatehouse(url), { app, users }, grants);
+  const clients = Array.from({ length: connections }, createHttpClient);
   const work = refreshScenario.prepare(running, clients);
   const hasRemovable = () => countRemovable(url).then((left) => left > 0);
   try {
@@ -49,7 +49,7 @@ export async function measureRetention(
     const seconds = (performance.now() - began) / 1000;
     const until = performance.now() + Math.min(MAX_SECONDS_AFTER, Math.max(MIN_SECONDS_AFTER, seconds)) * 1000;
     const after = await refreshWhile(work, clients, async () => performance.now() < until);
-    return { engine: engine.name, dead, seconds, during, after };
+    return { engine: engine.name, expired, seconds, during, after };
   } finally {
     for (const client of clients) client.close();
     await running.stop();
@@ -60,14 +60,18 @@ function countRemovable(url: string): Promise<number> {
   return queryNumber(url, `select count(*) from grants where removable_on <= ${Math.floor(Date.now() / 86_400_000)}`);
 }
 
-async function warmUpUntil(work: Workload, lanes: HttpClient[], hasStarted: () => Promise<boolean>): Promise<void> {
-  await refreshWhile(work, lanes, async () => !(await hasStarted()));
+async function warmUpUntil(
+  work: Workload,
+  connections: HttpClient[],
+  hasStarted: () => Promise<boolean>,
+): Promise<void> {
+  await refreshWhile(work, connections, async () => !(await hasStarted()));
 }
 
 /** Runs at full load until `shouldContinue`, which is polled, returns false. */
 async function refreshWhile(
   work: Workload,
-  lanes: HttpClient[],
+  connections: HttpClient[],
   shouldContinue: () => Promise<boolean>,
 ): Promise<RefreshRate> {
   const latencies: number[] = [];
@@ -84,7 +88,7 @@ async function refreshWhile(
     const refresh = async (client: HttpClient) => {
       for (; left > 0; latencies.push(await timed(() => work.iterate(client)))) left -= 1;
     };
-    await Promise.all(lanes.map(refresh));
+    await Promise.all(connections.map(refresh));
     spent += performance.now() - began;
   }
   await polling;

@@ -18,22 +18,22 @@ import { reportProfiles } from './report.ts';
 import { createResults } from './results.ts';
 import { printTables, printVerdicts } from './tables.ts';
 
-/** Of the peers it matters how fast they are, and not why. */
+/** Peers are not profiled. */
 const PROFILED: Contender[] = [gatehouseOnSqlite, gatehouseOnPostgres, bare];
 
-/** A quarter of the memory, as PostgreSQL's documentation advises. As it comes it takes 128. */
+/** A quarter of the memory, as PostgreSQL's documentation advises. The default is 128 MB. */
 const SHARED_BUFFERS_MB = Math.floor(totalmem() / 4 / 1024 / 1024);
 
 process.exitCode = await main(process.argv.slice(2));
 
 async function main(args: string[]): Promise<number> {
   const cleanUps: (() => unknown)[] = [];
-  const leave = async () => {
+  const runCleanUps = async () => {
     for (const cleanUp of cleanUps.splice(0).reverse()) await cleanUp();
   };
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.once(signal, async () => {
-      await leave();
+      await runCleanUps();
       process.exit(130);
     });
   }
@@ -46,7 +46,7 @@ async function main(args: string[]): Promise<number> {
     console.error(error instanceof UsageError ? `${error.message}\n\n${HELP}` : explain(error));
     return 1;
   } finally {
-    await leave();
+    await runCleanUps();
   }
 }
 
@@ -54,26 +54,26 @@ function explain(error: unknown): unknown {
   return error instanceof Error && error.cause ? `\n${error.message}` : error;
 }
 
-/** Called in turn, the last first, however the run ends. */
-type Later = (cleanUp: () => unknown) => void;
+/** Registers a function that runs when the benchmark ends, also after an error. The last one runs first. */
+type OnExit = (cleanUp: () => unknown) => void;
 
-async function bench(options: Options, args: string[], later: Later): Promise<void> {
+async function bench(options: Options, args: string[], onExit: OnExit): Promise<void> {
   const own = CONTENDERS.filter(({ name }) => options.contenders.includes(name));
   const other = options.beside === undefined ? [] : await loadOtherCheckout(options.beside);
   const chosen = [...own, ...other.filter(({ name }) => own.some((each) => name === nameOfOther(each)))];
   if (chosen.some(({ isPeer }) => isPeer)) installPeers();
-  const setting = newSetting(options, later);
-  // What needs both cores is started before this process keeps to one of them.
-  if (chosen.some(({ needsBothCores }) => needsBothCores)) await setting.postgresUrl();
+  const environment = createEnvironment(options, onExit);
+  // PostgreSQL uses both cores, so it is started before this process is pinned to one.
+  if (chosen.some(({ needsBothCores }) => needsBothCores)) await environment.postgresUrl();
   pinMyself();
   const results = createResults(options, args, chosen);
   const progress = createProgress();
-  console.error(`${options.lanes} connections; ${PINNING}.`);
+  console.error(`${options.connections} connections; ${PINNING}.`);
   const entries: Entry[] = [];
   for (const contender of chosen) {
     progress.step(`Starting ${contender.title}`, 0);
-    const running = await contender.start(setting);
-    later(() => running.stop());
+    const running = await contender.start(environment);
+    onExit(() => running.stop());
     entries.push({ contender, running });
   }
   results.measured = await measureAll(entries, options, progress);
@@ -83,7 +83,7 @@ async function bench(options: Options, args: string[], later: Later): Promise<vo
   progress.clear();
   console.log(printTables(results.measured, chosen));
   if (options.profiles) console.log(`\n${reportProfiles(results)}`);
-  if (options.isFull) await explore(results, { options, setting, progress });
+  if (options.isFull) await explore(results, { options, environment, progress });
   progress.clear();
   console.log(`\n${printVerdicts(results)}`);
   if (!options.publishes) return;
@@ -91,17 +91,17 @@ async function bench(options: Options, args: string[], later: Later): Promise<vo
   console.error('Written: docs/performance.md, docs/performance/*.svg, bench/results/latest.json');
 }
 
-function newSetting({ lanes }: Options, later: Later): BenchEnvironment {
+function createEnvironment({ connections }: Options, onExit: OnExit): BenchEnvironment {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-bench-'));
-  later(() => rmSync(folder, { recursive: true, force: true }));
+  onExit(() => rmSync(folder, { recursive: true, force: true }));
   let postgres: Promise<string> | undefined;
   return {
     folder,
-    people: lanes,
+    users: connections,
     postgresUrl() {
       postgres ??= (async () => {
         const server = await startPostgres(['fsync=on', `shared_buffers=${SHARED_BUFFERS_MB}MB`]);
-        later(() => server.remove());
+        onExit(() => server.remove());
         return server.url;
       })();
       return postgres;

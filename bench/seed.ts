@@ -16,7 +16,7 @@ const INVOICES = 20;
 
 export interface Seed {
   app: { id: string; secret: string };
-  people: SeededUser[];
+  users: SeededUser[];
 }
 
 /** A user with a business, twenty invoices, a session, and a consent for the app. */
@@ -55,9 +55,9 @@ async function addUsers(storage: Storage, count: number): Promise<Seed> {
   };
   const registered = await storage.transaction((db) => insertApp(db, registration, now));
   if (!registered) throw new Error('The app could not be registered.');
-  const people: SeededUser[] = [];
-  for (let index = 0; index < count; index += 1) people.push(await addUser(storage, registered.app.id, index, now));
-  return { app: { id: registered.app.id, secret: registered.secret }, people };
+  const users: SeededUser[] = [];
+  for (let index = 0; index < count; index += 1) users.push(await addUser(storage, registered.app.id, index, now));
+  return { app: { id: registered.app.id, secret: registered.secret }, users };
 }
 
 async function addUser(storage: Storage, appId: string, index: number, now: number): Promise<SeededUser> {

@@ -13,9 +13,9 @@ export const bare: Contender = {
   title: 'Bare server (the limit)',
   needsBothCores: false,
   isPeer: false,
-  async start({ folder, people }) {
+  async start({ folder, users }) {
     const file = join(folder, 'bare.db');
-    const seeded = await seed(`sqlite:${file}`, people);
+    const seeded = await seed(`sqlite:${file}`, users);
     const port = await freePort();
     const origin = `http://127.0.0.1:${port}`;
     const settings = { BARE_FILE: file, BARE_PORT: String(port), BARE_KEY: SECRET_KEY };

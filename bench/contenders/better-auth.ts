@@ -27,11 +27,11 @@ export const betterAuth: Contender = {
   async start({ folder }) {
     const { pid, stop, origin } = await startPeer('better-auth', { DATABASE_FILE: join(folder, 'better-auth.db') });
     const { clientId } = (await (await fetch(`${origin}/readyz`)).json()) as { clientId: string };
-    const server: Server = { origin, clientId, people: new Map(), userIds: new Map() };
+    const server: Server = { origin, clientId, users: new Map(), userIds: new Map() };
     const plain: RunningServer = { pid, stop, ...requestsFor(server, PLAIN) };
     const withUserinfo: RunningServer = { pid, stop, ...requestsFor(server, OPENID) };
     // Without userinfo there is no ID token: Gatehouse has none either.
-    return { ...plain, speakFor: (scenario) => (['call', 'flow'].includes(scenario) ? withUserinfo : plain) };
+    return { ...plain, forScenario: (scenario) => (['call', 'flow'].includes(scenario) ? withUserinfo : plain) };
   },
 };
 
@@ -39,34 +39,34 @@ interface Server {
   origin: string;
   clientId: string;
   /** Signing up hashes a password, which is slow, so each user does it once. */
-  people: Map<number, Promise<Visitor>>;
+  users: Map<number, Promise<Visitor>>;
   userIds: Map<number, string>;
 }
 
 function requestsFor(server: Server, scope: string) {
-  const { origin, clientId, people, userIds } = server;
+  const { origin, clientId, users, userIds } = server;
   return peerRequests({
     origin,
     clientId,
     scope,
     paths: PATHS,
-    subjectAt: (place) => userIds.get(place),
-    welcome(client, place) {
-      const known = people.get(place) ?? signUp(server, client, place);
-      people.set(place, known);
+    subjectAt: (index) => userIds.get(index),
+    signIn(client, index) {
+      const known = users.get(index) ?? signUp(server, client, index);
+      users.set(index, known);
       return known;
     },
   });
 }
 
 /** A new user who allows all scopes of the app. */
-async function signUp({ origin, clientId, userIds }: Server, client: HttpClient, place: number): Promise<Visitor> {
-  const visitor: Visitor = { place, cookie: '' };
-  const fields = { email: `person-${place}@example.com`, password: 'correct horse battery', name: `Person ${place}` };
+async function signUp({ origin, clientId, userIds }: Server, client: HttpClient, index: number): Promise<Visitor> {
+  const visitor: Visitor = { index, cookie: '' };
+  const fields = { email: `person-${index}@example.com`, password: 'correct horse battery', name: `Person ${index}` };
   const request = postJson(origin, '/api/auth/sign-up/email', fields, { origin });
   const signedUp = await client.ask(request);
   storeCookies(visitor, signedUp);
-  userIds.set(place, readJson(request, signedUp).user.id);
+  userIds.set(index, readJson(request, signedUp).user.id);
 
   const url = authorizeUrl({ origin, clientId, scope: OPENID, paths: PATHS }, nextState());
   const asked = await client.ask(getPage(visitor, url));

@@ -7,22 +7,22 @@ type ServerRequests = Omit<RunningServer, 'pid' | 'stop'>;
 
 /** The requests to Gatehouse, and to the bare server, which has the same endpoints. */
 export function gatehouseRequests(
-  { app, people }: Seed,
+  { app, users }: Seed,
   origins: readonly [api: string, ...others: string[]],
   resource?: string,
 ): ServerRequests {
   const [api] = origins;
   const credentials = { client_id: app.id, client_secret: app.secret };
   const post = (path: string, fields: object) => postJson(api, `/api/v1/oauth/${path}`, { ...fields, ...credentials });
-  const personAt = (place: number) => people[place % people.length] ?? people[0];
+  const userAt = (index: number) => users[index % users.length] ?? users[0];
 
   return {
     introspects: true,
     revokes: true,
-    async welcome(_, place) {
+    async signIn(_, index) {
       // The cookies of a known browser.
-      const cookie = `__Host-session=${personAt(place)?.session}; __Host-visitor=visitor-${place}`;
-      return { place, cookie };
+      const cookie = `__Host-session=${userAt(index)?.session}; __Host-visitor=visitor-${index}`;
+      return { index, cookie };
     },
     async authorize(client: HttpClient, visitor: Visitor) {
       const state = nextState();
@@ -39,10 +39,10 @@ export function gatehouseRequests(
     call: (visitor, token) =>
       get(api, '/api/v1/accounting/invoices', {
         authorization: `Bearer ${token}`,
-        'x-business-id': personAt(visitor.place)?.businessId ?? '',
+        'x-business-id': userAt(visitor.index)?.businessId ?? '',
       }),
     checkCall: (request, response, visitor) =>
-      checkInvoices(request, response, readJson(request, response), personAt(visitor.place)?.invoiceIds ?? []),
+      checkInvoices(request, response, readJson(request, response), userAt(visitor.index)?.invoiceIds ?? []),
     introspect: (token) => post('introspect', { token }),
     checkIntrospection: (request, response, isActive) => checkIntrospection(app.id, request, response, isActive),
     revoke: (token) => post('revoke', { token }),
@@ -107,9 +107,9 @@ export function mcpRequests(seed: Seed, origins: readonly [string, ...string[]],
   return {
     ...gatehouseRequests(seed, origins, `${api}/mcp`),
     call: (_, token) => postJson(api, '/mcp', message.body, { ...message.headers, authorization: `Bearer ${token}` }),
-    checkCall(request, response, { place }) {
+    checkCall(request, response, { index }) {
       const { structuredContent } = readJson(request, response).result ?? {};
-      const { invoiceIds = [] } = seed.people[place % seed.people.length] ?? {};
+      const { invoiceIds = [] } = seed.users[index % seed.users.length] ?? {};
       checkInvoices(request, response, structuredContent?.items, invoiceIds);
     },
   };

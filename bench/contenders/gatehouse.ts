@@ -37,7 +37,7 @@ export const gatehouseOnSqlite: Contender = {
   title: 'Gatehouse, SQLite',
   needsBothCores: false,
   isPeer: false,
-  start: async ({ folder, people }) => startOn(`sqlite:${join(folder, 'gatehouse.db')}`, people),
+  start: async ({ folder, users }) => startOn(`sqlite:${join(folder, 'gatehouse.db')}`, users),
 };
 
 export const gatehouseOnPostgres: Contender = {
@@ -45,12 +45,11 @@ export const gatehouseOnPostgres: Contender = {
   title: 'Gatehouse, PostgreSQL',
   needsBothCores: true,
   isPeer: false,
-  start: async ({ postgresUrl, people }: BenchEnvironment) =>
-    startOn(await createDatabase(await postgresUrl()), people),
+  start: async ({ postgresUrl, users }: BenchEnvironment) => startOn(await createDatabase(await postgresUrl()), users),
 };
 
-async function startOn(url: string, people: number): Promise<RunningServer> {
-  const seeded = await seed(url, people);
+async function startOn(url: string, users: number): Promise<RunningServer> {
+  const seeded = await seed(url, users);
   return addRequests(await startGatehouse(url), seeded);
 }
 

@@ -20,16 +20,16 @@ export const jmondi: Contender = {
   isPeer: true,
   async start() {
     const { pid, stop, origin } = await startPeer('jmondi');
-    const subjectAt = (place: number) => `person-${place}`;
+    const subjectAt = (index: number) => `person-${index}`;
     const requests = peerRequests({
       origin,
       clientId: CLIENT.id,
       scope: SCOPE,
       paths: PATHS,
       subjectAt,
-      async welcome(client, place) {
-        const visitor: Visitor = { place, cookie: '' };
-        storeCookies(visitor, await client.ask(get(origin, `/sign-in?as=${subjectAt(place)}`)));
+      async signIn(client, index) {
+        const visitor: Visitor = { index, cookie: '' };
+        storeCookies(visitor, await client.ask(get(origin, `/sign-in?as=${subjectAt(index)}`)));
         return visitor;
       },
     });

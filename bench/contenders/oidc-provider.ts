@@ -26,46 +26,46 @@ export const oidcProvider: Contender = {
     const plain: RunningServer = { pid, stop, ...requestsFor(origin, SCOPE) };
     const withUserinfo: RunningServer = { pid, stop, ...requestsFor(origin, OPENID) };
     // Without userinfo there is no ID token: Gatehouse has none either.
-    return { ...plain, speakFor: (scenario) => (['call', 'flow'].includes(scenario) ? withUserinfo : plain) };
+    return { ...plain, forScenario: (scenario) => (['call', 'flow'].includes(scenario) ? withUserinfo : plain) };
   },
 };
 
 function requestsFor(origin: string, scope: string) {
-  const place = { origin, clientId: CLIENT.id, scope, paths: PATHS };
+  const peer = { origin, clientId: CLIENT.id, scope, paths: PATHS };
   return peerRequests({
-    ...place,
+    ...peer,
     subjectAt: accountAt,
-    async welcome(client, number) {
-      const visitor: Visitor = { place: number, cookie: '' };
-      const first = await signIn(client, visitor, authorizeUrl(place, nextState()));
-      await passThrough(client, visitor, first, origin);
+    async signIn(client, index) {
+      const visitor: Visitor = { index, cookie: '' };
+      const first = await submitSignIn(client, visitor, authorizeUrl(peer, nextState()));
+      await followToApp(client, visitor, first, origin);
       return visitor;
     },
   });
 }
 
-function accountAt(place: number): string {
-  return `person-${place}`;
+function accountAt(index: number): string {
+  return `person-${index}`;
 }
 
 /** Submits the sign-in page. */
-async function signIn(client: HttpClient, visitor: Visitor, url: URL): Promise<HttpResponse> {
+async function submitSignIn(client: HttpClient, visitor: Visitor, url: URL): Promise<HttpResponse> {
   const response = await client.ask(getPage(visitor, url));
   storeCookies(visitor, response);
   const page = new URL(headerOf(response, 'location') ?? '', url);
-  page.search = `as=${accountAt(visitor.place)}`;
+  page.search = `as=${accountAt(visitor.index)}`;
   const next = await client.ask(getPage(visitor, page));
   storeCookies(visitor, next);
   return next;
 }
 
 /** Follows the redirects back to the app. */
-async function passThrough(client: HttpClient, visitor: Visitor, first: HttpResponse, origin: string): Promise<void> {
+async function followToApp(client: HttpClient, visitor: Visitor, first: HttpResponse, origin: string): Promise<void> {
   let response = first;
   for (let location = headerOf(response, 'location'); location; location = headerOf(response, 'location')) {
     if (location.startsWith(REDIRECT_URI)) return;
     response = await client.ask(getPage(visitor, new URL(location, origin)));
     storeCookies(visitor, response);
   }
-  throw new Error(`Nobody could be signed in: ${response.head}`);
+  throw new Error(`The sign-in failed: ${response.head}`);
 }

@@ -25,15 +25,15 @@ export const always = () => true;
 
 /** One visitor per client, each with its own cookies. */
 export function createVisitors(contender: RunningServer, clients: HttpClient[]): Promise<Visitor[]> {
-  return Promise.all(clients.map((client, place) => contender.welcome(client, place)));
+  return Promise.all(clients.map((client, index) => contender.signIn(client, index)));
 }
 
 /** Created by all clients in parallel. */
 export async function createCodes(contender: RunningServer, clients: HttpClient[], count: number): Promise<string[]> {
   const codes: string[] = [];
   const visitors = await createVisitors(contender, clients);
-  await distribute(clients, count, async (client, place) => {
-    codes.push(await contender.authorize(client, visitors[place] as Visitor));
+  await distribute(clients, count, async (client, index) => {
+    codes.push(await contender.authorize(client, visitors[index] as Visitor));
   });
   return codes;
 }
@@ -47,8 +47,8 @@ export async function connectMany(
   if (contender.pick) return contender.pick(count);
   const connected: ConnectedApp[] = [];
   const visitors = await createVisitors(contender, clients);
-  await distribute(clients, count, async (client, place) => {
-    const visitor = visitors[place] as Visitor;
+  await distribute(clients, count, async (client, index) => {
+    const visitor = visitors[index] as Visitor;
     connected.push({ visitor, tokens: await exchange(contender, client, await contender.authorize(client, visitor)) });
   });
   return connected;
@@ -59,7 +59,7 @@ export async function exchange(contender: RunningServer, client: HttpClient, cod
   return contender.readTokens(request, await client.ask(request));
 }
 
-export function take<Thing>(prepared: Thing[]): Thing {
+export function take<Item>(prepared: Item[]): Item {
   const thing = prepared.shift();
   if (thing === undefined) throw new Error('The batch is used up.');
   return thing;
@@ -68,14 +68,14 @@ export function take<Thing>(prepared: Thing[]): Thing {
 async function distribute(
   clients: HttpClient[],
   count: number,
-  work: (client: HttpClient, place: number) => Promise<void>,
+  work: (client: HttpClient, index: number) => Promise<void>,
 ) {
   let left = count;
   await Promise.all(
-    clients.map(async (client, place) => {
+    clients.map(async (client, index) => {
       while (left > 0) {
         left -= 1;
-        await work(client, place);
+        await work(client, index);
       }
     }),
   );

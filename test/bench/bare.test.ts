@@ -15,7 +15,7 @@ import { recordSql } from './recorded-sql.ts';
 
 const STEPS = ['authorize', 'exchange', 'refresh', 'call', 'introspect', 'revoke'] as const;
 type Recorded = Record<(typeof STEPS)[number], string[]>;
-type Speech = ReturnType<typeof gatehouseRequests>;
+type ServerRequests = ReturnType<typeof gatehouseRequests>;
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
@@ -52,17 +52,17 @@ async function recordBare(): Promise<Recorded> {
 
 /** The second time round: what is written once a minute, that a secret or a session was used, is written by then. */
 async function recordSteps(seeded: Seed, origins: [string, ...string[]]): Promise<Recorded> {
-  const speech = gatehouseRequests(seeded, origins);
-  const lane = createHttpClient();
+  const requests = gatehouseRequests(seeded, origins);
+  const client = createHttpClient();
   try {
-    await recordRound(speech, lane);
-    return await recordRound(speech, lane);
+    await recordRound(requests, client);
+    return await recordRound(requests, client);
   } finally {
-    lane.close();
+    client.close();
   }
 }
 
-async function recordRound(speech: Speech, lane: HttpClient): Promise<Recorded> {
+async function recordRound(requests: ServerRequests, client: HttpClient): Promise<Recorded> {
   const recorded: Partial<Recorded> = {};
   const step = async <Result>(name: keyof Recorded, work: () => Promise<Result>): Promise<Result> => {
     let result: Result | undefined;
@@ -71,19 +71,21 @@ async function recordRound(speech: Speech, lane: HttpClient): Promise<Recorded> 
     });
     return result as Result;
   };
-  const ask = async (request: HttpRequest, check: (answer: Awaited<ReturnType<HttpClient['ask']>>) => unknown) =>
-    check(await lane.ask(request));
+  const ask = async (request: HttpRequest, check: (response: Awaited<ReturnType<HttpClient['ask']>>) => unknown) =>
+    check(await client.ask(request));
 
-  const visitor = await (speech as RunningServer).welcome(lane, 0);
-  const code = await step('authorize', () => speech.authorize(lane, visitor));
-  const redeem = async (request: HttpRequest) => speech.readTokens(request, await lane.ask(request));
-  const first = await step('exchange', () => redeem(speech.exchange(code)));
-  const tokens = await step('refresh', () => redeem(speech.refresh(first.refresh)));
-  const call = speech.call(visitor, tokens.access);
-  await step('call', () => ask(call, (answer) => speech.checkCall(call, answer, visitor)));
-  const introspect = speech.introspect(tokens.access);
-  await step('introspect', () => ask(introspect, (answer) => speech.checkIntrospection(introspect, answer, true)));
-  const revoke = speech.revoke(tokens.refresh);
-  await step('revoke', () => ask(revoke, (answer) => speech.checkRevocation(revoke, answer)));
+  const visitor = await (requests as RunningServer).signIn(client, 0);
+  const code = await step('authorize', () => requests.authorize(client, visitor));
+  const redeem = async (request: HttpRequest) => requests.readTokens(request, await client.ask(request));
+  const first = await step('exchange', () => redeem(requests.exchange(code)));
+  const tokens = await step('refresh', () => redeem(requests.refresh(first.refresh)));
+  const call = requests.call(visitor, tokens.access);
+  await step('call', () => ask(call, (response) => requests.checkCall(call, response, visitor)));
+  const introspect = requests.introspect(tokens.access);
+  await step('introspect', () =>
+    ask(introspect, (response) => requests.checkIntrospection(introspect, response, true)),
+  );
+  const revoke = requests.revoke(tokens.refresh);
+  await step('revoke', () => ask(revoke, (response) => requests.checkRevocation(revoke, response)));
   return recorded as Recorded;
 }

@@ -24,9 +24,9 @@ function resultsWith(changes: Partial<Results>): Results {
     machine: 'a machine',
     versions: {},
     pinning: 'pinned',
-    lanes: 32,
+    connections: 32,
     rounds: 3,
-    spell: 1,
+    seconds: 1,
     warmUp: 1,
     contenders: ['gatehouse-sqlite', 'oidc-provider', 'bare'].map((name) => ({ name, title: name })),
     measured: [],
@@ -122,7 +122,7 @@ test('a chart names every bar and its value, in any colours, and escapes what it
 });
 
 test('medians, extremes and the ninety-ninth of a hundred are what they say', () => {
-  const numbers = Array.from({ length: 100 }, (_, place) => 100 - place);
+  const numbers = Array.from({ length: 100 }, (_, index) => 100 - index);
 
   assert.deepEqual(spreadOf([3, 1, 2]), { median: 2, min: 1, max: 3 });
   assert.equal(spreadOf([1, 2, 3, 10]).median, 2.5);

@@ -19,7 +19,7 @@ function bench(...args: string[]) {
 
 test('every scenario of Gatehouse and of the bare server is measured, and every answer is right', () => {
   const { status, stdout, stderr } = bench(
-    ...['--contenders', 'gatehouse-sqlite,bare', '--rounds', '1', '--spell', '0.02', '--lanes', '1'],
+    ...['--contenders', 'gatehouse-sqlite,bare', '--rounds', '1', '--seconds', '0.02', '--connections', '1'],
   );
 
   assert.equal(status, 0, stderr);
@@ -33,7 +33,7 @@ test('an unsupported option ends the bench with a one-sentence error', () => {
   const { status, stderr } = bench('--only', 'refresh,tea');
 
   assert.equal(status, 1);
-  assert.match(stderr, /there is no tea\. There are exchange, refresh/);
+  assert.match(stderr, /unknown name tea\. Use exchange, refresh/);
 });
 
 /** Everything as Gatehouse has it, but for the scope. */
@@ -48,20 +48,20 @@ function startAltered(port: number) {
   return new Promise<typeof server>((resolve) => server.listen(port, '127.0.0.1', () => resolve(server)));
 }
 
-test('a wrong answer ends the run and is shown without its secrets', async () => {
+test('a wrong response ends the run and is shown without its secrets', async () => {
   const port = await freePort();
   const server = await startAltered(port);
-  const person = { userId: 'u', businessId: 'b', session: 's', invoiceIds: [] };
-  const seeded = { app: { id: 'a', secret: 'the-secret-of-the-app-that-nobody-should-see' }, people: [person] };
-  const speech = gatehouseRequests(seeded, [`http://127.0.0.1:${port}`]);
-  const contender = { pid: process.pid, stop: async () => {}, ...speech };
-  const lanes = [createHttpClient()];
+  const user = { userId: 'u', businessId: 'b', session: 's', invoiceIds: [] };
+  const seeded = { app: { id: 'a', secret: 'the-secret-of-the-app-that-nobody-should-see' }, users: [user] };
+  const requests = gatehouseRequests(seeded, [`http://127.0.0.1:${port}`]);
+  const contender = { pid: process.pid, stop: async () => {}, ...requests };
+  const clients = [createHttpClient()];
 
-  const failure = await runPeak(refreshScenario.prepare(contender, lanes), lanes, {
+  const failure = await runPeak(refreshScenario.prepare(contender, clients), clients, {
     seconds: 1,
     pid: process.pid,
   }).catch((error) => error);
-  for (const lane of lanes) lane.close();
+  for (const client of clients) client.close();
   server.close();
 
   assert.ok(failure instanceof UnexpectedResponse);
