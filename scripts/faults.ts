@@ -1,5 +1,5 @@
-// `npm run faults`: test/faults, one file after the other, with a word now and then on how far it is. `-- --help` says in
-// which forms. Ctrl+C ends it all, and leaves nothing behind.
+// `npm run faults`: runs the files of test/faults one after the other, and prints its progress. `-- --help` lists the options.
+// Ctrl+C stops all processes and removes all files.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chmodSync, globSync, mkdtempSync, rmSync } from 'node:fs';
@@ -7,19 +7,19 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const USUAL = { TEST_FAULT_KILLS: '250', TEST_ROUNDS: '400' };
+const DEFAULT = { TEST_FAULT_KILLS: '250', TEST_ROUNDS: '400' };
 const LONG = { TEST_FAULT_KILLS: '1000', TEST_ROUNDS: '1000' };
-/** Half of all restarts have to be ready within so many milliseconds. */
-const PROMISE = { TEST_READY_WITHIN: '2000' };
+/** The longest median time until a restarted server is ready, in milliseconds. */
+const READY_LIMIT = { TEST_READY_WITHIN: '2000' };
 /** How long a process may take to stop after SIGINT, in milliseconds. */
 const STOP_TIMEOUT = 10_000;
 
 const home = fileURLToPath(new URL('..', import.meta.url));
 const all = globSync('test/faults/*.test.ts', { cwd: home }).sort();
 const names = all.map(nameOf);
-const { form, files } = readArguments(process.argv.slice(2));
+const { sizes, files } = readArguments(process.argv.slice(2));
 
-/** Whatever is left in here goes at the end, also of what was killed. PostgreSQL may run as another user: it may pass. */
+/** For all temporary files, also those of killed processes. PostgreSQL may run as another user, who needs access. */
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-all-faults-'));
 chmodSync(folder, 0o755);
 let running: ChildProcess | undefined;
@@ -28,27 +28,27 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => vo
 
 const began = performance.now();
 const failed: string[] = [];
-for (const [place, file] of files.entries()) {
+for (const [index, file] of files.entries()) {
   if (isStopped) break;
-  console.log(`\n${place + 1} of ${files.length}: ${file}, after ${seconds()} s`);
+  console.log(`\n${index + 1} of ${files.length}: ${file}, after ${seconds()} s`);
   if (!(await run(file)) && !isStopped) failed.push(file);
 }
-// PostgreSQL may still be about to end, and write what it has to.
+// PostgreSQL may still be writing files while it stops.
 rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 });
 if (isStopped) console.log(`\nStopped after ${seconds()} s.`);
-else console.log(`\n${files.length - failed.length} of ${files.length} held, in ${seconds()} s.`);
-for (const file of failed) console.log(`It did not: ${file}`);
+else console.log(`\n${files.length - failed.length} of ${files.length} passed, in ${seconds()} s.`);
+for (const file of failed) console.log(`Failed: ${file}`);
 process.exitCode = failed.length > 0 || isStopped ? 1 : 0;
 
 function readArguments(given: string[]) {
   const [options, wanted] = [given.filter(isOption), given.filter((each) => !isOption(each))];
-  if (options.includes('--help')) leave(help(), 0);
-  const strange = options.find((option) => option !== '--long');
-  if (strange) leave(`There is no option ${strange}: there are --long and --help.`, 1);
+  if (options.includes('--help')) exit(help(), 0);
+  const unknownOption = options.find((option) => option !== '--long');
+  if (unknownOption) exit(`Unknown option ${unknownOption}. Use --long or --help.`, 1);
   const unknown = wanted.find((name) => !names.includes(name));
-  if (unknown) leave(`There is no ${unknown} among the faults: there are ${names.join(', ')}.`, 1);
+  if (unknown) exit(`Unknown file ${unknown}. Use ${names.join(', ')}.`, 1);
   return {
-    form: options.length > 0 ? LONG : USUAL,
+    sizes: options.length > 0 ? LONG : DEFAULT,
     files: all.filter((file) => wanted.length === 0 || wanted.includes(nameOf(file))),
   };
 }
@@ -61,26 +61,27 @@ function nameOf(file: string): string {
   return basename(file, '.test.ts');
 }
 
-function leave(sentence: string, code: number): never {
+function exit(sentence: string, code: number): never {
   console[code === 0 ? 'log' : 'error'](sentence);
   process.exit(code);
 }
 
 function help(): string {
-  const sizes = ({ TEST_FAULT_KILLS: kills, TEST_ROUNDS: rounds }: typeof LONG) => `${kills} kills, ${rounds} rounds`;
-  return `Breaks a running Gatehouse, and holds it to every answer that it gave.
+  const describe = ({ TEST_FAULT_KILLS: kills, TEST_ROUNDS: rounds }: typeof LONG) =>
+    `${kills} kills, ${rounds} rounds`;
+  return `Injects faults into a running Gatehouse, and checks that it keeps what it has confirmed.
 
-npm run faults                  ${sizes(USUAL)} of each race: about 10 minutes on two cores
-npm run faults -- --long        ${sizes(LONG)} of each race: about half an hour
-npm run faults -- kills races   only these, in either form; there are ${names.join(', ')}
+npm run faults                  ${describe(DEFAULT)} of each race: about 10 minutes on two cores
+npm run faults -- --long        ${describe(LONG)} of each race: about half an hour
+npm run faults -- kills races   only these files; also with --long: ${names.join(', ')}
 
-TEST_FAULT_KILLS and TEST_ROUNDS set other sizes. It fails, too, if half of the restarts take longer than
-TEST_READY_WITHIN, which is ${PROMISE.TEST_READY_WITHIN} ms unless set.`;
+TEST_FAULT_KILLS and TEST_ROUNDS set other sizes. The run fails if the median restart takes longer than
+TEST_READY_WITHIN (default: ${READY_LIMIT.TEST_READY_WITHIN} ms).`;
 }
 
-/** In a group of its own, so that a signal reaches everything that it has started. */
+/** In its own process group, so that a signal reaches its child processes, too. */
 async function run(file: string): Promise<boolean> {
-  const env = { ...form, ...PROMISE, ...process.env, TMPDIR: folder };
+  const env = { ...sizes, ...READY_LIMIT, ...process.env, TMPDIR: folder };
   running = spawn(process.execPath, [file], { cwd: home, env, stdio: 'inherit', detached: true });
   const [code] = await once(running, 'close');
   return code === 0;
@@ -98,7 +99,7 @@ function signalGroup(group: number, signal: NodeJS.Signals): void {
   try {
     process.kill(group, signal);
   } catch {
-    // All of it has ended.
+    // All processes of the group have ended.
   }
 }
 

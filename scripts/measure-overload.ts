@@ -1,34 +1,33 @@
-// `node scripts/measure-overload.ts [--seconds 60]`: what becomes of a server of which too much is asked. First the most
-// that it answers, by callers who each wait for their answer; then twice as much, sent whether or not it keeps up; then how
-// soon it is itself again; and at last how the token endpoint fares while 500 people sign in at once. The server is a
-// process of its own on SQLite; the callers are on the same machine, and take their share of it.
+// `npx node scripts/measure-overload.ts [--seconds 60]`: how a server behaves under overload. Measures its peak throughput in a
+// closed loop; then sends twice as many requests in an open loop; then measures the time to recover, and refreshes during 500
+// simultaneous sign-ins. The server is its own process on SQLite; the load generator runs on the same machine.
 import { parseArgs } from 'node:util';
-import { type Answer, type Caller, newCaller } from './overload/caller.ts';
-import { type Subject, startSubject } from './overload/subject.ts';
+import { type Connection, createConnection, type Response } from './overload/connection.ts';
+import { type MeasuredServer, startMeasuredServer } from './overload/server.ts';
 
 const { values } = parseArgs({ options: { seconds: { type: 'string', default: '60' } } });
 const OVERLOAD = Number(values.seconds) * 1000;
-const MAX_CALLERS = 2000;
+const MAX_CONNECTIONS = 2000;
 const GRANTS = 50;
 
-const subject = await startSubject(GRANTS);
-const before = subject.memory();
+const server = await startMeasuredServer(GRANTS);
+const before = server.memory();
 let peak = 0;
-for (const callers of [8, 64, 256]) {
-  const { rate, line } = await callInTurn(callers, 5000);
-  console.log(`${callers} callers in turn: ${line}`);
+for (const connections of [8, 64, 256]) {
+  const { rate, summary } = await runClosedLoop(connections, 5000);
+  console.log(`Closed loop, ${connections} connections: ${summary}`);
   peak = Math.max(peak, rate);
 }
 console.log(
-  `Peak: ${Math.round(peak)} requests a second; memory ${Math.round(before)} MB at first, ${Math.round(subject.memory())} MB now.`,
+  `Peak: ${Math.round(peak)} requests per second; memory ${Math.round(before)} MB before, ${Math.round(server.memory())} MB now.`,
 );
-await callRegardless(2 * peak, OVERLOAD);
-await watchRecovery();
+await runOpenLoop(2 * peak, OVERLOAD);
+await measureRecovery();
 await measureSignIns();
-await subject.stop();
+await server.stop();
 
-function raise(): never {
-  throw new Error('There are as many tokens as grants.');
+function missingToken(): never {
+  throw new Error('Every grant must have tokens.');
 }
 
 interface Call {
@@ -36,12 +35,12 @@ interface Call {
   took: number;
 }
 
-/** Every other one writes: the refresh of a grant of its own. */
-function newRequester(place: number): { next(): string; hear(answer: Answer): void } {
-  const { ports, businessId, credentials, tokens } = subject;
-  // A refresh token is valid once, so each caller that refreshes has its own grant.
-  const isWriter = place < GRANTS && place % 2 === 0;
-  const own = tokens[isWriter ? place : (2 * place + 1) % GRANTS] ?? raise();
+/** Every second client refreshes a grant of its own; the others list invoices. */
+function createRequester(index: number): { next(): string; receive(response: Response): void } {
+  const { ports, businessId, credentials, tokens } = server;
+  // A refresh token is valid once, so each connection that refreshes has its own grant.
+  const isWriter = index < GRANTS && index % 2 === 0;
+  const own = tokens[isWriter ? index : (2 * index + 1) % GRANTS] ?? missingToken();
   const head = (method: string, path: string) => `${method} ${path} HTTP/1.1\r\nHost: 127.0.0.1:${ports.api}\r\n`;
   return {
     next() {
@@ -53,131 +52,129 @@ function newRequester(place: number): { next(): string; hear(answer: Answer): vo
       const lines = `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
       return head('POST', '/api/v1/oauth/token') + lines + body;
     },
-    hear({ status, body }) {
+    receive({ status, body }) {
       if (isWriter && status === 200) own.refresh_token = JSON.parse(body).refresh_token;
     },
   };
 }
 
-interface Line {
-  caller: Caller;
-  requester: ReturnType<typeof newRequester>;
+interface Client {
+  connection: Connection;
+  requester: ReturnType<typeof createRequester>;
 }
 
-function openLine(place: number): Line {
-  return { caller: newCaller(subject.ports.api), requester: newRequester(place) };
+function openClient(index: number): Client {
+  return { connection: createConnection(server.ports.api), requester: createRequester(index) };
 }
 
-async function callOnce({ caller, requester }: Line, calls: Call[]): Promise<void> {
-  const begun = performance.now();
-  const answer = await caller.call(requester.next());
-  requester.hear(answer);
-  calls.push({ status: answer.status, took: performance.now() - begun });
+async function callOnce({ connection, requester }: Client, calls: Call[]): Promise<void> {
+  const startedAt = performance.now();
+  const response = await connection.send(requester.next());
+  requester.receive(response);
+  calls.push({ status: response.status, took: performance.now() - startedAt });
 }
 
-async function callInTurn(callers: number, lasts: number): Promise<{ rate: number; line: string }> {
+async function runClosedLoop(connections: number, duration: number): Promise<{ rate: number; summary: string }> {
   const calls: Call[] = [];
-  const begun = performance.now();
-  const lines = Array.from({ length: callers }, (_, place) => openLine(place));
+  const startedAt = performance.now();
+  const clients = Array.from({ length: connections }, (_, index) => openClient(index));
   await Promise.all(
-    lines.map(async (line) => {
-      while (performance.now() - begun < lasts) await callOnce(line, calls);
-      line.caller.close();
+    clients.map(async (client) => {
+      while (performance.now() - startedAt < duration) await callOnce(client, calls);
+      client.connection.close();
     }),
   );
   return {
-    rate: calls.length / ((performance.now() - begun) / 1000),
-    line: describe(calls, performance.now() - begun),
+    rate: calls.length / ((performance.now() - startedAt) / 1000),
+    summary: describe(calls, performance.now() - startedAt),
   };
 }
 
-/** Over connections that were there before, as those of a proxy are. What finds none that is free is not sent at all. */
-async function callRegardless(rate: number, lasts: number): Promise<void> {
+/** Over open connections, like those of a proxy. A request for which no connection is free is not sent. */
+async function runOpenLoop(rate: number, duration: number): Promise<void> {
   const calls: Call[] = [];
-  const free = await openLines(MAX_CALLERS);
-  let [asked, unsent, most] = [0, 0, 0];
-  const begun = performance.now();
-  const newcomers = watchNewcomers(lasts);
-  while (performance.now() - begun < lasts) {
-    const due = Math.floor((rate * (performance.now() - begun)) / 1000) - asked;
-    asked += due;
-    const lines = free.splice(0, due);
-    unsent += due - lines.length;
-    for (const line of lines) callOnce(line, calls).then(() => free.push(line));
-    most = Math.max(most, subject.memory());
+  const free = await openClients(MAX_CONNECTIONS);
+  let [due, unsent, most] = [0, 0, 0];
+  const startedAt = performance.now();
+  const probes = probeHealth(duration);
+  while (performance.now() - startedAt < duration) {
+    const more = Math.floor((rate * (performance.now() - startedAt)) / 1000) - due;
+    due += more;
+    const clients = free.splice(0, more);
+    unsent += more - clients.length;
+    for (const client of clients) callOnce(client, calls).then(() => free.push(client));
+    most = Math.max(most, server.memory());
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
-  console.log(`Twice the peak for ${lasts / 1000} s: ${describe(calls, lasts)}; ${unsent} found no line.`);
-  console.log(
-    `  memory at most ${Math.round(most)} MB; /healthz over new connections: ${describe(await newcomers, 0)}`,
-  );
-  for (const { caller } of free) caller.close();
+  console.log(`Twice the peak for ${duration / 1000} s: ${describe(calls, duration)}; ${unsent} were not sent.`);
+  console.log(`  most memory ${Math.round(most)} MB; /healthz over new connections: ${describe(await probes, 0)}`);
+  for (const { connection } of free) connection.close();
 }
 
-/** One after the other, each with a first call, so that none has to wait for the others. */
-async function openLines(count: number): Promise<Line[]> {
-  const lines = Array.from({ length: count }, (_, place) => openLine(place));
-  for (const line of lines) await callOnce(line, []);
-  return lines;
+/** Opens the connections one after the other, each with a first request. */
+async function openClients(count: number): Promise<Client[]> {
+  const clients = Array.from({ length: count }, (_, index) => openClient(index));
+  for (const client of clients) await callOnce(client, []);
+  return clients;
 }
 
-async function watchNewcomers(lasts: number): Promise<Call[]> {
+async function probeHealth(duration: number): Promise<Call[]> {
   const calls: Call[] = [];
-  for (const begun = performance.now(); performance.now() - begun < lasts; ) {
-    const [caller, asked] = [newCaller(subject.ports.api), performance.now()];
-    const { status } = await caller.call('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n');
-    calls.push({ status, took: performance.now() - asked });
-    caller.close();
+  for (const startedAt = performance.now(); performance.now() - startedAt < duration; ) {
+    const [connection, sentAt] = [createConnection(server.ports.api), performance.now()];
+    const { status } = await connection.send('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n');
+    calls.push({ status, took: performance.now() - sentAt });
+    connection.close();
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
   return calls;
 }
 
-/** Until five answers in a row take no longer than on a quiet day. */
-async function watchRecovery(): Promise<void> {
-  const line = openLine(1);
-  const begun = performance.now();
+/** Until five responses in a row take less than 50 ms. */
+async function measureRecovery(): Promise<void> {
+  const client = openClient(1);
+  const startedAt = performance.now();
   for (let inRow = 0; inRow < 5; ) {
     const calls: Call[] = [];
-    await callOnce(line, calls);
+    await callOnce(client, calls);
     inRow = calls.every(({ status, took }) => status === 200 && took < 50) ? inRow + 1 : 0;
   }
-  line.caller.close();
-  const took = performance.now() - begun;
-  console.log(`Itself again after ${Math.round(took)} ms; memory ${Math.round(subject.memory())} MB.`);
+  client.connection.close();
+  const took = performance.now() - startedAt;
+  console.log(`Recovered after ${Math.round(took)} ms; memory ${Math.round(server.memory())} MB.`);
 }
 
 async function measureSignIns(): Promise<void> {
-  const line = openLine(0);
+  const client = openClient(0);
   const quiet: Call[] = [];
-  for (let i = 0; i < 200; i++) await callOnce(line, quiet);
-  const [busy, signIns] = [[] as Call[], signInAtOnce(subject, 500)];
+  for (let i = 0; i < 200; i++) await callOnce(client, quiet);
+  const [busy, signIns] = [[] as Call[], signInAtOnce(server, 500)];
   let isOver = false;
-  const over = signIns.then((answers) => {
+  const over = signIns.then((statuses) => {
     isOver = true;
-    return answers;
+    return statuses;
   });
-  while (!isOver) await callOnce(line, busy);
+  while (!isOver) await callOnce(client, busy);
   const statuses = (await over).map((status) => ({ status, took: 0 }));
-  line.caller.close();
+  client.connection.close();
   console.log(`Refreshes, one after the other: ${describe(quiet, 0)}`);
-  console.log(`  while 500 sign in at once:    ${describe(busy, 0)}`);
-  console.log(`  the 500 were answered with    ${countStatuses(statuses)}`);
+  console.log(`  during 500 sign-ins at once:  ${describe(busy, 0)}`);
+  console.log(`  statuses of the sign-ins:     ${countStatuses(statuses)}`);
 }
 
-async function signInAtOnce({ browse }: Subject, people: number): Promise<number[]> {
+async function signInAtOnce({ browse }: MeasuredServer, count: number): Promise<number[]> {
   const browser = browse();
   const csrf = await browser.csrf();
-  const signIn = async (_: unknown, place: number) =>
-    (await browser.post('/sign-in', { csrf, email: `${place}@example.com`, password: 'wrong password' })).status;
-  return Promise.all(Array.from({ length: people }, signIn));
+  const signIn = async (_: unknown, index: number) =>
+    (await browser.post('/sign-in', { csrf, email: `${index}@example.com`, password: 'wrong password' })).status;
+  return Promise.all(Array.from({ length: count }, signIn));
 }
 
-function describe(calls: Call[], lasted: number): string {
+function describe(calls: Call[], duration: number): string {
   const served = calls.filter(({ status }) => status === 200).map(({ took }) => took);
-  const refused = calls.filter(({ status }) => status !== 200).map(({ took }) => took);
-  const rate = lasted > 0 ? `${Math.round(served.length / (lasted / 1000))} served a second; ` : '';
-  return `${rate}${countStatuses(calls)}; served within ${spread(served)}, refused within ${spread(refused)}`;
+  const rejected = calls.filter(({ status }) => status !== 200).map(({ took }) => took);
+  const rate = duration > 0 ? `${Math.round(served.length / (duration / 1000))} × 200 per second; ` : '';
+  return `${rate}${countStatuses(calls)}; latency of 200: ${spread(served)}, of others: ${spread(rejected)}`;
 }
 
 function countStatuses(calls: Call[]): string {

@@ -20,24 +20,24 @@ import { createClient } from '../test/support/client.ts';
 import { createFixtures } from '../test/support/fixtures.ts';
 import { freePort } from '../test/support/ports.ts';
 
-// `node scripts/measure-webhooks.ts`: how fast one node delivers, what that costs the token endpoint, and what a dead, a
-// slow and a silent endpoint cost the others. The server and the receivers are processes of their own; SQLite, loopback.
+// `npx node scripts/measure-webhooks.ts`: how fast one node delivers, what that costs the token endpoint, and how much an
+// unreachable, a slow and a silent endpoint delay the others. Server and receivers are separate processes; SQLite, loopback.
 
 const KEY = 'the-key-that-the-measuring-signs-with-only';
 const ENDPOINTS = 100;
 const PER_MINUTE = 5000;
-const SPELL = 5000;
+const PERIOD = 5000;
 const PAIRS = 10;
-/** Within the time limit of an attempt, so that it does answer. */
+/** Shorter than the timeout of an attempt. */
 const SLOW_BY = 10_000;
 const LOOPS = 8;
-/** A dead one, a silent one and a slow one. */
+/** Endpoints that are unreachable, silent and slow. */
 const BAD = 3;
 
 if (process.argv[2] === 'receive') receive();
 else await measure();
 
-/** Answers at once, and tells the parent the delay of each: when it came, less when it was recorded. */
+/** Responds at once, and sends the parent process the delay of each event since it was recorded. */
 function receive(): void {
   const server = createServer((request, response) => {
     let body = '';
@@ -59,12 +59,12 @@ async function measure(): Promise<void> {
   const receiver = await startReceiver();
   const storage = await openStorage(url);
   await migrate(storage);
-  const people = await createFixtures(() => storage, Date.now);
+  const fixtures = await createFixtures(() => storage, Date.now);
   const appIds: string[] = [];
-  // Of one owner only some would be worked on side by side.
-  for (let place = 0; place < ENDPOINTS; place++) {
-    const owner = await people.addBusiness(`Owner ${place}`);
-    appIds.push((await people.addApp({ ownerBusinessId: owner.id })).id);
+  // The number of parallel deliveries per owner is limited.
+  for (let index = 0; index < ENDPOINTS; index++) {
+    const owner = await fixtures.addBusiness(`Owner ${index}`);
+    appIds.push((await fixtures.addApp({ ownerBusinessId: owner.id })).id);
   }
   const listen = (appId: string, to: string) =>
     insertEndpoint(
@@ -78,7 +78,7 @@ async function measure(): Promise<void> {
   const record = async (ids: string[]) => {
     await storage.transaction(async (db) => {
       for (const appId of ids) {
-        await recordEvent(db, { type: 'grant.created', appId, businessId: people.acme.id, data: {} }, Date.now());
+        await recordEvent(db, { type: 'grant.created', appId, businessId: fixtures.acme.id, data: {} }, Date.now());
       }
     });
   };
@@ -94,8 +94,8 @@ async function measure(): Promise<void> {
         `http://127.0.0.1:${(silent.address() as AddressInfo).port}/`,
         new URL('/slow', receiver.url).href,
       ];
-      for (const [place, to] of bad.entries()) {
-        const appId = appIds[place] ?? '';
+      for (const [index, to] of bad.entries()) {
+        const appId = appIds[index] ?? '';
         await storage.durable.updateTable('endpoints').set({ url: to }).where('app_id', '=', appId).execute();
       }
       return appIds.slice(0, BAD);
@@ -104,9 +104,9 @@ async function measure(): Promise<void> {
     const client = createClient({
       api: server.api,
       browse,
-      user: people.ada,
-      app: people.ledger,
-      business: people.acme,
+      user: fixtures.ada,
+      app: fixtures.ledger,
+      business: fixtures.acme,
     });
     await measureTokens(server.api, client, (count) => plan(storage, appIds.slice(BAD), count), receiver);
   } finally {
@@ -121,7 +121,7 @@ type Receiver = Awaited<ReturnType<typeof startReceiver>>;
 type Client = ReturnType<typeof createClient>;
 type Record = (appIds: string[]) => Promise<void>;
 
-/** Events that have been dispatched, and whose deliveries come due evenly over the next spell. */
+/** Events that have been dispatched, and whose deliveries are due evenly over the next period. */
 async function plan(storage: Storage, appIds: string[], count: number): Promise<void> {
   const endpoints = await storage.durable.selectFrom('endpoints').select(['id', 'app_id']).execute();
   const now = Date.now();
@@ -130,7 +130,7 @@ async function plan(storage: Storage, appIds: string[], count: number): Promise<
       const appId = appIds[i % appIds.length] ?? '';
       const endpointId = endpoints.find(({ app_id }) => app_id === appId)?.id ?? '';
       const eventId = await recordEvent(db, { type: 'grant.created', appId, businessId: null, data: {} }, now);
-      const due_at = now + Math.round((SPELL * i) / count);
+      const due_at = now + Math.round((PERIOD * i) / count);
       const delivery = { id: newId(now), endpoint_id: endpointId, event_id: eventId, created_at: now, attempts: 0 };
       await db
         .insertInto('deliveries')
@@ -149,33 +149,33 @@ async function measureRate(appIds: string[], record: Record, receiver: Receiver)
   while (performance.now() - began < 20_000 && receiver.delays.length < 50 * ENDPOINTS) await setTimeout(10);
   const rate = ((receiver.delays.length - from) / (performance.now() - began)) * 60_000;
   console.log(`deliveries per minute, ${ENDPOINTS} endpoints: ${Math.round(rate)}`);
-  await receiver.isQuiet();
+  await receiver.untilQuiet();
 }
 
-async function measureDelay(others: string[], record: Record, receiver: Receiver, spoil: () => Promise<string[]>) {
-  const spell = async (extra: string[]) => {
+async function measureDelay(others: string[], record: Record, receiver: Receiver, breakSome: () => Promise<string[]>) {
+  const run = async (extra: string[]) => {
     const from = receiver.delays.length;
     for (let round = 1; round <= 10; round++) {
       await record([...extra, ...others]);
       await setTimeout(700);
     }
-    await receiver.isQuiet();
+    await receiver.untilQuiet();
     return { median: median(receiver.delays.slice(from)), count: receiver.delays.length - from };
   };
-  const without = await spell([]);
-  const bad = await spoil();
-  const withBad = await spell(bad);
+  const without = await run([]);
+  const bad = await breakSome();
+  const withBad = await run(bad);
   console.log(
     `median delay of ${others.length} others: ${without.median} ms without (${without.count}), ${withBad.median} ms`,
   );
   console.log(
-    `  with one dead, one silent and one slow (${withBad.count}): ratio ${(withBad.median / without.median).toFixed(2)}`,
+    `  with one unreachable, one silent and one slow (${withBad.count}): ratio ${(withBad.median / without.median).toFixed(2)}`,
   );
 }
 
 /**
- * By turns without and with deliveries, so that whatever else the machine does falls on both. What is to be delivered is
- * there beforehand, each at its time: a second process that writes meanwhile would be measured, too.
+ * Alternates without and with deliveries, so that other load of the machine affects both. The deliveries are inserted
+ * before: a second process that writes at the same time would be measured, too.
  */
 async function measureTokens(api: string, client: Client, plan: (count: number) => Promise<void>, receiver: Receiver) {
   const browser = await client.signedIn();
@@ -188,25 +188,25 @@ async function measureTokens(api: string, client: Client, plan: (count: number) 
     if (!response.ok) throw new Error(await response.text());
     return ((await response.json()) as { refresh_token: string }).refresh_token;
   };
-  const spell = async () => {
-    const until = performance.now() + SPELL;
+  const run = async () => {
+    const until = performance.now() + PERIOD;
     let count = 0;
     await Promise.all(
-      tokens.map(async (_, place) => {
-        for (; performance.now() < until; count++) tokens[place] = await refresh(tokens[place] ?? '');
+      tokens.map(async (_, index) => {
+        for (; performance.now() < until; count++) tokens[index] = await refresh(tokens[index] ?? '');
       }),
     );
-    return count / (SPELL / 1000);
+    return count / (PERIOD / 1000);
   };
   const [quiet, busy]: [number[], number[]] = [[], []];
-  await spell();
+  await run();
   for (let pair = 0; pair < PAIRS; pair++) {
-    const a = await spell();
+    const a = await run();
     const from = receiver.delays.length;
-    await plan((PER_MINUTE * SPELL) / 60_000);
-    const b = await spell();
-    const rate = ((receiver.delays.length - from) / SPELL) * 60_000;
-    await receiver.isQuiet();
+    await plan((PER_MINUTE * PERIOD) / 60_000);
+    const b = await run();
+    const rate = ((receiver.delays.length - from) / PERIOD) * 60_000;
+    await receiver.untilQuiet();
     quiet.push(a);
     busy.push(b);
     console.log(
@@ -225,8 +225,8 @@ async function startReceiver() {
     child,
     url: `http://127.0.0.1:${port}/hook`,
     delays,
-    /** Until nothing more has come for a while. */
-    async isQuiet() {
+    /** Resolves when no event has arrived for a second. */
+    async untilQuiet() {
       for (let seen = -1; seen < delays.length; await setTimeout(1000)) seen = delays.length;
     },
   };

@@ -65,7 +65,7 @@ function copyCheckout(to: string): string {
   return to;
 }
 
-/** A test that fails without a mutation would prove nothing. */
+/** A test that fails without a mutation shows nothing about the mutation. */
 async function passesUnmodified(): Promise<boolean> {
   const keyOf = ({ promise, tests, database }: Mutation) => JSON.stringify([promise, tests, database]);
   const runs = [...new Map(chosen.map((mutation) => [keyOf(mutation), mutation])).values()];
@@ -81,9 +81,9 @@ async function passesUnmodified(): Promise<boolean> {
   return bad.length === 0;
 }
 
-async function judge(copy: string, mutation: Mutation, place: number): Promise<Verdict> {
+async function judge(copy: string, mutation: Mutation, index: number): Promise<Verdict> {
   const verdict = await tryMutation(copy, mutation);
-  console.log(`${place + 1} of ${chosen.length}: ${mutation.promise}, ${mutation.breaks}: ${verdict}`);
+  console.log(`${index + 1} of ${chosen.length}: ${mutation.promise}, ${mutation.breaks}: ${verdict}`);
   return verdict;
 }
 
@@ -141,14 +141,14 @@ async function runTests(
 /** Each copy takes the next item until there is none left. */
 async function inParallel<Item, Result>(
   items: Item[],
-  work: (copy: string, item: Item, place: number) => Promise<Result>,
+  work: (copy: string, item: Item, index: number) => Promise<Result>,
 ): Promise<Result[]> {
   const results: Result[] = [];
   let next = 0;
   await Promise.all(
     copies.map(async (copy) => {
-      for (let place = next++; place < items.length; place = next++) {
-        results[place] = await work(copy, items[place] as Item, place);
+      for (let index = next++; index < items.length; index = next++) {
+        results[index] = await work(copy, items[index] as Item, index);
       }
     }),
   );
@@ -165,8 +165,8 @@ function killGroup({ pid }: ChildProcess): void {
 
 function report(verdicts: Verdict[]): void {
   console.log('\n| promise | mutation | verdict |\n|---|---|---|');
-  for (const [place, { promise, breaks }] of chosen.entries()) {
-    console.log(`| ${promise} | ${breaks} | ${verdicts[place]} |`);
+  for (const [index, { promise, breaks }] of chosen.entries()) {
+    console.log(`| ${promise} | ${breaks} | ${verdicts[index]} |`);
   }
   const escaped = verdicts.filter((verdict) => verdict !== 'caught').length;
   console.log(`\n${chosen.length - escaped} of ${chosen.length} mutations were caught.`);

@@ -1,4 +1,4 @@
-// `npm run pictures`: takes the pictures in docs/pictures from the running product, with the demo's people.
+// `npm run pictures`: takes the screenshots in docs/pictures of a running server with the demo data.
 
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -65,7 +65,7 @@ const PAGES = {
   error: `${settings.baseUrl}/docs/errors/invalid_grant#refresh_token_reused`,
 };
 
-/** Of these the beginning is enough. */
+/** Only the top of these pages is shown. */
 const LONG = ['reference', 'reference-group', 'requests'];
 const SETTINGS = [
   { colorScheme: 'light', size: 'desktop', viewport: { width: 1000, height: 760 } },
@@ -92,7 +92,7 @@ async function findParcelwise(): Promise<string> {
   return app.id;
 }
 
-/** With something in its log. */
+/** With a delivery in its log. */
 async function addReceiver(appId: string): Promise<string> {
   const addition = { appId, url: 'http://127.0.0.1:4703/events', eventTypes: ['grant.created', 'grant.revoked'] };
   return server.storage.transaction(async (db) => {
@@ -112,7 +112,7 @@ async function takePictures(page: Page, suffix: string): Promise<void> {
   }
 }
 
-/** Who would look at it: an app's maker, someone who is asked, or the owner of a business. */
+/** The user who would open the page: a developer, a member who is asked for consent, or an owner. */
 function visitorOf(name: string): string {
   if (name === 'consent') return DEMO_USERS.member.email;
   return ['connected-apps', 'members', 'audit-log'].includes(name) ? DEMO_USERS.owner.email : DEMO_USERS.admin.email;

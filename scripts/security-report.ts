@@ -1,5 +1,5 @@
-// `npm run security-report`: runs everything, and writes docs/reference/security.md of how each item of the checklist fared.
-// With a folder of results, left by a run with TEST_RESULTS set to it, it writes the page of that run.
+// `npm run security-report`: runs all tests, and writes the result of each item of the checklist to docs/reference/security.md.
+// With a folder as argument it uses the results of an earlier run, which had TEST_RESULTS set to that folder.
 import { spawnSync } from 'node:child_process';
 import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -15,13 +15,13 @@ export default async function* report(events) {
   }
 }
 
-/** test-files.mjs makes a test of each file. It counts only if the file cannot be loaded. */
+/** test-files.mjs runs each file as a test. It is reported only if the file cannot be loaded. */
 function isWholeFile(type, { file, details }) {
   const isLoaded = type === 'test:pass' || details?.error?.failureType === 'subtestsFailed';
   return file.endsWith('/test-files.mjs') && isLoaded;
 }
 
-/** The error that the test met; the runner wraps it in one of its own. */
+/** The error of the test, which the runner wraps in its own. */
 function describe(error) {
   return `${error?.cause?.stack ?? error?.cause ?? error}`;
 }

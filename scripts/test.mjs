@@ -96,8 +96,8 @@ async function withPostgres(env, run) {
   }
 }
 
-function findTests(places) {
-  return places.flatMap((place) => (place.endsWith('.ts') ? [place] : globSync(`${place}/**/*.test.ts`).sort()));
+function findTests(paths) {
+  return paths.flatMap((path) => (path.endsWith('.ts') ? [path] : globSync(`${path}/**/*.test.ts`).sort()));
 }
 
 function ownParts(folders, env) {
@@ -119,18 +119,18 @@ function eachApart(files, env) {
   return files.map((file) => ({ title: file, files: [file], env }));
 }
 
-/** All that such a process writes is what its servers log; where logs are searched, they log everything. */
+/** The output of such a process is the log of its servers. If the logs are searched for secrets, the level is `trace`. */
 function sharedParts(title, files, env, most = FILES_PER_PROCESS) {
   const count = Math.ceil(files.length / most);
   const variables = env.TEST_LEAKS ? { TEST_LOG_LEVEL: 'trace', ...env } : env;
   return Array.from({ length: count }, (_, part) => ({
     title: `${title}, part ${part + 1} of ${count}`,
-    files: files.filter((_, place) => place % count === part),
+    files: files.filter((_, index) => index % count === part),
     env: variables,
   }));
 }
 
-/** Some at once. Each prints its report when it has ended. */
+/** Runs several at a time. Prints the report of each when it has ended. */
 async function runParts(parts) {
   const waiting = [...parts];
   const statuses = [0];
@@ -151,7 +151,7 @@ async function runPart({ title, files, env }) {
   return status;
 }
 
-/** A process for each file, with its output as it comes. */
+/** Starts a process for each file, and prints its output immediately. */
 async function runFiles(files, env) {
   const options = ['--test', `--test-concurrency=${PROCESSES}`, ...reportTo('spec', 'stdout')];
   return runNode(options, files, env, 'inherit');
@@ -170,9 +170,9 @@ function needsDisk(file) {
   return LANES.some((name) => file.startsWith(`test/${name}/`));
 }
 
-function hasRoom(place) {
+function hasRoom(path) {
   try {
-    const { bavail, bsize } = statfsSync(place);
+    const { bavail, bsize } = statfsSync(path);
     return bavail * bsize > ROOM;
   } catch {
     return false;
@@ -183,7 +183,7 @@ function reportTo(reporter, destination) {
   return [`--test-reporter=${reporter}`, `--test-reporter-destination=${destination}`];
 }
 
-/** So much is printed that the failures are listed once more at the end. */
+/** The output is long, so the failures are listed again at the end. */
 function findFailed() {
   return globSync(join(results, 'results-*.jsonl'))
     .flatMap((file) => readFileSync(file, 'utf8').split('\n').filter(Boolean))

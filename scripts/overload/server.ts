@@ -10,10 +10,10 @@ import { createClient, type Tokens } from '../../test/support/client.ts';
 import { createFixtures } from '../../test/support/fixtures.ts';
 import { freePort } from '../../test/support/ports.ts';
 
-export type Subject = Awaited<ReturnType<typeof startSubject>>;
+export type MeasuredServer = Awaited<ReturnType<typeof startMeasuredServer>>;
 
-/** The real `serve` on SQLite, in a process of its own, with so many grants to call it with. */
-export async function startSubject(grants: number) {
+/** The real `serve` on SQLite, in its own process, with this number of grants. */
+export async function startMeasuredServer(grants: number) {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-overload-'));
   const ports = { api: await freePort(), web: await freePort() };
   const [api, web] = [`http://127.0.0.1:${ports.api}`, `http://localhost:${ports.web}`];
@@ -23,7 +23,7 @@ export async function startSubject(grants: number) {
     CONSENT_URL: web,
     DATABASE_URL: databaseUrl,
     SECRET_KEYS: 'the-key-that-the-measuring-signs-with-only',
-    // What is measured is what happens before any limit.
+    // No request is rejected by a rate limit.
     LIMIT_PER_APP: '1000000000',
     LIMIT_PER_GRANT: '1000000000',
     LIMIT_PER_USER: '1000000000',
@@ -34,14 +34,14 @@ export async function startSubject(grants: number) {
   process.once('exit', () => child.kill('SIGKILL'));
   while (!(await isReady(api))) await new Promise((resolve) => setTimeout(resolve, 50));
   const storage = await openStorage(databaseUrl);
-  const people = await createFixtures(() => storage, Date.now);
-  for (let place = 0; place < 20; place++) await people.addInvoice(people.acme, { number: `INV-${place}` });
+  const fixtures = await createFixtures(() => storage, Date.now);
+  for (let index = 0; index < 20; index++) await fixtures.addInvoice(fixtures.acme, { number: `INV-${index}` });
   const client = createClient({
     api,
     browse: () => createBrowser(web, [api, web]),
-    user: people.ada,
-    app: people.ledger,
-    business: people.acme,
+    user: fixtures.ada,
+    app: fixtures.ledger,
+    business: fixtures.acme,
     startSession: async (user) => {
       const from = { user, browser: 'A measurement', address: '127.0.0.1' };
       return (await insertSession(storage.durable, from, Date.now())).id;
@@ -56,7 +56,7 @@ export async function startSubject(grants: number) {
     ports,
     tokens,
     credentials: client.credentials,
-    businessId: people.acme.id,
+    businessId: fixtures.acme.id,
     browse: () => createBrowser(web, [api, web]),
     /** In megabytes. */
     memory: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024,

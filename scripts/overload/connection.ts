@@ -1,27 +1,27 @@
 import { connect, type Socket } from 'node:net';
 
-/** An answer, as far as a measurement needs it. */
-export interface Answer {
+/** The parts of a response that a measurement needs. */
+export interface Response {
   status: number;
   body: string;
 }
 
-export type Caller = ReturnType<typeof newCaller>;
+export type Connection = ReturnType<typeof createConnection>;
 
-/** One connection with one request at a time, with as little work as can be: what it costs is taken from the server. */
-export function newCaller(port: number) {
+/** One connection with one request at a time, with as little work as possible: the load generator shares the machine with the server. */
+export function createConnection(port: number) {
   let socket: Socket | undefined;
   let received = '';
-  let settle: ((answer: Answer) => void) | undefined;
+  let settle: ((response: Response) => void) | undefined;
 
   function open(): Socket {
     const opened = connect({ port, host: '127.0.0.1', noDelay: true }).setEncoding('latin1');
     opened.on('data', (chunk) => {
       received += chunk;
-      const answer = read(received);
-      if (answer) finish(answer);
+      const response = read(received);
+      if (response) finish(response);
     });
-    // Status 0 is no answer at all.
+    // Status 0: there was no response.
     opened
       .on('error', () => {})
       .on('close', () => {
@@ -31,14 +31,14 @@ export function newCaller(port: number) {
     return opened;
   }
 
-  function finish(answer: Answer): void {
+  function finish(response: Response): void {
     received = '';
-    settle?.(answer);
+    settle?.(response);
     settle = undefined;
   }
 
   return {
-    call(bytes: string): Promise<Answer> {
+    send(bytes: string): Promise<Response> {
       socket ??= open();
       const sent = socket;
       return new Promise((resolve) => {
@@ -50,7 +50,7 @@ export function newCaller(port: number) {
   };
 }
 
-function read(received: string): Answer | undefined {
+function read(received: string): Response | undefined {
   const end = received.indexOf('\r\n\r\n');
   if (end === -1) return undefined;
   const length = Number(/content-length: (\d+)/.exec(received)?.[1] ?? 0);

@@ -1,7 +1,6 @@
-// `node scripts/measure-activity.ts`: what it costs the business API that each request is remembered for the people who
-// look at it. Two servers, one that remembers and one that does not, each a process of its own on a database of its own
-// (SQLite, loopback), are asked for invoices by turns, so that whatever else the machine does falls on both. On a machine
-// that is busy with other things, the processor time per request is the steadier of the two figures.
+// `npx node scripts/measure-request-log.ts`: what the request log costs the business API. Two servers, one with the log and one
+// without it, each in its own process on its own SQLite file, list invoices in alternation, so that other load of the machine
+// affects both. On a busy machine, CPU time per request is the more stable of the two figures.
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -19,23 +18,23 @@ import { freePort } from '../test/support/ports.ts';
 
 const PAIRS = 60;
 const PER_ROUND = 1000;
-/** Until the code of both is as fast as it gets. */
-const BEFOREHAND = 10_000;
+/** Requests before the first round, until V8 has compiled the hot code. */
+const WARM_UP = 10_000;
 const LOOPS = 16;
 const INVOICES = 20;
 
-const forgetful: typeof createRequestRecorder = () => ({
+const noRecorder: typeof createRequestRecorder = () => ({
   record() {},
   async flush() {},
   dropped: () => 0,
   async stop() {},
 });
 
-if (process.argv[2] === 'serve') await serve(process.argv[3] === 'remembering');
+if (process.argv[2] === 'serve') await serve(process.argv[3] === 'logging');
 else await measure();
 
-/** Tells the parent where it is, and with which token its invoices can be read. */
-async function serve(isRemembering: boolean): Promise<void> {
+/** Sends its URL to the parent process, with a token that can read invoices. */
+async function serve(isLogging: boolean): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-measure-'));
   const settings = readSettings({
     BASE_URL: `http://127.0.0.1:${await freePort()}`,
@@ -45,27 +44,27 @@ async function serve(isRemembering: boolean): Promise<void> {
     LOG_LEVEL: 'error',
     LIMIT_PER_GRANT: '100000000',
   });
-  const server = isRemembering
+  const server = isLogging
     ? await startServer(settings)
-    : await startServer(settings, Date.now, { createRecorder: forgetful });
-  const people = await createFixtures(() => server.storage, Date.now);
-  for (let place = 0; place < INVOICES; place++) await people.addInvoice(people.acme, { number: `INV-${place}` });
+    : await startServer(settings, Date.now, { createRecorder: noRecorder });
+  const fixtures = await createFixtures(() => server.storage, Date.now);
+  for (let index = 0; index < INVOICES; index++) await fixtures.addInvoice(fixtures.acme, { number: `INV-${index}` });
   const { baseUrl: api, consentUrl: web } = settings;
   const browse = () => createBrowser(web, [api, web]);
-  const client = createClient({ api, browse, user: people.ada, app: people.ledger, business: people.acme });
+  const client = createClient({ api, browse, user: fixtures.ada, app: fixtures.ledger, business: fixtures.acme });
   const { access_token } = await client.connect();
-  process.on('message', (asked) => {
-    if (asked === 'processor time') process.send?.(cpuTime());
+  process.on('message', (message) => {
+    if (message === 'cpu time') process.send?.(cpuTime());
   });
-  process.send?.({ api, token: access_token, business: people.acme.id });
-  for (let asked = ''; asked !== 'stop'; ) [asked] = await once(process, 'message');
+  process.send?.({ api, token: access_token, business: fixtures.acme.id });
+  for (let message = ''; message !== 'stop'; ) [message] = await once(process, 'message');
   const { requests } = await server.storage.durable
     .selectFrom('request_counts')
     .select(({ fn }) => fn.sum<number>('requests').as('requests'))
     .executeTakeFirstOrThrow();
   await server.close();
   rmSync(folder, { recursive: true, force: true });
-  process.send?.({ remembered: Number(requests ?? 0) });
+  process.send?.({ logged: Number(requests ?? 0) });
   process.disconnect?.();
 }
 
@@ -83,37 +82,37 @@ interface Target {
 }
 
 async function measure(): Promise<void> {
-  const [without, remembering] = [await start('forgetting'), await start('remembering')];
-  const pairs: { without: Round; remembering: Round }[] = [];
-  for (const target of [without, remembering]) await ask(target, BEFOREHAND);
+  const [without, logging] = [await start('not logging'), await start('logging')];
+  const pairs: { without: Round; logging: Round }[] = [];
+  for (const target of [without, logging]) await listInvoices(target, WARM_UP);
   for (let pair = 0; pair < PAIRS; pair++) {
-    // Each goes first as often as the other.
+    // Each is first in half of the pairs.
     if (pair % 2 === 0) {
       const first = await measureRound(without);
-      pairs.push({ without: first, remembering: await measureRound(remembering) });
+      pairs.push({ without: first, logging: await measureRound(logging) });
     } else {
-      const first = await measureRound(remembering);
-      pairs.push({ without: await measureRound(without), remembering: first });
+      const first = await measureRound(logging);
+      pairs.push({ without: await measureRound(without), logging: first });
     }
   }
-  const tell = (what: string, part: keyof Round) => {
-    const [a, b] = [middle(pairs.map((pair) => pair.without[part])), middle(pairs.map((p) => p.remembering[part]))];
-    const ratio = middle(pairs.map((pair) => pair.remembering[part] / pair.without[part]));
+  const print = (what: string, part: keyof Round) => {
+    const [a, b] = [median(pairs.map((pair) => pair.without[part])), median(pairs.map((p) => p.logging[part]))];
+    const ratio = median(pairs.map((pair) => pair.logging[part] / pair.without[part]));
     const ratios = `ratio of the medians ${(b / a).toFixed(3)}, median of the ratios ${ratio.toFixed(3)}`;
-    console.log(`  ${what}: ${a.toFixed(0)} without, ${b.toFixed(0)} when each is remembered; ${ratios}`);
+    console.log(`  ${what}: ${a.toFixed(0)} without, ${b.toFixed(0)} with the request log; ${ratios}`);
   };
-  console.log(`Lists of invoices, ${PAIRS} rounds of ${PER_ROUND} by ${LOOPS} connections, by turns:`);
-  tell('per second', 'rate');
-  tell('per second of processor time', 'ratePerProcessor');
-  console.log(`  remembered: ${await stop(remembering)} requests, and ${await stop(without)} by the other`);
+  console.log(`Lists of invoices, ${PAIRS} rounds of ${PER_ROUND} over ${LOOPS} connections, in alternation:`);
+  print('per second', 'rate');
+  print('per second of CPU time', 'ratePerCpu');
+  console.log(`  logged: ${await stop(logging)} requests, and ${await stop(without)} without the log`);
 }
 
 interface Round {
   rate: number;
-  ratePerProcessor: number;
+  ratePerCpu: number;
 }
 
-function middle(numbers: number[]): number {
+function median(numbers: number[]): number {
   return numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
 }
 
@@ -125,27 +124,27 @@ async function start(how: string): Promise<Target> {
 
 async function stop({ child }: Target): Promise<number> {
   child.send('stop');
-  const [{ remembered }] = (await once(child, 'message')) as [{ remembered: number }];
-  return remembered;
+  const [{ logged }] = (await once(child, 'message')) as [{ logged: number }];
+  return logged;
 }
 
 async function measureRound(target: Target): Promise<Round> {
-  const before = await processorTime(target);
+  const before = await cpuTimeOf(target);
   const began = performance.now();
-  await ask(target, PER_ROUND);
+  await listInvoices(target, PER_ROUND);
   const took = performance.now() - began;
-  const used = (await processorTime(target)) - before;
-  return { rate: (PER_ROUND / took) * 1000, ratePerProcessor: (PER_ROUND / used) * 1_000_000 };
+  const used = (await cpuTimeOf(target)) - before;
+  return { rate: (PER_ROUND / took) * 1000, ratePerCpu: (PER_ROUND / used) * 1_000_000 };
 }
 
 /** In microseconds, since its start. */
-async function processorTime({ child }: Target): Promise<number> {
-  child.send('processor time');
+async function cpuTimeOf({ child }: Target): Promise<number> {
+  child.send('cpu time');
   const [time] = (await once(child, 'message')) as [number];
   return time;
 }
 
-async function ask({ api, token, business }: Target, times: number): Promise<void> {
+async function listInvoices({ api, token, business }: Target, times: number): Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: LOOPS });
   const headers = { authorization: `Bearer ${token}`, 'x-business-id': business };
   let left = times;
@@ -153,7 +152,7 @@ async function ask({ api, token, business }: Target, times: number): Promise<voi
     while (left-- > 0) {
       await new Promise<void>((resolve, reject) => {
         get(`${api}/api/v1/accounting/invoices`, { agent, headers }, (response) => {
-          if (response.statusCode !== 200) reject(new Error(`It answered ${response.statusCode}.`));
+          if (response.statusCode !== 200) reject(new Error(`The status is ${response.statusCode}.`));
           response.resume().on('end', resolve);
         }).on('error', reject);
       });
