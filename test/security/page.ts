@@ -26,10 +26,10 @@ function rowsOf(item: Item, claims: Claim[], resultOf: (claim: Claim) => string)
   const own = claims.filter(({ ids }) => ids.includes(item.id));
   const promise = `${item.promise}.${item.isMandatory ? '' : ' (wanted)'} *${item.sources}*`;
   if (own.length === 0) return [`| ${item.id} | ${cell(promise)} | none | – |`];
-  return own.map((claim, place) => {
+  return own.map((claim, index) => {
     const test = `${claim.name} (\`${claim.file}\`)`;
-    const [id, said] = place === 0 ? [item.id, cell(promise)] : ['', ''];
-    return `| ${id} | ${said} | ${cell(test)} | ${resultOf(claim)} |`;
+    const [id, text] = index === 0 ? [item.id, cell(promise)] : ['', ''];
+    return `| ${id} | ${text} | ${cell(test)} | ${resultOf(claim)} |`;
   });
 }
 

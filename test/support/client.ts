@@ -12,7 +12,7 @@ import { scanResponse } from './secret-scanner.ts';
 export interface ApiResponse {
   status: number;
   headers: Headers;
-  // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever came, and asserts what it should be.
+  // biome-ignore lint/suspicious/noExplicitAny: tests read any field, and assert its value.
   body: any;
 }
 

@@ -68,7 +68,7 @@ export function createCommandLine() {
     databaseUrl: usual.DATABASE_URL,
     run,
     /** What a command prints with `--json`. */
-    // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever came, and asserts what it should be.
+    // biome-ignore lint/suspicious/noExplicitAny: tests read any field, and assert its value.
     async json(args: string[], given: RunOptions = {}): Promise<any> {
       const { status, stdout, stderr } = await run([...args, '--json'], given);
       if (status !== 0) throw new Error(`gatehouse ${args.join(' ')} ended with ${status}: ${stderr}`);

@@ -17,7 +17,7 @@ export function createCommandRunner(server: TestServer) {
     BASE_URL: server.api,
     SECRET_KEYS: server.settings.secretKeys[0],
   };
-  // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever a command returned.
+  // biome-ignore lint/suspicious/noExplicitAny: tests read any field, and assert its value.
   return async (name: string, options: Record<string, string>): Promise<any> => {
     const command = COMMANDS.find((each) => each.name === name);
     assert.ok(command, name);

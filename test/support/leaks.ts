@@ -23,23 +23,27 @@ export function rememberSecret(kind: string, text: string | null | undefined): v
     appendFileSync(join(FOLDER, `secrets-${process.pid}.jsonl`), `${JSON.stringify({ kind, text })}\n`);
 }
 
-/** Throws if the content contains a secret, except for the kinds in `handsOut`, which are issued here. */
-export function assertNoSecrets(place: string, content: string | Uint8Array, handsOut: readonly string[] = []): void {
-  const leak = recordLeak(place, content, handsOut);
+/** Throws if the content contains a secret, except for the kinds in `issuedKinds`, which are issued here. */
+export function assertNoSecrets(
+  source: string,
+  content: string | Uint8Array,
+  issuedKinds: readonly string[] = [],
+): void {
+  const leak = recordLeak(source, content, issuedKinds);
   if (leak) throw new Error(leak);
 }
 
 /** The same without throwing, for clean-up code: the run fails at its end. */
 export function recordLeak(
-  place: string,
+  source: string,
   content: string | Uint8Array,
-  handsOut: readonly string[] = [],
+  issuedKinds: readonly string[] = [],
 ): string | undefined {
   if (!FOLDER) return undefined;
   const bytes = typeof content === 'string' ? Buffer.from(content) : content;
-  const [leak] = search.find(bytes).filter(({ kind }) => !handsOut.includes(kind));
+  const [leak] = search.find(bytes).filter(({ kind }) => !issuedKinds.includes(kind));
   if (!leak) return undefined;
-  const sentence = `A secret leaks: ${place} holds the ${leak.kind}, ${leak.form}: ${leak.text.slice(0, 12)}…`;
+  const sentence = `A secret leaks: ${source} contains the ${leak.kind}, ${leak.form}: ${leak.text.slice(0, 12)}…`;
   appendFileSync(join(FOLDER, `leaks-${process.pid}`), `${sentence}\n`);
   return sentence;
 }

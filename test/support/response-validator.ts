@@ -80,7 +80,7 @@ export function createResponseValidator(document: Document) {
     }
     const asked = `${method} ${name} → ${status} ${JSON.stringify(body)}`;
     const described = operation.responses[status];
-    assert.ok(described, `the reference does not know ${asked}`);
+    assert.ok(described, `not in the reference: ${asked}`);
     const unknown = [...headers.keys()].filter(
       (header) => !USUAL_HEADERS.includes(header) && described.headers?.[header] === undefined,
     );
@@ -100,6 +100,6 @@ export function createResponseValidator(document: Document) {
     ]);
     assert.ok(validate(body), `${ajv.errorsText(validate.errors)}: ${asked}`);
     const reasons = described.content?.[type]?.['x-reasons'];
-    if (reasons) assert.ok(reasons[error]?.includes(reason), `a refusal that the reference does not know: ${asked}`);
+    if (reasons) assert.ok(reasons[error]?.includes(reason), `an error reason that is not in the reference: ${asked}`);
   };
 }

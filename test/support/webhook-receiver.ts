@@ -8,7 +8,7 @@ export interface Received {
   path: string;
   headers: IncomingHttpHeaders;
   body: string;
-  // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever came, and asserts what it should be.
+  // biome-ignore lint/suspicious/noExplicitAny: tests read any field, and assert its value.
   event: any;
 }
 

@@ -13,7 +13,7 @@ export interface TimedResponse {
   ended: number;
 }
 
-const ANSWER_WITHIN = 30_000;
+const RESPONSE_TIMEOUT = 30_000;
 const GIVE_UP_AFTER = 60_000;
 
 /** Sends one request, without following redirects. Undefined without a response: then nothing was acknowledged. */
@@ -23,7 +23,7 @@ export async function send(url: string, init: RequestInit = {}): Promise<TimedRe
     const response = await scannedFetch(url, {
       ...init,
       redirect: 'manual',
-      signal: AbortSignal.timeout(ANSWER_WITHIN),
+      signal: AbortSignal.timeout(RESPONSE_TIMEOUT),
     });
     const text = await response.text();
     const isJson = response.headers.get('content-type')?.includes('json');
@@ -35,22 +35,22 @@ export async function send(url: string, init: RequestInit = {}): Promise<TimedRe
 }
 
 /** Retries until there is a response other than 503, as an app would. */
-export async function retryUntilAvailable<Answer>(question: () => Promise<Answer | undefined>): Promise<Answer> {
+export async function retryUntilAvailable<Response>(send: () => Promise<Response | undefined>): Promise<Response> {
   let last: unknown;
   for (const began = performance.now(); performance.now() - began < GIVE_UP_AFTER; await setTimeout(20)) {
     try {
-      const answer = await question();
-      if (answer !== undefined && !isUnavailable(answer)) return answer;
-      last = answer;
+      const response = await send();
+      if (response !== undefined && !isUnavailable(response)) return response;
+      last = response;
     } catch (error) {
       last = error;
     }
   }
-  throw new Error(`no answer within ${GIVE_UP_AFTER / 1000} s to ${question}`, { cause: last });
+  throw new Error(`no response within ${GIVE_UP_AFTER / 1000} s to ${send}`, { cause: last });
 }
 
-function isUnavailable(answer: unknown): boolean {
-  return (answer as { status?: number }).status === 503;
+function isUnavailable(response: unknown): boolean {
+  return (response as { status?: number }).status === 503;
 }
 
 export type ApiClient = ReturnType<typeof createApiClient>;

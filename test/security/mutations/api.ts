@@ -9,7 +9,7 @@ const DEAD = 'test/http/oauth/ended-grants.test.ts';
 export const API_MUTATIONS: Mutation[] = [
   {
     promise: 'P1',
-    breaks: 'a request without a token is told of an invalid one',
+    breaks: 'a request without a token gets the error of an invalid one',
     file: 'src/oauth/bearer.ts',
     find: 'headers: bearerChallenge({})',
     replace: "headers: bearerChallenge({ error: 'invalid_token' })",

@@ -147,7 +147,7 @@ export const AUTHORIZE_MUTATIONS: Mutation[] = [
   },
   {
     promise: 'A16',
-    breaks: 'the answer begins a second query',
+    breaks: 'the parameters of the response begin a second query',
     file: 'src/oauth/authorize/response.ts',
     find: "if (!redirectUri.includes('?')) return '?';",
     replace: "return '?';",

@@ -14,7 +14,7 @@ const HASHES = 'test/lib/passwords.test.ts';
 export const SIGN_IN_MUTATIONS: Mutation[] = [
   {
     promise: 'S1',
-    breaks: 'the old session goes on after a new sign-in',
+    breaks: 'the old session stays valid after a new sign-in',
     file: 'src/accounts/sign-in.ts',
     find: 'if (previous) await deleteSession(tx, previous.id);',
     replace: '',
@@ -54,7 +54,7 @@ export const SIGN_IN_MUTATIONS: Mutation[] = [
   },
   {
     promise: 'S5',
-    breaks: 'an unknown user is refused without hashing a password',
+    breaks: 'an unknown user is rejected without hashing a password',
     file: 'src/lib/passwords.ts',
     find: "const [, memory, passes, parallelism, nonce = '', hash = ''] =",
     replace: `if (stored === undefined) return false;
@@ -71,7 +71,7 @@ export const SIGN_IN_MUTATIONS: Mutation[] = [
   },
   {
     promise: 'S7',
-    breaks: 'any path of this host is a place to return to',
+    breaks: 'any path of this host is accepted as return_to',
     file: 'src/web/return-to.ts',
     find: ' && ALLOWED_PATHS.test(url.pathname)',
     replace: '',

@@ -42,7 +42,7 @@ export const WEBHOOK_MUTATIONS: Mutation[] = [
   },
   {
     promise: 'W2',
-    breaks: 'the old secret stops to sign at once',
+    breaks: 'the old secret stops signing at once',
     file: 'src/webhooks/endpoint-secrets.ts',
     find: '(row.old_secret_until ?? 0) > now ? row.old_secret : null',
     replace: 'null',
