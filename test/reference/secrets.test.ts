@@ -152,7 +152,7 @@ test('no code, token, secret, cookie or password that was used is in the log or 
   assert.ok(log.split('\n').length > 30);
   for (const [name, secret] of secrets) {
     assert.ok(secret.length >= 16, name);
-    assert.equal(log.includes(secret), false, `${name} stands in the log`);
+    assert.equal(log.includes(secret), false, `${name} is in the log`);
     const telling = refusals.filter((refusal) => refusal.includes(secret));
     assert.deepEqual(telling, [], `${name} stands in a refusal`);
   }
