@@ -145,15 +145,15 @@ test('a key is removed at once, which ends its tokens, only with the option for 
 
   const { removed } = await keys('prune', '--end-tokens');
   const unknown = await cli.run(['keys', 'rotate', '--use', 'ffffffff'], { env });
-  const { acts } = await cli.json(['audit', 'export']);
+  const { entries } = await cli.json(['audit', 'export']);
 
   assert.equal(removed.length, 1);
   assert.equal(readKeys().length, 1);
   assert.match(unknown.stderr, /^--use: There is no such key/);
   assert.deepEqual(
-    acts.map(({ action }: { action: string }) => action),
+    entries.map(({ action }: { action: string }) => action),
     ['key.removed', 'key.rotated'],
   );
-  assert.equal(JSON.stringify(acts).includes(readKeys()[0] ?? ''), false);
+  assert.equal(JSON.stringify(entries).includes(readKeys()[0] ?? ''), false);
   assert.ok(existsSync(cli.folder));
 });

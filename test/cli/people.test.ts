@@ -66,7 +66,7 @@ test('audit export writes the same log as the pages, for everything or one busin
     /"member.invited".*"operator","","Operator".*"bob@example.com".*"Role: admin; in the name of: Ada"/,
   );
   assert.deepEqual(
-    ofAcme.acts.map(({ action }: { action: string }) => action),
+    ofAcme.entries.map(({ action }: { action: string }) => action),
     ['member.invited', 'member.added', 'business.added'],
   );
   assert.equal(rest.stdout, [head, ...older, ''].join('\r\n'));
