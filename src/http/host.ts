@@ -84,6 +84,8 @@ function createFastify(options: HostOptions): FastifyInstance {
       // Node's own response to a missing Host header has no body; `missingHost` has one.
       http: { headersTimeout, connectionsCheckingInterval, requireHostHeader: false },
       forceCloseConnections: 'idle',
+      // An id that is too long is an unknown one: 404, as the API documents. Node limits all headers to this.
+      routerOptions: { maxParamLength: 16 * 1024 },
       return503OnClosing: false,
       trustProxy,
       logger: { level: logLevel, stream: log },

@@ -28,6 +28,7 @@ test('every resource has a list and each of its records an address of its own', 
     assert.equal(status, 200, path);
     assert.ok(Array.isArray(body), path);
     assert.equal((await api.get(`${path}/${api.business.id}`)).status, 404, path);
+    assert.equal((await api.get(`${path}/${'x'.repeat(5000)}`)).status, 404, path);
   }
 });
 
