@@ -40,7 +40,7 @@ test('the curl of the guide connects, lists, refreshes and revokes', async () =>
 
   assert.match(printed, /"token_type":"bearer"/);
   assert.match(printed, /\[\{"id":"[^"]+","number":"INV-3","status":"SENT","total":"1234.50"/);
-  assert.match(printed, /\}\]\{\}$/, 'the last answer is an empty object');
+  assert.match(printed, /\}\]\{\}$/, 'the last response is an empty object');
 });
 
 const typescript = { install: guide.take('With TypeScript', 'sh'), source: guide.take('With TypeScript', 'ts') };
