@@ -85,7 +85,7 @@ export function findObstacle(user: User, { email, businessId }: Invitation): Joi
 }
 
 /**
- * An account with an unverified address was created with an invitation, possibly by someone else than the owner of the
+ * An account with an unverified address was created with an invitation, possibly by someone other than the owner of the
  * address. It can belong to the inviting business only.
  */
 function mayJoin({ emailVerifiedAt, originBusinessId }: User, businessId: string): boolean {

@@ -7,7 +7,7 @@ import { FieldError, type Values } from '../resources/resource.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 import { changeRecord, dayOf, insertRecord } from './records.ts';
 
-/** An invoice as an operator adds it: a total in place of lines, and any customer. */
+/** An invoice as an operator adds it: a total instead of lines, and any customer. */
 interface NewInvoice {
   businessId: string;
   number: string;
@@ -87,7 +87,7 @@ function readCurrency(currency: string): string {
 function readTotal(text: string, currency: string): string {
   const minor = parseAmount(text.trim(), currency);
   if (minor !== undefined && minor >= 0n) return formatAmount(minor, currency);
-  throw new FormError('total', `A total is a decimal with no more places than ${currency} has, like 1234.50.`);
+  throw new FormError('total', `A total is a decimal with no more decimal places than ${currency} has, like 1234.50.`);
 }
 
 /** The error as the command line shows it. */

@@ -28,7 +28,7 @@ export function exampleOf(resource: Resource, withDetails: boolean): Values {
 
 const hasDetails = ({ fields }: Resource) => Object.values(fields).some(({ isDetail }) => isDetail);
 
-/** Lists leave the details out, and so have a schema of their own. */
+/** Lists leave the details out, so they have their own schema. */
 export const detailNameOf = (resource: Resource) => (hasDetails(resource) ? `${resource.title}Detail` : resource.title);
 
 export const capitalized = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);

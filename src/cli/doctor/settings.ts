@@ -14,7 +14,7 @@ export function hasNoKeys(env: NodeJS.ProcessEnv): boolean {
   return !env.SECRET_KEYS && !env.SECRET_KEYS_FILE && !existsSync('data/secret-key');
 }
 
-/** The valid settings, with defaults in place of invalid ones, and a finding for each invalid one. */
+/** The valid settings, with defaults instead of invalid ones, and a finding for each invalid one. */
 export function readValidSettings(env: NodeJS.ProcessEnv): { settings: Settings; findings: Finding[] } {
   const findings: Finding[] = [];
   let remaining = env;
