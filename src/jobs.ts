@@ -1,4 +1,5 @@
 import { oldInvitations } from './accounts/invitations.ts';
+import { expiredMailLinks } from './accounts/mail-links.ts';
 import { expiredChallenges } from './accounts/passkeys.ts';
 import { expiredSessions } from './accounts/sessions.ts';
 import { removeOldEntries } from './audit/entries.ts';
@@ -53,6 +54,7 @@ const STEPS: RetentionStep[] = [
   expiredSessions,
   oldInvitations,
   oldMails,
+  expiredMailLinks,
   expiredChallenges,
   oldEvents,
   oldLongTransactions,

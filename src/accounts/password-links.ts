@@ -1,15 +1,28 @@
 import type { Actor } from '../audit/entries.ts';
 import { HOUR } from '../lib/clock.ts';
-import { hashSecret, newSecret, sha256 } from '../lib/secrets.ts';
+import { newId } from '../lib/ids.ts';
+import { hashSecret, newSecret } from '../lib/secrets.ts';
+import { describeUserAgent } from '../lib/user-agents.ts';
+import { type Mailer, queueMail } from '../mail/mails.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
+import { bindingOf, findMailLink, isBound, MAIL_LINK_LIFETIME, markMailLinkUsed, putMailLink } from './mail-links.ts';
 import { listMemberships, lockOwnership, mayManageMembers } from './memberships.ts';
-import { type Credentials, findCredentials, findUser, lockUser, recordUserAudit, type User } from './users.ts';
+import type { Device } from './sessions.ts';
+import {
+  type Credentials,
+  findCredentials,
+  findCredentialsByEmail,
+  findUser,
+  lockUser,
+  recordUserAudit,
+  type User,
+} from './users.ts';
 
 /** A one-time link with which a user sets a new password. */
 export interface PasswordLink {
   user: User;
-  creator: Creator;
+  creator: Creator | typeof BY_MAIL;
   expiresAt: number;
 }
 
@@ -22,6 +35,38 @@ interface Creator {
 }
 
 const LIFETIME = 24 * HOUR;
+
+/** The user asked for the link, which was sent to their address. */
+const BY_MAIL = { kind: 'mail', id: null, name: 'mail', businessId: null } as const;
+
+/**
+ * Mails a link to the address, if it has an account. Otherwise it stores the same rows, and sends nothing: neither the
+ * response nor the work reveals which accounts exist.
+ */
+export async function mailPasswordLink(
+  db: Database,
+  mailer: Mailer,
+  { email, device }: { email: string; device: Device },
+  now: number,
+): Promise<void> {
+  const found = await findCredentialsByEmail(db, email);
+  const account = found?.user.disabledAt === null ? found : undefined;
+  const userId = account?.user.id ?? newId(now);
+  await inTransaction(db, async (tx) => {
+    const boundTo = account ? bindingOf(account) : '';
+    const token = await putMailLink(tx, { userId, purpose: 'password', boundTo }, now);
+    const mail = {
+      kind: 'password_reset',
+      to: account && { address: account.user.email, name: account.user.name },
+      userId,
+      cause: userId,
+      values: { browser: describeUserAgent(device.browser), address: device.address },
+      path: `/password/${token}`,
+      validFor: MAIL_LINK_LIFETIME,
+    } as const;
+    await queueMail(tx, mailer, mail, now);
+  });
+}
 
 /** Replaces the user's previous link. Undefined if there is no such user, or if the actor may not create a link for them. */
 export async function createPasswordLink(
@@ -77,13 +122,16 @@ async function mayCreateLink(db: Database, user: User, { kind, id, businessId }:
 /** Undefined if it is unknown, used, replaced or expired, or if its creator has lost the right to create it. */
 export async function findPasswordLink(db: Database, token: string, now: number): Promise<PasswordLink | undefined> {
   const row = await selectUnused(db, token, now).executeTakeFirst();
-  return row && readLink(db, row, await findCredentials(db, row.user_id));
+  if (row) return readLink(db, row, await findCredentials(db, row.user_id));
+  const mailed = await findMailLink(db, { purpose: 'password', token }, now);
+  return mailed && readMailedLink(mailed, await findCredentials(db, mailed.user_id));
 }
 
 /** Needs a transaction. Atomic: the conditional UPDATE succeeds for one caller only. */
 export async function usePasswordLink(db: Database, token: string, now: number): Promise<PasswordLink | undefined> {
   const row = await selectUnused(db, token, now).executeTakeFirst();
-  const link = row && (await readLink(db, row, await lockUser(db, row.user_id)));
+  if (!row) return useMailedLink(db, token, now);
+  const link = await readLink(db, row, await lockUser(db, row.user_id));
   if (!link) return undefined;
   const { numUpdatedRows } = await db
     .updateTable('password_links')
@@ -92,6 +140,12 @@ export async function usePasswordLink(db: Database, token: string, now: number):
     .where('used_at', 'is', null)
     .executeTakeFirstOrThrow();
   return numUpdatedRows === 1n ? link : undefined;
+}
+
+async function useMailedLink(db: Database, token: string, now: number): Promise<PasswordLink | undefined> {
+  const mailed = await findMailLink(db, { purpose: 'password', token }, now);
+  const link = mailed && readMailedLink(mailed, await lockUser(db, mailed.user_id));
+  return link && (await markMailLinkUsed(db, mailed, now)) ? link : undefined;
 }
 
 /** After a restore: a link that is unused in the backup may have been used since. */
@@ -114,15 +168,16 @@ async function readLink(
   row: Row<'password_links'>,
   found: Credentials | undefined,
 ): Promise<PasswordLink | undefined> {
-  if (!found || found.user.disabledAt !== null || bindingOf(found) !== row.bound_to) return undefined;
+  if (!isBound(found, row.bound_to)) return undefined;
   const creator = { kind: row.creator_kind, id: row.creator_id, name: row.creator_name, businessId: row.business_id };
   return (await mayCreateLink(db, found.user, creator))
     ? { user: found.user, creator, expiresAt: row.expires_at }
     : undefined;
 }
 
-function bindingOf({ user, passwordHash }: Credentials): string {
-  return sha256(`${user.email}\n${passwordHash}`);
+function readMailedLink(row: Row<'mail_links'>, found: Credentials | undefined): PasswordLink | undefined {
+  if (!isBound(found, row.bound_to)) return undefined;
+  return { user: found.user, creator: BY_MAIL, expiresAt: row.expires_at };
 }
 
 function creatorOf({ kind, id, name }: Actor, businessId: string | null): Creator {

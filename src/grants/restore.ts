@@ -1,4 +1,5 @@
 import { withdrawAllInvitations } from '../accounts/invitations.ts';
+import { deleteAllMailLinks } from '../accounts/mail-links.ts';
 import { deleteAllPasswordLinks } from '../accounts/password-links.ts';
 import { endAllSessions } from '../accounts/sessions.ts';
 import { type Actor, recordAudit } from '../audit/entries.ts';
@@ -38,6 +39,7 @@ async function endEveryAccess(tx: Database, now: number) {
     sessions_ended: await endAllSessions(tx),
     invitations_withdrawn: await withdrawAllInvitations(tx, now),
     password_links_ended: await deleteAllPasswordLinks(tx),
+    mail_links_ended: await deleteAllMailLinks(tx),
     mails_dropped: await dropWaitingMails(tx),
   };
 }

@@ -14,6 +14,7 @@ export interface AccountTables {
   platform_settings: PlatformSettingsTable;
   password_links: PasswordLinksTable;
   mails: MailsTable;
+  mail_links: MailLinksTable;
   audit_entries: AuditEntriesTable;
   audit_retention: AuditRetentionTable;
   audit_repeats: AuditRepeatsTable;
@@ -137,6 +138,22 @@ interface PasswordLinksTable {
   creator_name: string;
   /** The business whose owner created it; null for a link by the platform or an operator. */
   business_id: string | null;
+  created_at: number;
+  expires_at: number;
+  used_at: number | null;
+}
+
+/** One-time links that were sent by mail. A user has at most one for each purpose: a new link replaces the previous one. */
+interface MailLinksTable {
+  /** Or a random id, for a request that named no account. So both take the same work. */
+  user_id: string;
+  /** `password`: to set a new password. `address`: to prove that an address is the user's own. */
+  purpose: 'password' | 'address';
+  token_hash: string;
+  /** A hash of the user's address and password hash at the time: the link ends when either changes. */
+  bound_to: string;
+  /** The address to prove. */
+  email: string | null;
   created_at: number;
   expires_at: number;
   used_at: number | null;

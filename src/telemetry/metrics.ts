@@ -116,6 +116,7 @@ const CLEANED_TABLES = [
   'sessions',
   'invitations',
   'mails',
+  'mail_links',
   'used_challenges',
   'events',
   'deliveries',

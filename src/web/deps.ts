@@ -2,12 +2,14 @@ import type { Site } from '../accounts/webauthn.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Keyring } from '../lib/keyring.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
+import type { Mailer } from '../mail/mails.ts';
 import type { RequestRecorder } from '../request-log/recorder.ts';
 import type { Storage } from '../storage/storage.ts';
 
 export interface WebDeps {
   storage: Storage;
   keys: Keyring;
+  mailer: Mailer;
   clock: Clock;
   requestLog: RequestRecorder;
   /** The URL of the API host, and the `iss` of its responses. */
@@ -32,6 +34,9 @@ export interface WebDeps {
     perUser: RateLimit;
     /** Forms, sign-ins and silent authorizations of one user in a minute. */
     changesPerUser: RateLimit;
+    /** Mails that people ask for in an hour. */
+    mailPerAddress: RateLimit;
+    mailPerNetwork: RateLimit;
   };
 }
 

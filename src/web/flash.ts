@@ -33,6 +33,8 @@ const MESSAGES = {
   session_over: 'Your session has ended. Sign in to continue.',
   signed_out: 'You are signed out.',
   password_set: 'Your new password is set. Sign in with it.',
+  password_mailed:
+    'If there is an account with this address, a mail with a link to set a new password is on its way. The link works for 30 minutes.',
   email_verified: 'The email address is marked as verified.',
 } as const;
 
@@ -48,6 +50,7 @@ const SHOWN_AT_SIGN_IN: string[] = [
   'session_over',
   'signed_out',
   'password_set',
+  'password_mailed',
   'second_step_required',
 ] satisfies Flash[];
 

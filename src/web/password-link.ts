@@ -37,7 +37,7 @@ async function requireLink({ storage, clock }: WebDeps, token: string): Promise<
 /** The same response for an unknown, used, replaced or expired link: it reveals nothing about an account. */
 function closedLink(): PageError {
   const sentence =
-    'A link to set a new password works once, for 24 hours, and ends when a newer one is created or the password changes. Ask for a new one.';
+    'A link to set a new password works once and for a limited time, and ends when a newer one is created or the password or the address changes. Ask for a new one.';
   return new PageError(404, 'This link does not work', sentence);
 }
 

@@ -8,6 +8,7 @@ import { mountAuditLog, mountPlatformAuditLog } from './audit-log.ts';
 import { mountConsent } from './consent.ts';
 import type { WebDeps } from './deps.ts';
 import { notFound } from './errors.ts';
+import { mountForgottenPassword } from './forgotten-password.ts';
 import { type Form, text } from './forms.ts';
 import { mountInvitation } from './invitation.ts';
 import { mountPasswordLink } from './password-link.ts';
@@ -38,6 +39,7 @@ export function mountWeb(host: FastifyInstance, deps: WebDeps): void {
     mountSignOut,
     mountConsent,
     mountInvitation,
+    mountForgottenPassword,
     mountPasswordLink,
     mountConnectedApps,
     mountMembers,

@@ -194,7 +194,7 @@ ${input({ name: 'password', label: 'Password', type: 'password', autocomplete: '
 <button class="primary wide">Sign in</button>`,
 })}
 ${passkeySignInForm({ csrf, returnTo, problem })}
-<p class="small muted apart">Forgot your password? If you belong to one business only, an owner of it can give you a link to set a new one. Otherwise, or if you are its owner, ask a platform admin of ${platformName}.</p>
+<p class="small apart"><a href="/password">Forgot your password?</a></p>
 </div>`,
   };
 }

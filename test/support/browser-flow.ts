@@ -1,33 +1,51 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Page } from 'playwright-core';
+import type { BrowserContextOptions, Page } from 'playwright-core';
 import { findAxeViolations, type launchChromium, signIn } from './chromium.ts';
 import { PASSWORD } from './fixtures.ts';
+import { type MailServer, startMailServer } from './mail-server.ts';
 import { startTestServer, type TestServer } from './test-server.ts';
 
-const DEVICES = [
+const DEVICES: BrowserContextOptions[] = [
   { colorScheme: 'light', viewport: { width: 1280, height: 800 } },
   { colorScheme: 'dark', viewport: { width: 360, height: 740 } },
-] as const;
+];
+/** Pages in which axe cannot run. */
+const withoutScript = new WeakSet<Page>();
+const WITHOUT_SCRIPT = { ...DEVICES[0], javaScriptEnabled: false };
+
+interface FlowOptions {
+  /** Forms may be rejected. */
+  rejects?: boolean;
+  /** Runs it once more in a browser that runs no scripts. */
+  worksWithoutScript?: boolean;
+  /** Mail is on; the server that receives it is `smtp` of the context. */
+  sendsMail?: boolean;
+}
 
 interface FlowContext {
   server: TestServer;
+  /** Of a flow that sends mail. */
+  smtp: MailServer;
   /** Opens a page in a new browser and signs in. */
   openSignedIn(who: { email: string }, path: string): Promise<Page>;
   /** Opens a page in a new browser without signing in. */
   openPage(path: string): Promise<Page>;
 }
 
-/** Runs each flow on a wide light and a narrow dark screen, with a new server, and asserts that the console shows no errors. With `rejects`, forms may be rejected. */
+/** Runs each flow on a wide light and a narrow dark screen, with a new server, and asserts that the console shows no errors. */
 export function createFlowTest(chromium: Awaited<ReturnType<typeof launchChromium>>) {
-  return (name: string, run: (context: FlowContext) => Promise<void>, { rejects = false } = {}): void => {
-    for (const device of DEVICES) {
-      test(`${name} (${device.colorScheme}, ${device.viewport.width} pixels wide)`, async () => {
-        const server = await startTestServer();
+  return (name: string, run: (context: FlowContext) => Promise<void>, options: FlowOptions = {}): void => {
+    const { rejects = false, worksWithoutScript = false, sendsMail = false } = options;
+    for (const device of [...DEVICES, ...(worksWithoutScript ? [WITHOUT_SCRIPT] : [])]) {
+      test(`${name} (${describe(device)})`, async () => {
+        const smtp = await startMailServer();
+        const server = await startTestServer(sendsMail ? smtp.env : {});
         const errors: string[][] = [];
         const openPage = async (path: string) => {
           const { page, consoleErrors } = await chromium.newPage(device);
           errors.push(consoleErrors);
+          if (device.javaScriptEnabled === false) withoutScript.add(page);
           await page.goto(new URL(path, server.web).href);
           return page;
         };
@@ -36,7 +54,7 @@ export function createFlowTest(chromium: Awaited<ReturnType<typeof launchChromiu
           await signIn(page, email, PASSWORD);
           return page;
         };
-        await run({ server, openSignedIn, openPage });
+        await run({ server, smtp, openSignedIn, openPage });
         // A browser reports each form that is sent back with a problem.
         const expected = (text: string) => rejects && /Failed to load resource: .* status of 40[01]/.test(text);
         assert.deepEqual(
@@ -48,8 +66,13 @@ export function createFlowTest(chromium: Awaited<ReturnType<typeof launchChromiu
   };
 }
 
+function describe({ colorScheme, viewport, javaScriptEnabled = true }: BrowserContextOptions): string {
+  return javaScriptEnabled ? `${colorScheme}, ${viewport?.width} pixels wide` : 'without JavaScript';
+}
+
 /** Asserts that axe finds no violations and that the page does not scroll sideways. */
 export async function assertAccessible(page: Page): Promise<void> {
+  if (withoutScript.has(page)) return;
   assert.deepEqual(await findAxeViolations(page), [], page.url());
   const overflow = await page.evaluate(
     () => document.documentElement.scrollWidth - document.documentElement.clientWidth,

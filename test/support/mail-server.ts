@@ -4,6 +4,13 @@ import { buffer } from 'node:stream/consumers';
 import { after } from 'node:test';
 import PostalMime, { type Email } from 'postal-mime';
 import { SMTPServer } from 'smtp-server';
+import { rememberSecret } from './leaks.ts';
+
+/** By the first part of their path. */
+const LINK_KINDS: Record<string, string> = {
+  password: 'link to set a password',
+  invitation: 'link of an invitation',
+};
 
 /** A mail as it arrived: parsed, with the recipients of the envelope and the raw message. */
 export interface ReceivedMail extends Email {
@@ -34,6 +41,9 @@ export async function startMailServer() {
       const parsed = await PostalMime.parse(bytes);
       const recipients = envelope.rcptTo.map(({ address }) => address);
       received.push({ ...parsed, recipients, raw: bytes.toString('latin1') });
+      for (const [, kind = '', token] of parsed.text?.matchAll(/\/(password|invitation)\/([\w-]{43})/g) ?? []) {
+        rememberSecret(LINK_KINDS[kind] ?? kind, token);
+      }
       callback();
       for (const wake of waiting.splice(0)) wake();
     },

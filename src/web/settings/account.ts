@@ -209,7 +209,7 @@ async function recoveryHistory({ storage, platformName }: WebDeps, user: User): 
 <p class="muted small">If you did not ask for one of these, contact a platform admin of ${platformName}.</p>`;
 }
 
-function describeReset({ action, actor, business }: AuditEntry, platformName: string): string {
+function describeReset({ action, actor, business, detail }: AuditEntry, platformName: string): string {
   const who = {
     user: business ? `${actor.name}, an owner of ${business.name},` : actor.name,
     platform: `A platform admin of ${platformName}`,
@@ -218,6 +218,9 @@ function describeReset({ action, actor, business }: AuditEntry, platformName: st
     anonymous: actor.name,
   }[actor.kind];
   if (action === 'user.password_link_created') return `${who} created a link to set a new password.`;
-  if (action === 'user.password_reset') return 'The link was used, and a new password was set.';
+  if (action === 'user.password_reset') {
+    const link = detail.link_by === 'mail' ? 'A link that was sent by mail' : 'The link';
+    return `${link} was used, and a new password was set.`;
+  }
   return `${who} set a new password.`;
 }

@@ -185,6 +185,8 @@ export const RULES: Record<string, Rule> = {
     foreignForm: { owner: 303, admin: 303, member: 303, outsider: 303, platform: 303 },
     unchangedFor: ['owner', 'admin', 'member', 'outsider', 'platform'],
   },
+  // Mail is off on this server.
+  '/password': { who: 'anyone', GET: 200, POST: 404, fields: ({ email }) => ({ email }), unchangedFor: VISITORS },
   '/password/:token': {
     who: 'anyone',
     GET: 200,

@@ -254,12 +254,3 @@ test('a link and its use are in the audit log, and the user sees who created it'
   assert.match(accounts[1] ?? '', /A platform admin of Gatehouse created a link to set a new password\./);
   assert.doesNotMatch(accounts[1] ?? '', /Root/);
 });
-
-test('the sign-in page says what to do about a forgotten password', async () => {
-  const { text } = await server.browse().open('/sign-in');
-
-  assert.match(
-    text,
-    /an owner of it can give you a link to set a new one\. Otherwise, or if you are its owner, ask a platform/,
-  );
-});

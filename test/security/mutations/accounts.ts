@@ -2,6 +2,7 @@ import type { Mutation } from './mutation.ts';
 
 const RESET = 'test/http/web/password-reset.test.ts';
 const LINKS = 'test/http/web/password-links.test.ts';
+const FORGOTTEN = 'test/http/web/forgotten-password.test.ts';
 const UNVERIFIED = 'test/http/web/unverified.test.ts';
 const TWO_STEP = 'test/http/web/two-step.test.ts';
 const TWO_STEP_SIGN_IN = 'test/http/web/two-step-sign-in.test.ts';
@@ -85,10 +86,35 @@ export const ACCOUNT_MUTATIONS: Mutation[] = [
   {
     promise: 'E4',
     breaks: 'a link works after the password or the address changed',
-    file: 'src/accounts/password-links.ts',
-    find: ' || bindingOf(found) !== row.bound_to',
+    file: 'src/accounts/mail-links.ts',
+    find: ' && bindingOf(found) === boundTo',
     replace: '',
-    tests: [LINKS],
+    tests: [LINKS, FORGOTTEN],
+  },
+  {
+    promise: 'E4',
+    breaks: 'a mailed link never expires',
+    file: 'src/accounts/mail-links.ts',
+    find: `
+    .where('expires_at', '>', now)`,
+    replace: '',
+    tests: [FORGOTTEN],
+  },
+  {
+    promise: 'E4',
+    breaks: 'an older mailed link works beside a newer one',
+    file: 'src/accounts/mail-links.ts',
+    find: "conflict.columns(['user_id', 'purpose']).doUpdateSet(link)",
+    replace: "conflict.columns(['user_id', 'purpose']).doNothing()",
+    tests: [FORGOTTEN],
+  },
+  {
+    promise: 'E6',
+    breaks: 'a request for an address without an account does less work',
+    file: 'src/accounts/password-links.ts',
+    find: 'const userId = account?.user.id ?? newId(now);',
+    replace: 'if (!account) return; const userId = account.user.id;',
+    tests: ['test/process/forgotten-password-work.test.ts'],
   },
   {
     promise: 'E5',

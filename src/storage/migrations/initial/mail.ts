@@ -1,6 +1,10 @@
 import { type Migration, notNull, primaryKey, zeroByDefault } from '../migration.ts';
 
-export const createMail: Migration = async (db, { id, integer, time }) => {
+export const createMail: Migration = async (db, types) => {
+  for (const create of [mails, mailLinks]) await create(db, types);
+};
+
+const mails: Migration = async (db, { id, integer, time }) => {
   await db.schema
     .createTable('mails')
     .addColumn('id', id, primaryKey)
@@ -30,4 +34,21 @@ export const createMail: Migration = async (db, { id, integer, time }) => {
     .execute();
   await db.schema.createIndex('mails_by_cause').on('mails').columns(['cause', 'sent_at']).execute();
   await db.schema.createIndex('mails_by_age').on('mails').column('created_at').execute();
+};
+
+/** Without a foreign key: a request that names no account has a row, too. */
+const mailLinks: Migration = async (db, { id, time }) => {
+  await db.schema
+    .createTable('mail_links')
+    .addColumn('user_id', id, notNull)
+    .addColumn('purpose', 'text', notNull)
+    .addColumn('token_hash', 'text', (column) => column.notNull().unique())
+    .addColumn('bound_to', 'text', notNull)
+    .addColumn('email', 'text')
+    .addColumn('created_at', time, notNull)
+    .addColumn('expires_at', time, notNull)
+    .addColumn('used_at', time)
+    .addPrimaryKeyConstraint('mail_links_key', ['user_id', 'purpose'])
+    .execute();
+  await db.schema.createIndex('mail_links_by_expiry').on('mail_links').column('expires_at').execute();
 };
