@@ -54,7 +54,7 @@ async function addUsers(storage: Storage, count: number): Promise<Seed> {
     createdBy: null,
   };
   const registered = await storage.transaction((db) => insertApp(db, registration, now));
-  if (!registered) throw new Error('The app could not be registered.');
+  if (!registered?.secret) throw new Error('The app could not be registered.');
   const users: SeededUser[] = [];
   for (let index = 0; index < count; index += 1) users.push(await addUser(storage, registered.app.id, index, now));
   return { app: { id: registered.app.id, secret: registered.secret }, users };

@@ -74,7 +74,7 @@ async function addDemoApp(
   };
   const registered = await registerApp(OPERATOR, db, settings, now);
   if (!registered) throw new Error(`The demo app ${app.name} could not be registered.`);
-  return { clientId: registered.app.id, clientSecret: registered.secret };
+  return { clientId: registered.app.id, clientSecret: registered.secret ?? '' };
 }
 
 /** Two businesses and their members, created 60 days ago. They brought older records with them. */

@@ -5,13 +5,13 @@
 const APP = 'select * from "apps" where "deleted_at" is null and "id" = ?';
 
 const STANDING =
-  '"grants".*, "apps"."allowed_scopes", "apps"."owner_business_id", "apps"."open_to_any_business", "apps"."disabled_at" as "app_disabled_at", "apps"."paused_at" as "app_paused_at", "apps"."deleted_at" as "app_deleted_at", "disabled"."disabled_at" as "user_disabled_at", "memberships"."created_at" as "member_since", "revoked"."rotation" as "revoked_rotation"';
+  '"grants".*, "apps"."allowed_scopes", "apps"."external_client_id", "apps"."owner_business_id", "apps"."open_to_any_business", "apps"."disabled_at" as "app_disabled_at", "apps"."paused_at" as "app_paused_at", "apps"."deleted_at" as "app_deleted_at", "disabled"."disabled_at" as "user_disabled_at", "memberships"."created_at" as "member_since", "revoked"."rotation" as "revoked_rotation"';
 
 const STANDS_ON =
   'from "grants" left join "apps" on "apps"."id" = "grants"."app_id" left join "users" as "disabled" on "disabled"."id" = "grants"."user_id" and "disabled"."disabled_at" is not null left join "memberships" on "memberships"."business_id" = "grants"."business_id" and "memberships"."user_id" = "grants"."user_id" and "memberships"."created_at" <= "grants"."created_at" left join "revoked_access_tokens" as "revoked" on "revoked"."grant_id" = "grants"."id" and "revoked"."rotation" = ?';
 
 const CALLER =
-  '"client"."id" as "client_id", "client"."redirect_uris" as "client_redirect_uris", "client"."owner_scope" as "client_owner", "client"."disabled_at" as "client_disabled_at", "client"."paused_at" as "client_paused_at", "app_secrets"."id" as "secret_id", "app_secrets"."secret_hash", "app_secrets"."last_used_at" as "secret_used_at"';
+  '"client"."id" as "client_id", "client"."external_client_id" as "client_external_id", "client"."is_public" as "client_is_public", "client"."redirect_uris" as "client_redirect_uris", "client"."owner_scope" as "client_owner", "client"."disabled_at" as "client_disabled_at", "client"."paused_at" as "client_paused_at", "app_secrets"."id" as "secret_id", "app_secrets"."secret_hash", "app_secrets"."last_used_at" as "secret_used_at"';
 
 const CONSENT =
   'select "consents"."scopes", "consents"."declined" from "consents" inner join "memberships" on "memberships"."user_id" = "consents"."user_id" and "memberships"."business_id" = "consents"."business_id" and "memberships"."created_at" <= "consents"."allowed_at" where "consents"."user_id" = ? and "consents"."app_id" = ? and "consents"."business_id" = ?';

@@ -49,11 +49,14 @@ export interface NewApp extends AppSettings {
   id?: string;
   /** Null registers a first-party app of the platform. */
   ownerBusinessId: string | null;
+  /** A public app cannot become confidential later, nor the other way round. */
+  isPublic?: boolean;
 }
 
-interface RegisteredApp {
+export interface RegisteredApp {
   app: App;
-  secret: string;
+  /** Null for a public app. */
+  secret: string | null;
 }
 
 /** Undefined if an app with this id exists already. */
@@ -80,14 +83,14 @@ export async function insertApp(
     id: app.id ?? newId(now),
     owner_scope: app.ownerBusinessId === null ? ('platform' as const) : ('business' as const),
     owner_business_id: app.ownerBusinessId,
-    is_public: 0,
+    is_public: app.isPublic ? 1 : 0,
     external_client_id: null,
     created_by: createdBy,
     created_at: now,
     disabled_at: null,
     paused_at: null,
     deleted_at: null,
-    ...settingsRow(app),
+    ...settingsRow(app, app.isPublic),
   };
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('apps')
@@ -96,7 +99,7 @@ export async function insertApp(
     .executeTakeFirstOrThrow();
   if (!numInsertedOrUpdatedRows) return undefined;
   const inserted = fromRow(row);
-  return { app: inserted, secret: await insertSecret(db, inserted, now) };
+  return { app: inserted, secret: inserted.isPublic ? null : await insertSecret(db, inserted, now) };
 }
 
 /** Locks the app first, so that the audit entry names what this change has changed. Undefined if there is no such app. */
@@ -112,7 +115,7 @@ export async function changeApp(
     if (!before) return undefined;
     await tx
       .updateTable('apps')
-      .set(settingsRow(change(before)))
+      .set(settingsRow(change(before), before.isPublic))
       .where('id', '=', appId)
       .execute();
     const after = (await findApp(tx, appId)) ?? before;
@@ -200,13 +203,14 @@ export function selectAppsOf(db: Database, ownerBusinessId: string | null) {
   return selectApps(db).where('owner_business_id', '=', ownerBusinessId);
 }
 
-function settingsRow(settings: AppSettings) {
+/** A public app always uses PKCE: nothing else protects its codes (RFC 9700 §2.1.1). */
+function settingsRow(settings: AppSettings, isPublic = false) {
   const row = {
     name: readName('name', settings.name),
     redirect_uris: JSON.stringify(readRedirectUris(settings.redirectUris)),
     allowed_scopes: formatScopes(settings.allowedScopes),
     open_to_any_business: settings.openToAnyBusiness ? 1 : 0,
-    requires_pkce: settings.requiresPkce ? 1 : 0,
+    requires_pkce: settings.requiresPkce || isPublic ? 1 : 0,
   };
   if (settings.allowedScopes.length === 0) throw new FormError('scope', 'Choose at least one scope.');
   return row;

@@ -27,7 +27,13 @@ const SLOTS = [1, 2];
 /** `last_used_at` is written at most this often: a refresh should not cost a second write. */
 export const LAST_USED_PRECISION = MINUTE;
 
-export async function addSecret(actor: Actor, db: Database, app: AuditedApp, now: number): Promise<string> {
+export async function addSecret(
+  actor: Actor,
+  db: Database,
+  app: AuditedApp & { isPublic: boolean },
+  now: number,
+): Promise<string> {
+  if (app.isPublic) throw new FormError('secret', 'A public app has no secret.');
   return inTransaction(db, async (tx) => {
     const secret = await insertSecret(tx, app, now);
     const detail = { secret: secretName(secret.slice(-4)) };

@@ -16,7 +16,7 @@ const APP = { value: 'ID', help: 'The app’s client_id', required: true };
 export const appCommands: Command[] = [
   {
     name: 'app add',
-    summary: 'Register an app; its client_secret is printed only once',
+    summary: 'Register an app; its client_secret, if it has one, is printed only once',
     options: {
       name: { value: 'NAME', help: 'What users see', required: true },
       'redirect-uri': { value: 'URL', help: 'Where users are redirected to', required: true, many: true },
@@ -24,13 +24,14 @@ export const appCommands: Command[] = [
       business: { value: 'ID', help: 'The business that owns it' },
       'any-business': { help: 'Let users of any business connect it' },
       platform: { help: 'Make it a first-party app of the platform, without a consent screen' },
+      public: { help: 'It runs on devices of its users: no secret, always PKCE' },
       'require-pkce': { help: 'Reject requests without PKCE' },
     },
     run: (options, env) =>
       withStorage(env, async ({ durable: db }) => {
         const newApp = await readApp(db, options);
         const registered = required(await registerApp(OPERATOR, db, newApp, systemClock()), 'name', 'app');
-        return { ...describe(registered.app), client_secret: registered.secret };
+        return { ...describe(registered.app), ...(registered.secret !== null && { client_secret: registered.secret }) };
       }),
   },
   {
@@ -115,6 +116,7 @@ function onApp(
 
 function readChange(options: Options, app: App): AppSettings {
   if (app.ownerScope === 'external') throw new UsageError('This app is not registered here: it describes itself.');
+  if (app.isPublic && options.text('pkce') === 'no') throw new UsageError('A public app always requires PKCE.');
   if (app.ownerBusinessId === null && options.text('open')) {
     throw new UsageError('--open is for apps of a business: a platform app acts in any business anyway.');
   }
@@ -142,6 +144,7 @@ async function readApp(db: Database, options: Options) {
     openToAnyBusiness: options.flag('any-business'),
     requiresPkce: options.flag('require-pkce'),
     ownerBusinessId: businessId || null,
+    isPublic: options.flag('public'),
   };
 }
 

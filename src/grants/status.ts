@@ -13,6 +13,8 @@ export interface Grant {
   /** Tokens of this grant are derived from it, and verified with it. */
   salt: Uint8Array;
   appId: string;
+  /** Of the app, on the wire. */
+  clientId: string;
   userId: string;
   businessId: string;
   /** What the user allowed. */
@@ -142,6 +144,7 @@ export function selectGrants(db: Database, rotation: number) {
     .selectAll('grants')
     .select([
       'apps.allowed_scopes',
+      'apps.external_client_id',
       'apps.owner_business_id',
       'apps.open_to_any_business',
       'apps.disabled_at as app_disabled_at',
@@ -161,6 +164,7 @@ export function grantFrom(row: GrantRow): Grant {
     id: row.id,
     salt: row.salt,
     appId: row.app_id,
+    clientId: row.external_client_id ?? row.app_id,
     userId: row.user_id,
     businessId: row.business_id,
     grantedScopes,

@@ -42,7 +42,7 @@ export const REASONS = {
     'if_match_malformed',
     'origin_not_allowed',
   ],
-  invalid_client: ['credentials_missing', 'credentials_malformed', 'credentials_wrong'],
+  invalid_client: ['credentials_missing', 'credentials_malformed', 'credentials_wrong', 'app_is_public'],
   invalid_grant: [
     'token_unknown',
     'token_of_another_kind',

@@ -1,4 +1,5 @@
 import type { App } from '../apps/apps.ts';
+import { appIdOf } from '../apps/client-ids.ts';
 import { LAST_USED_PRECISION, useSecret } from '../apps/secrets.ts';
 import { type Grant, grantFrom, selectGrants } from '../grants/status.ts';
 import { isId } from '../lib/ids.ts';
@@ -21,7 +22,7 @@ export interface ClientCredentials {
   context: RequestContext;
 }
 
-export interface AuthenticatedClient extends Pick<App, 'id' | 'redirectUris'> {
+export interface AuthenticatedClient extends Pick<App, 'id' | 'redirectUris' | 'isPublic'> {
   /** Whether it is an active app of the platform. */
   isFirstParty: boolean;
 }
@@ -41,38 +42,80 @@ export async function authenticateClient(
   token: DecodedToken | undefined,
   now: number,
 ): Promise<{ client: AuthenticatedClient; verified: VerifiedToken | undefined }> {
-  const { clientId, clientSecret, usedBasic } = readCredentials(presented);
+  const credentials = readCredentials(presented);
+  const { clientId, clientSecret } = credentials;
+  const appId = isId(clientId) ? clientId : appIdOf(clientId);
   const network = networkOf(presented.address);
-  await limits.wrongSecrets.check(`${clientId.toLowerCase()} ${network}`);
-  const { rows, grant } = await loadClientAndGrant(storage.durable, clientId, token);
-  const [found] = rows;
-  const hash = hashSecret(clientSecret);
-  const secret = rows.find(({ secret_hash }) => secret_hash !== null && sameText(secret_hash, hash));
-  if (!secret) await countWrongSecret(limits.wrongSecrets, found?.client_id, network);
+  await limits.wrongSecrets.check(`${appId} ${network}`);
+  const { rows, grant } = await loadClientAndGrant(storage.durable, appId, token);
+  // The id of an external app is not its `client_id`.
+  const found = (rows[0]?.client_external_id ?? rows[0]?.client_id) === clientId ? rows[0] : undefined;
   // The developer sees requests with a wrong secret, too.
   if (found) presented.context.appId = found.client_id;
-  if (!secret?.secret_id) {
-    throw new InvalidClient(
-      'credentials_wrong',
-      "No app has this client_id and client_secret. Copy both from the app's page, or add a new secret there.",
-      { usedBasic },
-    );
-  }
-  if (now - (secret.secret_used_at ?? 0) >= LAST_USED_PRECISION)
-    await useSecret(storage.durable, secret.secret_id, now);
-  await limits.perApp.count(secret.client_id);
-  const isActive = secret.client_disabled_at === null && secret.client_paused_at === null;
+  const isPublic = found?.client_is_public === 1;
+  // Without a secret, it is not an attempt to guess one.
+  if (!isPublic && clientSecret === undefined) throw missingCredential('client_secret', credentials);
+  const hash = hashSecret(clientSecret ?? '');
+  const secret = rows.find(({ secret_hash }) => secret_hash !== null && sameText(secret_hash, hash));
+  const row = isPublic ? found : found && secret;
+  if (!row) await countWrongSecret(limits.wrongSecrets, found?.client_id, network);
+  if (!row) throw wrongCredentials(credentials);
+  if (isPublic) rejectSecret(credentials);
+  else if (row.secret_id !== null && now - (row.secret_used_at ?? 0) >= LAST_USED_PRECISION)
+    await useSecret(storage.durable, row.secret_id, now);
+  // Anybody can name a public client, and must not use up what its users need.
+  await limits.perApp.count(isPublic ? `${appId} ${network}` : appId);
+  const isActive = row.client_disabled_at === null && row.client_paused_at === null;
   const client = {
-    id: secret.client_id,
-    redirectUris: JSON.parse(secret.client_redirect_uris),
-    isFirstParty: secret.client_owner === 'platform' && isActive,
+    id: appId,
+    redirectUris: JSON.parse(row.client_redirect_uris),
+    isPublic,
+    isFirstParty: row.client_owner === 'platform' && isActive && !isPublic,
   };
   return { client, verified: token && verifyToken(token, grant) };
 }
 
-/** One row per secret of the client. */
+/** An empty secret by HTTP Basic is none (RFC 6749 §2.3.1). */
+function rejectSecret({ clientSecret, usedBasic }: Credentials): void {
+  if (!clientSecret) return;
+  const description = 'This is a public app, which has no secret. Send its client_id in the body, and nothing else.';
+  throw new InvalidClient('app_is_public', description, { usedBasic });
+}
+
+/** For endpoints that reveal something: anybody can name a public client. */
+export async function authenticateConfidentialClient(
+  deps: AuthenticationDeps,
+  presented: ClientCredentials,
+  token: DecodedToken | undefined,
+  now: number,
+): Promise<Awaited<ReturnType<typeof authenticateClient>>> {
+  const authenticated = await authenticateClient(deps, presented, token, now);
+  if (!authenticated.client.isPublic) return authenticated;
+  const usedBasic = presented.authorization !== undefined;
+  throw new InvalidClient('app_is_public', 'A public app has no secret, so it cannot use this endpoint.', {
+    usedBasic,
+  });
+}
+
+function wrongCredentials({ usedBasic }: Credentials): InvalidClient {
+  const description =
+    "No app has this client_id and client_secret. Copy both from the app's page, or add a new secret there.";
+  return new InvalidClient('credentials_wrong', description, { usedBasic });
+}
+
+function missingCredential(
+  name: 'client_id' | 'client_secret',
+  { usedBasic }: Pick<Credentials, 'usedBasic'>,
+): InvalidClient {
+  const description = `${name} is missing. Send client_id and client_secret in the body, or by HTTP Basic.`;
+  return new InvalidClient('credentials_missing', description, { usedBasic });
+}
+
+/** One row per secret of the client, and one without a secret for a public client. */
 interface ClientRow {
   client_id: string;
+  client_external_id: string | null;
+  client_is_public: number;
   client_redirect_uris: string;
   client_owner: App['ownerScope'];
   client_disabled_at: number | null;
@@ -85,20 +128,21 @@ interface ClientRow {
 /** In one query. No rows if there is no such client; no grant if there is no token, or no grant for it any more. */
 async function loadClientAndGrant(
   db: Database,
-  clientId: string,
+  appId: string,
   token: DecodedToken | undefined,
 ): Promise<{ rows: ClientRow[]; grant: Grant | undefined }> {
-  if (!isId(clientId)) return { rows: [], grant: undefined };
   if (token) {
-    const { rows } = await readClientAndGrant(db, { clientId, grantId: token.grantId, rotation: token.rotation });
+    const { rows } = await readClientAndGrant(db, { appId, grantId: token.grantId, rotation: token.rotation });
     if (rows[0]) return { rows, grant: grantFrom(rows[0]) };
   }
-  const { rows } = await readClient(db, { clientId });
+  const { rows } = await readClient(db, { appId });
   return { rows, grant: undefined };
 }
 
 const CLIENT_COLUMNS = [
   'client.id as client_id',
+  'client.external_client_id as client_external_id',
+  'client.is_public as client_is_public',
   'client.redirect_uris as client_redirect_uris',
   'client.owner_scope as client_owner',
   'client.disabled_at as client_disabled_at',
@@ -109,22 +153,22 @@ const CLIENT_COLUMNS = [
 ] as const;
 
 const readClientAndGrant = preparedQuery(
-  (db, { clientId, grantId, rotation }: { clientId: string; grantId: string; rotation: number }) =>
+  (db, { appId, grantId, rotation }: { appId: string; grantId: string; rotation: number }) =>
     selectGrants(db, rotation)
-      .innerJoin('apps as client', (join) => join.on('client.id', '=', clientId).on('client.deleted_at', 'is', null))
+      .innerJoin('apps as client', (join) => join.on('client.id', '=', appId).on('client.deleted_at', 'is', null))
       .leftJoin('app_secrets', 'app_secrets.app_id', 'client.id')
       .select(CLIENT_COLUMNS)
       // Kysely types them as nullable because `apps`, joined for the grant, is; an inner join always has them.
-      .$narrowType<Pick<ClientRow, 'client_id' | 'client_redirect_uris' | 'client_owner'>>()
+      .$narrowType<Pick<ClientRow, 'client_id' | 'client_is_public' | 'client_redirect_uris' | 'client_owner'>>()
       .where('grants.id', '=', grantId),
 );
 
-const readClient = preparedQuery((db, { clientId }: { clientId: string }) =>
+const readClient = preparedQuery((db, { appId }: { appId: string }) =>
   db
     .selectFrom('apps as client')
     .leftJoin('app_secrets', 'app_secrets.app_id', 'client.id')
     .select(CLIENT_COLUMNS)
-    .where('client.id', '=', clientId)
+    .where('client.id', '=', appId)
     .where('client.deleted_at', 'is', null),
 );
 
@@ -137,14 +181,14 @@ async function countWrongSecret(limit: RateLimit, appId: string | undefined, net
   await limit.count(`${appId ?? 'unknown'} ${network}`);
 }
 
-/** False for a `client_id` alone: it names an app and does not authenticate it. */
+/** False for a `client_id` alone: it names an app, and authenticates no other than a public one. */
 export function presentsSecret({ authorization, clientSecret }: ClientCredentials): boolean {
   return authorization !== undefined || clientSecret !== undefined;
 }
 
 interface Credentials {
   clientId: string;
-  clientSecret: string;
+  clientSecret: string | undefined;
   usedBasic: boolean;
 }
 
@@ -160,14 +204,7 @@ function readCredentials({ authorization, clientId, clientSecret }: ClientCreden
     }
     return basic;
   }
-  if (clientId === undefined || clientSecret === undefined) {
-    const missing = clientId === undefined ? 'client_id' : 'client_secret';
-    throw new InvalidClient(
-      'credentials_missing',
-      `${missing} is missing. Send client_id and client_secret in the body, or by HTTP Basic.`,
-      { usedBasic: false },
-    );
-  }
+  if (clientId === undefined) throw missingCredential('client_id', { usedBasic: false });
   return { clientId, clientSecret, usedBasic: false };
 }
 

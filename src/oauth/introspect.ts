@@ -2,7 +2,11 @@ import { REFRESH_LIFETIME } from '../grants/grants.ts';
 import { SECOND } from '../lib/clock.ts';
 import { formatScopes } from '../lib/scope-lists.ts';
 import type { RequestContext } from '../request-log/log.ts';
-import { type AuthenticatedClient, authenticateClient, type ClientCredentials } from './client-authentication.ts';
+import {
+  type AuthenticatedClient,
+  authenticateConfidentialClient,
+  type ClientCredentials,
+} from './client-authentication.ts';
 import { missingField } from './errors.ts';
 import { resourceUri } from './resource-indicators.ts';
 import type { IntrospectionRequest } from './schemas.ts';
@@ -42,7 +46,7 @@ export async function respondToIntrospection(
   now: number,
 ): Promise<Introspection> {
   const token = decodeAccessOrRefreshToken(deps.keys, fields.token ?? '');
-  const { client, verified } = await authenticateClient(deps, credentials, token, now);
+  const { client, verified } = await authenticateConfidentialClient(deps, credentials, token, now);
   if (fields.token === undefined) throw missingField('token');
   if (!verified || !canIntrospect(deps, client, verified) || !isActive(verified, now)) return { active: false };
   credentials.context.businessId = verified.grant.businessId;
@@ -72,7 +76,7 @@ function describe(verified: VerifiedToken, issuer: string, now: number): Introsp
   return {
     active: true,
     scope: formatScopes(token.kind === 'access' ? scopesOf(verified) : grant.scopes),
-    client_id: grant.appId,
+    client_id: grant.clientId,
     token_type: token.kind === 'access' ? 'bearer' : 'refresh_token',
     ...describeLifetime(token, now),
     sub: grant.userId,

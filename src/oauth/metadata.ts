@@ -15,7 +15,7 @@ export function serverMetadata(issuer: string) {
     response_types_supported: ['code'],
     response_modes_supported: ['query'],
     grant_types_supported: ['authorization_code', 'refresh_token'],
-    token_endpoint_auth_methods_supported: AUTH_METHODS,
+    token_endpoint_auth_methods_supported: [...AUTH_METHODS, 'none'],
     revocation_endpoint_auth_methods_supported: [...AUTH_METHODS, 'none'],
     introspection_endpoint_auth_methods_supported: AUTH_METHODS,
     code_challenge_methods_supported: ['S256'],

@@ -80,7 +80,7 @@ export const tokenOperation = {
     'repeat an exchange whose response was lost. A refresh may be repeated: for 30 seconds (the operator can change this) a ' +
     'used refresh token gets the same pair again, byte for byte. After that it gets the same refresh token with a new access ' +
     'token, until a token of the new pair has been used; from then on it counts as stolen, and the grant is revoked. The app ' +
-    'authenticates with its credentials, in the body or by HTTP Basic.',
+    'authenticates with its credentials, in the body or by HTTP Basic. A public app has no secret and sends its `client_id` alone.',
   security: CLIENT_SECURITY,
   consumes: CONTENT_TYPES,
   body: TOKEN_REQUEST,

@@ -1,5 +1,6 @@
 import { findUser } from '../accounts/users.ts';
 import { findApp } from '../apps/apps.ts';
+import { appIdOf } from '../apps/client-ids.ts';
 import { recordAudit } from '../audit/entries.ts';
 import { type Grant, revokeGrant } from '../grants/grants.ts';
 import { DAY } from '../lib/clock.ts';
@@ -25,8 +26,8 @@ export async function respondToRevocation(
   const { client, verified } = isAuthenticated
     ? await authenticateClient(deps, credentials, token, now)
     : { client: undefined, verified: token && (await findVerifiedToken(deps.storage.durable, token)) };
-  const clientId = client?.id ?? credentials.clientId;
-  const presented = { clientId, isAuthenticated, verified, address: credentials.address };
+  const named = credentials.clientId === undefined ? undefined : appIdOf(credentials.clientId);
+  const presented = { appId: client?.id ?? named, isAuthenticated, verified, address: credentials.address };
   const grant = await revokeToken(deps, presented, now);
   if (grant) Object.assign(credentials.context, { appId: grant.appId, businessId: grant.businessId });
   return {};
@@ -37,8 +38,8 @@ export async function respondToRevocation(
  * app. An unknown or expired token, or one of another app, changes nothing; the response is the same.
  */
 async function revokeToken({ storage, limits, uses }: TokenDeps, presented: PresentedToken, now: number) {
-  const { clientId, isAuthenticated, verified, address } = presented;
-  if (!verified || !isRevocable(verified, clientId, now)) return undefined;
+  const { appId, isAuthenticated, verified, address } = presented;
+  if (!verified || !isRevocable(verified, appId, now)) return undefined;
   const { token, grant } = verified;
   // An authenticated request has been counted already.
   if (!isAuthenticated) await limits.perApp.count(grant.appId);
@@ -50,7 +51,7 @@ async function revokeToken({ storage, limits, uses }: TokenDeps, presented: Pres
 
 interface PresentedToken {
   /** Undefined if the request names no app. */
-  clientId: string | undefined;
+  appId: string | undefined;
   /** Whether the client presented its secret. */
   isAuthenticated: boolean;
   verified: VerifiedToken | undefined;
@@ -70,8 +71,8 @@ async function revokeByApp(db: Database, grant: Grant, address: string, now: num
   });
 }
 
-function isRevocable({ token, grant }: VerifiedToken, clientId: string | undefined, now: number): boolean {
-  return now < token.expiresAt && (clientId === undefined || clientId === grant.appId);
+function isRevocable({ token, grant }: VerifiedToken, appId: string | undefined, now: number): boolean {
+  return now < token.expiresAt && (appId === undefined || appId === grant.appId);
 }
 
 /** Much longer than the lifetime of a token: it must stay revoked even if the clock is set forward and back again. */

@@ -25,7 +25,7 @@ export const EXAMPLE_APP = '0190b9a1-7d4c-7c5e-9a51-3c2f6f0e8d10';
 
 const CREDENTIALS = {
   client_id: optionalText('The app. Omit it with HTTP Basic.', EXAMPLE_APP),
-  client_secret: optionalText('One of the app’s secrets. Omit it with HTTP Basic.', 'gcs_…'),
+  client_secret: optionalText('One of the app’s secrets. Omit it with HTTP Basic, and for a public app.', 'gcs_…'),
 };
 
 export const TOKEN_REQUEST = Type.Object(
@@ -129,7 +129,7 @@ export const INTROSPECTION = Type.Object(
   {
     active: Type.Boolean({ description: 'Whether the token works now. If not, there are no other fields.' }),
     scope: optionalText('The scopes, separated by single spaces.', 'read:invoices'),
-    client_id: id('The app that the token was issued to.'),
+    client_id: optionalText('The app that the token was issued to.', EXAMPLE_APP),
     token_type: Type.Optional(oneOfOpen(['bearer', 'refresh_token'], 'The kind of token.')),
     exp: seconds('When it expires, in seconds since 1970.'),
     iat: seconds('When it was issued, in seconds since 1970.'),
@@ -159,7 +159,7 @@ export const METADATA = Type.Object(
     response_types_supported: list('Only `code`.'),
     response_modes_supported: list('Only `query`.'),
     grant_types_supported: list('`authorization_code` and `refresh_token`.'),
-    token_endpoint_auth_methods_supported: list('Credentials in the body, or HTTP Basic.'),
+    token_endpoint_auth_methods_supported: list('Credentials in the body, or HTTP Basic; none for a public app.'),
     revocation_endpoint_auth_methods_supported: list('The same, or none: possession of the token is enough.'),
     introspection_endpoint_auth_methods_supported: list('Credentials in the body, or HTTP Basic.'),
     code_challenge_methods_supported: list('Only `S256`.'),

@@ -110,8 +110,9 @@ ${requestFacts(screen)}
   };
 }
 
-/** Apps of the platform show no consent screen. */
+/** Apps of the platform show no consent screen, unless they are public. */
 function appOwner({ authRequest: { app }, ownerName, platformName }: ConsentScreen): Html {
+  if (app.ownerScope === 'platform') return html`<p class="muted">${app.name} is an app by ${platformName}.</p>`;
   return html`<p class="muted">${app.name} is an app by ${ownerName}. It is not made by ${platformName}.</p>
 <p class="muted"><span class="badge">Third-party app</span> Registered on ${day(app.createdAt)}</p>`;
 }

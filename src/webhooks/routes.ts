@@ -8,7 +8,7 @@ import { COMMON_ERRORS, describeErrors, documentedBy, NO_STORE } from '../http/o
 import { LIMIT_PARAMETER, nextLink, type RawQuery, readLimit, readText, valueNotAllowed } from '../http/paging.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isId } from '../lib/ids.ts';
-import { authenticateClient } from '../oauth/client-authentication.ts';
+import { authenticateConfidentialClient } from '../oauth/client-authentication.ts';
 import { oneOfOpen } from '../oauth/schemas.ts';
 import type { TokenDeps } from '../oauth/token/endpoint.ts';
 import { toPayload } from './signatures.ts';
@@ -24,7 +24,7 @@ export function mountEvents(host: FastifyInstance, deps: TokenDeps & { clock: Cl
     const { headers, ip: address, requestContext: context } = request;
     const { authorization } = headers;
     const credentials = { authorization, clientId: undefined, clientSecret: undefined, address, context };
-    const { client: app } = await authenticateClient(deps, credentials, undefined, deps.clock());
+    const { client: app } = await authenticateConfidentialClient(deps, credentials, undefined, deps.clock());
     await rejectPaused(deps, app.id);
     const { limit, after } = readPage(request.query);
 

@@ -95,6 +95,24 @@ test('app add registers an app for any business, a platform app and one that req
   assert.equal(platform.requiresPkce, true);
 });
 
+test('app add registers a public app, which has no secret and always requires PKCE', async () => {
+  const fields = ['--name', 'Desk', '--redirect-uri', 'http://127.0.0.1/callback', '--scope', 'read:deals'];
+  const { client_id, client_secret, isPublic } = await cli.json([
+    ...['app', 'add', ...fields, '--business', acme.id, '--public'],
+  ]);
+  const changed = await cli.json(['app', 'change', '--app', client_id, '--name', 'Desk 2']);
+
+  assert.deepEqual([isPublic, client_secret], [true, undefined]);
+  assert.deepEqual([changed.isPublic, changed.requiresPkce], [true, true]);
+  for (const refused of [
+    ['app', 'change', '--app', client_id, '--pkce', 'no'],
+    ['app', 'add-secret', '--app', client_id],
+  ]) {
+    assert.notEqual((await cli.run(refused)).status, 0, refused.join(' '));
+  }
+  assert.deepEqual((await cli.json(['app', 'list-secrets', '--app', client_id])).secrets, []);
+});
+
 test('app list prints the apps of a business, or those of the platform, without secrets', async () => {
   const own = await cli.json(['app', 'list', '--business', acme.id]);
   const platform = await cli.json(['app', 'list']);

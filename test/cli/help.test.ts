@@ -27,7 +27,7 @@ const COMMANDS: Record<string, string[]> = {
   'member add': ['user', 'business', 'role'],
   'member set-role': ['user', 'business', 'role'],
   'member remove': ['user', 'business'],
-  'app add': ['name', 'redirect-uri', 'scope', 'business', 'any-business', 'platform', 'require-pkce'],
+  'app add': ['name', 'redirect-uri', 'scope', 'business', 'any-business', 'platform', 'public', 'require-pkce'],
   'app change': ['app', 'name', 'redirect-uri', 'scope', 'open', 'pkce'],
   'app list': ['business'],
   'app disable': ['app'],

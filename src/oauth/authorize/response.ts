@@ -57,6 +57,8 @@ export async function issueCode(
 
 /** With `prompt=none`, optional scopes that the user has not decided about are left out. */
 export function needsNoScreen(authRequest: AuthorizationRequest, consent: Consent): boolean {
+  // RFC 8252 §8.6: any program can present the client_id of a public app.
+  if (authRequest.app.isPublic) return false;
   if (authRequest.app.ownerScope === 'platform') return true;
   if (scopesAllowedBefore(authRequest, consent).length === 0) return false;
   return authRequest.prompt === 'none' || undecidedScopes(authRequest, consent).length === 0;
@@ -88,6 +90,7 @@ async function findSilentScopes(
   db: Database,
   { request, businessId }: Authorization,
 ): Promise<Scopes> {
+  if (request.app.isPublic) return [];
   if (request.app.ownerScope === 'platform') return request.scopes;
   const consent = await findConsentForShare(db, { userId: actor.id, appId: request.app.id, businessId });
   return scopesAllowedBefore(request, consent);

@@ -1,17 +1,17 @@
 import type { FastifyInstance } from 'fastify';
 import { searchAppsOf } from '../../apps/app-search.ts';
-import { type App, type AppSettings, registerApp } from '../../apps/apps.ts';
+import { type App, type AppSettings, type RegisteredApp, registerApp } from '../../apps/apps.ts';
 import { listLastUses } from '../../apps/secrets.ts';
 import { countConnections } from '../../grants/impact.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { pluralize } from '../components.ts';
 import { formKey, readFormKey } from '../form-keys.ts';
-import { type Form, type Problem, postForm, text, time, tryForm } from '../forms.ts';
+import { copyable, type Form, type Problem, postForm, text, time, tryForm } from '../forms.ts';
 import { type Listing, PAGE_SIZE, pager, readListing, searchForm, takePage } from '../listing.ts';
 import { actorOf } from '../session.ts';
 import { type AppPages, type AppSection, appStatusBadges, type Viewer } from './app-page.ts';
-import { newSecretBody } from './app-secrets.ts';
-import { appFields, emptyApp, readAppForm } from './app-settings.ts';
+import { endpointFacts, newSecretBody } from './app-secrets.ts';
+import { appFields, emptyApp, pkceField, readAppForm } from './app-settings.ts';
 
 export function mountAppList(host: FastifyInstance, pages: AppPages): void {
   const { section, show } = pages;
@@ -76,24 +76,25 @@ export function mountNewApp(host: FastifyInstance, pages: AppPages): void {
   host.get(`${section.path}/new`, section.edit, async (request, reply) => {
     const viewer = await section.loadViewer(request);
     const key = formKey(pages, 'new app', { owner: viewer.ownerBusinessId });
-    return show(reply, viewer, newAppBody(section, viewer, { settings: emptyApp, key }));
+    return show(reply, viewer, newAppBody(section, viewer, { settings: emptyApp, isPublic: false, key }));
   });
 
   host.post<{ Body: Form }>(section.path, section.edit, async (request, reply) => {
     const viewer = await section.loadViewer(request);
     const settings = readAppForm(request.body, section);
+    const isPublic = text(request.body, 'is_public') === 'yes';
     const key = text(request.body, 'form_key');
     const { id } = readFormKey(pages, 'new app', { text: key, owner: viewer.ownerBusinessId });
     const register = async () => {
-      const newApp = { ...settings, id, ownerBusinessId: viewer.ownerBusinessId };
+      const newApp = { ...settings, id, isPublic, ownerBusinessId: viewer.ownerBusinessId };
       const registered = await registerApp(actorOf(request), db, newApp, clock());
       if (!registered) return reply.redirect(`${section.path}/${id}`, 303);
       const at = { section, issuer };
-      const body = html`${newSecretBody(at, registered.app, registered.secret)}${nextSteps(at, registered.app)}`;
+      const body = html`${registeredBody(at, registered)}${nextSteps(at, registered.app)}`;
       return show(reply, viewer, body);
     };
     return tryForm(register, (problem) =>
-      show(reply, viewer, newAppBody(section, viewer, { settings, key, problem }), 400),
+      show(reply, viewer, newAppBody(section, viewer, { settings, isPublic, key, problem }), 400),
     );
   });
 }
@@ -106,12 +107,34 @@ ${postForm({
   style: 'card',
   body: html`<input type="hidden" name="form_key" value="${form.key}">
 ${appFields(form.settings, section, form.problem)}
+${kindField(form.isPublic)}
+${pkceField(form.settings)}
 <button class="primary">Register app</button>`,
 })}`;
 }
 
+function kindField(isPublic: boolean): Html {
+  return html`<fieldset class="field">
+<legend>Where it runs</legend>
+<label class="choice"><input type="radio" name="is_public" value="no" ${!isPublic && html`checked`}><span>On a server, which keeps a secret.</span></label>
+<label class="choice"><input type="radio" name="is_public" value="yes" ${isPublic && html`checked`}><span>On the computers or phones of its users, or in their browsers. It has no secret, always uses PKCE, and asks for consent each time. This cannot be changed later.</span></label>
+</fieldset>`;
+}
+
+/** A public app has no secret to copy. */
+function registeredBody(at: { section: AppSection; issuer: string }, { app, secret }: RegisteredApp): Html {
+  if (secret !== null) return newSecretBody(at, app, secret);
+  return html`<h1>${app.name}</h1>
+<div class="card">
+<dl class="facts"><div><dt>client_id</dt><dd>${copyable('client-id', app.id)}</dd></div>
+${endpointFacts(at.issuer)}</dl>
+<p><a class="button primary" href="${at.section.path}/${app.id}">Settings of the app</a></p>
+</div>`;
+}
+
 interface NewAppForm {
   settings: AppSettings;
+  isPublic: boolean;
   /** Prevents a form that is sent twice from registering two apps. */
   /** The signed form key. */
   key: string;
@@ -122,6 +145,6 @@ function nextSteps({ section, issuer }: { section: AppSection; issuer: string },
   return html`<section class="card"><h2>Next</h2>
 <ul>
 <li><a href="${issuer}/docs/guides/connect-your-app">Connect your app</a>: the guide, with curl, TypeScript and Python.</li>
-<li><a href="${section.path}/${app.id}/try">Try it</a>: run the whole flow in your browser, one request at a time.</li>
+${!app.isPublic && html`<li><a href="${section.path}/${app.id}/try">Try it</a>: run the whole flow in your browser, one request at a time.</li>`}
 </ul></section>`;
 }

@@ -34,7 +34,7 @@ export interface Viewer {
 
 type AppTab = 'Settings' | 'Requests' | 'Connections' | 'Webhooks' | 'Try it';
 
-/** The app's name and tabs. Only those who may change the app see the last two tabs. */
+/** The app's name and tabs. Only those who may change the app see the last two tabs. To try it takes a secret. */
 export function appHead(section: AppSection, viewer: Viewer, app: App, here: AppTab): Html {
   const path = `${section.path}/${app.id}`;
   const tabs = [
@@ -42,7 +42,7 @@ export function appHead(section: AppSection, viewer: Viewer, app: App, here: App
     { name: 'Requests', to: `${path}/requests` },
     { name: 'Connections', to: `${path}/connections` },
     ...(viewer.canChange ? [{ name: 'Webhooks', to: `${path}/endpoints` }] : []),
-    ...(viewer.canChange ? [{ name: 'Try it', to: `${path}/try` }] : []),
+    ...(viewer.canChange && !app.isPublic ? [{ name: 'Try it', to: `${path}/try` }] : []),
   ];
   return html`<p><a href="${section.path}">${section.title}</a></p>
 <h1>${app.name} ${appStatusBadges(app)}</h1>
@@ -52,7 +52,8 @@ ${tabs.map(({ name, to }) => html`<li><a href="${to}" ${name === here && html`ar
 }
 
 export function appStatusBadges(app: App): Html {
-  return html`${app.openToAnyBusiness && html`<span class="badge">Any business</span>`}
+  return html`${app.isPublic && html`<span class="badge">Public</span>`}
+${app.openToAnyBusiness && html`<span class="badge">Any business</span>`}
 ${appBadges(app)}`;
 }
 

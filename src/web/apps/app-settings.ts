@@ -88,8 +88,9 @@ ${viewer.canChange && failingNotices(`${section.path}/${app.id}/endpoints`, view
 <dl class="facts"><div><dt>client_id</dt><dd>${copyable('client-id', app.id)}</dd></div>
 ${endpointFacts(view.issuer)}</dl>
 ${problem?.field === 'secret' && html`<p class="problem">${problem.message}</p>`}
+${app.isPublic && html`<p>This is a public app: it has no secret, and sends its client_id alone. PKCE is always required.</p>`}
 ${secretRows({ viewer, path: `${section.path}/${app.id}/secrets`, secrets, now: view.now })}
-${viewer.canChange && secrets.length < 2 && action(viewer, `${section.path}/${app.id}/secrets`, html`<button class="secondary">Add a second secret</button>`)}
+${viewer.canChange && !app.isPublic && secrets.length < 2 && action(viewer, `${section.path}/${app.id}/secrets`, html`<button class="secondary">Add a second secret</button>`)}
 </section>
 ${view.offer}
 ${viewer.canChange ? changes(section, viewer, view) : summary(app)}`;
@@ -116,7 +117,7 @@ function changes(section: AppSection, viewer: Viewer, { app, settings, problem }
     action: path,
     csrf: viewer.context.csrf,
     style: 'card',
-    body: html`<h2>Settings</h2>${appFields(settings, section, problem)}<button class="primary">Save</button>`,
+    body: html`<h2>Settings</h2>${appFields(settings, section, problem)}${!app.isPublic && pkceField(settings)}<button class="primary">Save</button>`,
   })}
 ${stopSection({ section, viewer, app })}`;
 }
@@ -197,8 +198,12 @@ ${
 <label class="choice"><input type="radio" name="open_to_any_business" value="no" ${!app.openToAnyBusiness && html`checked`}><span>Only this business.</span></label>
 <label class="choice"><input type="radio" name="open_to_any_business" value="yes" ${app.openToAnyBusiness && html`checked`}><span>Any business. Each user connects it to their current business.</span></label>
 </fieldset>`
+}`;
 }
-<fieldset class="field">
+
+/** Not for a public app, which always requires PKCE. */
+export function pkceField(app: AppSettings): Html {
+  return html`<fieldset class="field">
 <legend>Security</legend>
 <label class="choice"><input type="checkbox" name="requires_pkce" value="yes" ${app.requiresPkce && html`checked`}><span>Require PKCE (RFC 7636) on every request. Off by default, because many clients send no code_challenge. If yours does, switch it on: an intercepted code is then useless.</span></label>
 </fieldset>`;

@@ -48,7 +48,8 @@ const GUIDE: { [Code in ErrorCode]: Explanation & { reasons: Record<ReasonOf<Cod
   invalid_client: {
     meaning: 'The app could not be authenticated.',
     reasons: {
-      credentials_missing: 'Send `client_id` and `client_secret` in the body, or by HTTP Basic.',
+      credentials_missing:
+        'Send `client_id` and `client_secret` in the body, or by HTTP Basic. Only a public app has no secret.',
       credentials_malformed:
         'The Authorization header is not HTTP Basic: `Basic` and the base64 of client_id, a colon and client_secret, ' +
         'each form-encoded.',
@@ -56,6 +57,9 @@ const GUIDE: { [Code in ErrorCode]: Explanation & { reasons: Record<ReasonOf<Cod
         'No app has this `client_id` together with this `client_secret`. Copy both from the app’s page under Settings, ' +
         'Developer, without spaces around them. If the secret is lost, add a second one there: the first one works ' +
         'until you remove it.',
+      app_is_public:
+        'A public app has no secret; PKCE protects its codes. At the token and revoke endpoints it sends its `client_id` alone, ' +
+        'without an Authorization header. It cannot introspect tokens or list events: anybody could name it.',
     },
   },
   invalid_grant: {

@@ -5,7 +5,7 @@ import { createPasswordLink } from '../../../src/accounts/password-links.ts';
 import { insertSession } from '../../../src/accounts/sessions.ts';
 import type { User } from '../../../src/accounts/users.ts';
 import { userActor } from '../../../src/accounts/users.ts';
-import type { AuditedApp } from '../../../src/apps/app-audit.ts';
+import type { App } from '../../../src/apps/apps.ts';
 import { addSecret } from '../../../src/apps/secrets.ts';
 import { OPERATOR } from '../../../src/audit/entries.ts';
 import { recordEvent } from '../../../src/events/events.ts';
@@ -123,7 +123,7 @@ async function connectFor(
   }
 }
 
-async function addSecretTo({ storage, clock }: TestServer, app: AuditedApp): Promise<Pick<RouteValues, 'secret'>> {
+async function addSecretTo({ storage, clock }: TestServer, app: App): Promise<Pick<RouteValues, 'secret'>> {
   return storage().transaction(async (tx) => {
     await addSecret(OPERATOR, tx, app, clock());
     const { id } = await tx

@@ -34,6 +34,24 @@ test('the list says how many connections each app has, when it was last used, an
   assert.ok(after.text.includes(`<a href="${server.api}/docs">`));
 });
 
+test('a public app is registered without a secret, its page offers none, and it keeps PKCE', async () => {
+  const page = await registerInBrowser(browser, DEVELOPER, { name: 'Desk', is_public: 'yes' });
+  const [, id = ''] = /id="client-id">([^<]+)</.exec(page.text) ?? [];
+  const settings = await browser.open(`${DEVELOPER}/${id}`);
+  const saved = await browser.submit(settings, `${DEVELOPER}/${id}`, { ...APP_FIELDS, name: 'Desk 2' });
+  const added = await browser.post(`${DEVELOPER}/${id}/secrets`, { csrf: await browser.csrf() });
+
+  assert.doesNotMatch(page.text, /gcs_|client_secret|Try it/);
+  assert.match(settings.text, /<span class="badge">Public<\/span>/);
+  assert.match(settings.text, /This is a public app: it has no secret/);
+  assert.doesNotMatch(settings.text, /Add a second secret|requires_pkce|Try it/);
+  assert.equal(saved.status, 200);
+  assert.equal(added.status, 400);
+  assert.match(added.text, /A public app has no secret\./);
+  const row = await server.storage().durable.selectFrom('apps').selectAll().where('id', '=', id).executeTakeFirst();
+  assert.deepEqual([row?.name, row?.is_public, row?.requires_pkce], ['Desk 2', 1, 1]);
+});
+
 test('after an app is registered, the page leads to the guide and to Try it', async () => {
   const page = await registerInBrowser(browser, DEVELOPER);
   const { id } = shownCredentials(page);

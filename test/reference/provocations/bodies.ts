@@ -42,10 +42,17 @@ function unauthenticated(server: TestServer, { name, rest }: Endpoint): Provocat
   const basic = `Basic ${Buffer.from(`${client_id}:${client_secret}`).toString('base64')}`;
   const ask = (credentials: object, authorization?: string) =>
     server.post(name, { ...rest, ...credentials }, authorization === undefined ? {} : { authorization });
+  const publicApp = async () => (await server.addApp({ ownerBusinessId: server.acme.id, isPublic: true })).id;
   return provocationsOf(name, [
     [400, 'credentials_sent_twice', 'credentials in body and header', () => ask({ client_secret }, basic)],
     [401, 'credentials_missing', 'a secret without its client_id', () => ask({ client_secret })],
     [401, 'credentials_malformed', 'a header that is not Basic', () => ask({}, 'Bearer x')],
+    [
+      401,
+      'app_is_public',
+      'a public app with a secret',
+      async () => ask({ client_id: await publicApp(), client_secret }),
+    ],
     [401, 'credentials_wrong', 'a wrong secret', () => ask({ client_id, client_secret: 'gcs_wrong' })],
     [401, 'credentials_wrong', 'a wrong secret in the header', () => ask({}, `Basic ${btoa(`${client_id}:wrong`)}`)],
   ]);

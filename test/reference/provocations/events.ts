@@ -30,6 +30,12 @@ export function eventProvocations(server: TestServer): Provocation[] {
     [401, 'credentials_missing', 'nobody', () => server.get('/api/v1/events')],
     [401, 'credentials_malformed', 'a token', () => server.get('/api/v1/events', { authorization: 'Bearer x' })],
     [401, 'credentials_wrong', 'a wrong secret', () => askEvents(server, { secret: 'x' })],
+    [401, 'app_is_public', 'a public app', () => askAsPublicApp(server)],
     [403, 'app_paused', 'a paused app', () => askPaused(server)],
   ]);
+}
+
+async function askAsPublicApp(server: TestServer): Promise<ApiResponse> {
+  const { id } = await server.addApp({ ownerBusinessId: server.acme.id, isPublic: true });
+  return server.get('/api/v1/events', { authorization: `Basic ${Buffer.from(`${id}:`).toString('base64')}` });
 }

@@ -1,5 +1,6 @@
 import type { Mutation } from './mutation.ts';
 
+const PUBLIC_APPS = 'test/http/oauth/public-apps.test.ts';
 const RESOURCES = 'test/http/oauth/resources.test.ts';
 const TOOLS = 'test/http/mcp/tenancy.test.ts';
 const PROTOCOL = 'test/http/mcp/protocol.test.ts';
@@ -69,5 +70,21 @@ export const AGENT_MUTATIONS: Mutation[] = [
     find: 'if (!allowed.has(origin)) throw originNotAllowed();',
     replace: '',
     tests: [PROTOCOL],
+  },
+  {
+    promise: 'T9',
+    breaks: 'a public app may leave PKCE out',
+    file: 'src/apps/apps.ts',
+    find: 'settings.requiresPkce || isPublic ? 1 : 0',
+    replace: 'settings.requiresPkce ? 1 : 0',
+    tests: [PUBLIC_APPS],
+  },
+  {
+    promise: 'I1',
+    breaks: 'a public app introspects by its name alone',
+    file: 'src/oauth/client-authentication.ts',
+    find: 'if (!authenticated.client.isPublic) return authenticated;',
+    replace: 'return authenticated;',
+    tests: [PUBLIC_APPS],
   },
 ];

@@ -60,20 +60,15 @@ export const TOKEN_MUTATIONS: Mutation[] = [
     promise: 'T5',
     breaks: 'a client_id without a secret is enough',
     file: 'src/oauth/client-authentication.ts',
-    find: 'const { clientId, clientSecret, usedBasic } = readCredentials(presented);',
-    replace: `if (presented.clientId && !presented.clientSecret && !presented.authorization) {
-      const { rows: [bare], grant } = await loadClientAndGrant(storage.durable, presented.clientId, token);
-      const client = { id: presented.clientId, redirectUris: [] };
-      if (bare) return { client, verified: token && verifyToken(token, grant) };
-    }
-    const { clientId, clientSecret, usedBasic } = readCredentials(presented);`,
+    find: 'const isPublic = found?.client_is_public === 1;',
+    replace: 'const isPublic = found !== undefined && clientSecret === undefined;',
     tests: [AUTHENTICATION],
   },
   {
     promise: 'T6',
     breaks: 'wrong secrets are not counted',
     file: 'src/oauth/client-authentication.ts',
-    find: 'if (!secret) await countWrongSecret(limits.wrongSecrets, found?.client_id, network);',
+    find: 'if (!row) await countWrongSecret(limits.wrongSecrets, found?.client_id, network);',
     replace: '',
     tests: [LIMITS],
   },
