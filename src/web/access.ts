@@ -41,7 +41,7 @@ export function addAccessHooks(host: FastifyInstance, deps: WebDeps): void {
   host.addHook('onRoute', ({ method, url, config }) => {
     if (!config?.access) throw new Error(`${method} ${url} does not declare who may open it.`);
   });
-  // Before the body is read: to anyone else, the platform's pages do not exist, whatever is sent.
+  // Before the body is read: to anyone else, the platform's pages do not exist, whatever the body is.
   host.addHook('onRequest', async (request) => hidePlatform(request));
   host.addHook('preValidation', async (request) => hidePlatform(request));
   host.addHook('preHandler', async (request) => {
