@@ -135,8 +135,7 @@ ${endpointFacts(at.issuer)}</dl>
 interface NewAppForm {
   settings: AppSettings;
   isPublic: boolean;
-  /** Prevents a form that is sent twice from registering two apps. */
-  /** The signed form key. */
+  /** The signed form key: a form that is sent twice registers one app. */
   key: string;
   problem?: Problem;
 }
