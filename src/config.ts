@@ -1,15 +1,15 @@
-import { mkdirSync } from 'node:fs';
 import { OVERLOAD_LIMIT, type OverloadLimit, SERVER_TIMEOUTS, type ServerTimeouts } from './http/timeouts.ts';
 import { DAY, SECOND } from './lib/clock.ts';
 import { isId } from './lib/ids.ts';
-import { fsyncDirectory, isWeakKey, MIN_KEY_LENGTH, readKeyFile, splitKeys, writeKeyFile } from './lib/keyring.ts';
-import { newSecret } from './lib/secrets.ts';
+import { readSecretKeys } from './lib/key-settings.ts';
+import { isWeakKey } from './lib/keyring.ts';
 import {
   type Address,
   type Environment,
   InvalidSetting,
   isPublic,
   readAddress,
+  readList,
   readNumber,
   readOneOf,
   readOrigin,
@@ -18,6 +18,7 @@ import {
   type SmtpSettings,
 } from './lib/setting-values.ts';
 
+export { type KeySource, readSecretKeys } from './lib/key-settings.ts';
 export { type Address, InvalidSetting } from './lib/setting-values.ts';
 
 /** Everything that can be configured. Only this file reads the environment. */
@@ -53,16 +54,29 @@ export interface Settings {
   logLevel: string;
   /** How long audit log entries are kept, in milliseconds. Undefined: they are never removed. */
   auditRetention: number | undefined;
-  /** For development: allows webhooks to loopback addresses. */
+  /** For development: allows webhooks to loopback addresses, and client metadata documents from them. */
   webhooksToLoopback: boolean;
+  externalClients: ExternalClientSettings;
   /** The number of worker processes, from the command line. */
   workers: number;
   limits: Limits;
-  /** These three are constants; tests shorten them. */
+  /** These four are constants; tests shorten them. */
   timeouts: ServerTimeouts;
   overload: OverloadLimit;
   /** For the whole delivery attempt of a webhook, from the DNS lookup on, in milliseconds. */
   webhookTimeout: number;
+  /** The same for a client metadata document. */
+  clientMetadataTimeout: number;
+}
+
+/** Clients that are not registered here, at the MCP server. */
+interface ExternalClientSettings {
+  /** The hosts whose metadata documents are accepted as `client_id`. */
+  documentHosts: 'any' | string[];
+  /** Whether clients may register themselves. */
+  acceptsRegistrations: boolean;
+  /** Schemes of redirect URIs that open an app (RFC 8252 §7.1), for clients without a secret. */
+  privateSchemes: string[];
 }
 
 export interface Limits {
@@ -80,6 +94,8 @@ export interface Limits {
   perUser: number;
   /** Of these, forms sent and authorizations without a consent screen; also sign-ins. */
   changesPerUser: number;
+  /** Client metadata documents that are fetched for one network in a minute; as many registrations. */
+  externalClients: number;
 }
 
 const LOG_LEVELS = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'];
@@ -107,11 +123,13 @@ export function readSettings(env: Environment): Settings {
     smtp: readSmtp({ smtpUrl: env.SMTP_URL, from: env.MAIL_FROM, platformName: readPlatformName(env) }),
     logLevel: readOneOf(env, 'LOG_LEVEL', 'info', LOG_LEVELS),
     auditRetention: readAuditRetention(env),
+    externalClients: readExternalClients(env),
     workers: 1,
     limits: readLimits(env),
     timeouts: SERVER_TIMEOUTS,
     overload: OVERLOAD_LIMIT,
     webhookTimeout: 15 * SECOND,
+    clientMetadataTimeout: 5 * SECOND,
   };
   if ([baseUrl, consentUrl].some(isPublic)) rejectUnsafeInPublic(settings, env);
   return settings;
@@ -127,7 +145,7 @@ function rejectUnsafeInPublic({ secretKeys, webhooksToLoopback }: Settings, env:
   }
   if (webhooksToLoopback) {
     throw new InvalidSetting(
-      'WEBHOOKS_TO_LOOPBACK must be no when BASE_URL or CONSENT_URL is public: webhooks could reach services that only this machine should.',
+      'WEBHOOKS_TO_LOOPBACK must be no when BASE_URL or CONSENT_URL is public: webhooks and client metadata documents could reach services that only this machine should.',
     );
   }
 }
@@ -161,6 +179,27 @@ function readServesMcp(env: Environment): boolean {
   return readOneOf(env, 'MCP', readServesResources(env) ? 'on' : 'off', ['on', 'off']) === 'on';
 }
 
+/** Browsers and operating systems give these schemes a meaning that no app can have. */
+const RESERVED_SCHEME =
+  /^(?:https?|wss?|ftp|file|filesystem|data|blob|about|javascript|vbscript|mailto|tel|sms|intent|content|view-source|chrome|ms-.*)$/;
+
+function readExternalClients(env: Environment): ExternalClientSettings {
+  const isScheme = (text: string) => /^[a-z][a-z0-9+.-]*$/.test(text) && !RESERVED_SCHEME.test(text);
+  return {
+    documentHosts: readDocumentHosts(env),
+    acceptsRegistrations: readOneOf(env, 'DYNAMIC_REGISTRATION', 'off', ['on', 'off']) === 'on',
+    privateSchemes: readList(env, 'PRIVATE_REDIRECT_SCHEMES', 'schemes of apps like cursor', isScheme),
+  };
+}
+
+function readDocumentHosts(env: Environment): ExternalClientSettings['documentHosts'] {
+  const text = env.CLIENT_ID_METADATA || 'on';
+  if (text === 'on') return 'any';
+  if (text === 'off') return [];
+  const isHost = (host: string) => /^[a-z\d-]+(?:\.[a-z\d-]+)+$/.test(host);
+  return readList(env, 'CLIENT_ID_METADATA', 'on, off, or host names like claude.ai', isHost);
+}
+
 export function readPlatformName(env: Environment): string {
   return env.PLATFORM_NAME || 'Gatehouse';
 }
@@ -192,58 +231,6 @@ function readLimits(env: Environment): Limits {
     perGrant: read('LIMIT_PER_GRANT', 100_000),
     perUser: read('LIMIT_PER_USER', 1000),
     changesPerUser: read('LIMIT_CHANGES_PER_USER', 120),
+    externalClients: read('LIMIT_EXTERNAL_CLIENTS', 60),
   };
-}
-
-/** The file is undefined if the keys are in a variable. */
-export interface KeySource {
-  keys: string[];
-  file: string | undefined;
-}
-
-/** From SECRET_KEYS, from SECRET_KEYS_FILE, or for development from a file that is created at the first start. */
-export function readSecretKeys(env: Environment): KeySource {
-  const baseUrl = readOrigin(env, 'BASE_URL', 'http://localhost:4000');
-  const given = splitKeys(env.SECRET_KEYS ?? '');
-  const isGiven = given.some((key) => key !== '');
-  if (isGiven && env.SECRET_KEYS_FILE) {
-    throw new InvalidSetting('SECRET_KEYS_FILE and SECRET_KEYS are both set. Keep one of them.');
-  }
-  if (isGiven) return { keys: checkKeys(given, 'SECRET_KEYS'), file: undefined };
-  const file = env.SECRET_KEYS_FILE || ensureLocalKey(baseUrl);
-  return { keys: checkKeys(readKeysFile(file), 'SECRET_KEYS_FILE'), file };
-}
-
-function checkKeys(keys: string[], setting: string): string[] {
-  if (keys.every((key) => key.length >= MIN_KEY_LENGTH)) return keys;
-  const what = `one or more keys of at least ${MIN_KEY_LENGTH} characters, separated by commas`;
-  throw new InvalidSetting(
-    setting === 'SECRET_KEYS' ? `SECRET_KEYS must be ${what}.` : `${setting} must name a file with ${what} or lines.`,
-  );
-}
-
-function readKeysFile(file: string): string[] {
-  try {
-    return readKeyFile(file);
-  } catch (error) {
-    const reason = error instanceof Error && 'code' in error ? error.code : error;
-    throw new InvalidSetting(`SECRET_KEYS_FILE names ${file}, which cannot be read: ${reason}.`);
-  }
-}
-
-/** For development: created once, readable by its owner only. */
-function ensureLocalKey(baseUrl: string): string {
-  if (isPublic(baseUrl)) {
-    throw new InvalidSetting('SECRET_KEYS must be set when BASE_URL is public. Make one with: openssl rand -base64 32');
-  }
-  const file = 'data/secret-key';
-  try {
-    if (mkdirSync('data', { recursive: true })) fsyncDirectory('.');
-    writeKeyFile(file, [newSecret()]);
-  } catch (error) {
-    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) {
-      throw new InvalidSetting(`SECRET_KEYS is not set, and no key can be kept in ${file}: ${error}.`);
-    }
-  }
-  return file;
 }

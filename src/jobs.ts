@@ -2,6 +2,7 @@ import { oldInvitations } from './accounts/invitations.ts';
 import { expiredMailLinks } from './accounts/mail-links.ts';
 import { expiredChallenges } from './accounts/passkeys.ts';
 import { expiredSessions } from './accounts/sessions.ts';
+import { unusedExternalApps } from './apps/apps.ts';
 import { removeOldEntries } from './audit/entries.ts';
 import { oldRepeats } from './audit/repeats.ts';
 import { oldIdempotencyKeys } from './business/idempotency.ts';
@@ -50,6 +51,7 @@ const STEPS: RetentionStep[] = [
   oldRepeats,
   oldIdempotencyKeys,
   inactiveGrants,
+  unusedExternalApps,
   expiredRevocations,
   expiredSessions,
   oldInvitations,

@@ -38,6 +38,12 @@ export function createLimits({ limits }: Settings, storage: Storage, metrics: Me
       seconds: DAY,
     }),
     signInPerAddress: limit('signInPerAddress', QUARTER_HOUR),
+    clientDocuments: limit('externalClients', MINUTE),
+    registrations: newLimit('externalClients', {
+      name: 'registrations',
+      points: limits.externalClients,
+      seconds: MINUTE,
+    }),
     mailPerAddress: newLimit('mailPerAddress', { points: MAIL_PER_ADDRESS, seconds: HOUR }),
     mailPerNetwork: newLimit('mailPerNetwork', { points: MAIL_PER_NETWORK, seconds: HOUR }),
   };

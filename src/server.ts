@@ -16,6 +16,7 @@ import { VERSION } from './lib/package.ts';
 import { createLimits } from './limits.ts';
 import { createSmtpTransport, type MailTransport } from './mail/transport.ts';
 import { mountMcp } from './mcp/routes.ts';
+import { createExternalClients } from './oauth/authorize/external-client.ts';
 import { mountOAuth } from './oauth/routes.ts';
 import { createRequestRecorder, type RequestRecorder } from './request-log/recorder.ts';
 import { recordRequests } from './request-log/routes.ts';
@@ -168,6 +169,7 @@ function createDeps(
   const { baseUrl, consentUrl, secretKeys, retryWindow, platformName, servesResources, introspectionClients } =
     settings;
   const keys = createKeyring(secretKeys);
+  const limits = createLimits(settings, storage, metrics);
   const isMailOn = mailTransport !== undefined;
   return {
     storage,
@@ -182,11 +184,18 @@ function createDeps(
     servesMcp: settings.servesMcp,
     mcpAllowedOrigins: settings.mcpAllowedOrigins,
     introspectionClients,
+    externalClients: createExternalClients({
+      ...settings.externalClients,
+      allowsLoopback: settings.webhooksToLoopback,
+      timeout: settings.clientMetadataTimeout,
+      limit: limits.clientDocuments,
+      clock,
+    }),
     retryWindow,
     auditRetention: settings.auditRetention,
     allowsLoopback: settings.webhooksToLoopback,
     timeLimit: settings.webhookTimeout,
-    limits: createLimits(settings, storage, metrics),
+    limits,
   };
 }
 

@@ -37,6 +37,7 @@ const DEFAULTS: Settings = {
   mcpAllowedOrigins: [],
   introspectionClients: new Set(),
   webhooksToLoopback: false,
+  externalClients: { documentHosts: 'any', acceptsRegistrations: false, privateSchemes: [] },
   workers: 1,
   smtp: undefined,
   logLevel: 'info',
@@ -49,6 +50,7 @@ const DEFAULTS: Settings = {
     perGrant: 100_000,
     perUser: 1000,
     changesPerUser: 120,
+    externalClients: 60,
   },
   timeouts: {
     headersTimeout: 10_000,
@@ -60,6 +62,7 @@ const DEFAULTS: Settings = {
   },
   overload: { maxEventLoopDelay: 500, sampleInterval: 1000, minRequests: 100 },
   webhookTimeout: 15_000,
+  clientMetadataTimeout: 5000,
 };
 
 test('with nothing set but the keys, every setting has its default', () => {
@@ -126,6 +129,16 @@ const ACCEPTED: [env: Record<string, string>, expected: Partial<Settings>][] = [
     { smtp: { smtpUrl: 'smtps://u:p@mail.acme.example', from: { name: 'Acme', address: 'no-reply@acme.example' } } },
   ],
   [{ LOG_LEVEL: 'silent' }, { logLevel: 'silent' }],
+  [
+    { DYNAMIC_REGISTRATION: 'on', CLIENT_ID_METADATA: 'claude.ai, chatgpt.com', PRIVATE_REDIRECT_SCHEMES: 'cursor' },
+    {
+      externalClients: {
+        documentHosts: ['claude.ai', 'chatgpt.com'],
+        acceptsRegistrations: true,
+        privateSchemes: ['cursor'],
+      },
+    },
+  ],
   [{ AUDIT_RETENTION_DAYS: '365' }, { auditRetention: 365 * DAY }],
   [{ DATABASE_URL: 'sqlite:/var/lib/gatehouse.db' }, { databaseUrl: 'sqlite:/var/lib/gatehouse.db' }],
 ];
@@ -145,11 +158,12 @@ test('each limit can be set', () => {
     LIMIT_PER_GRANT: '5',
     LIMIT_PER_USER: '6',
     LIMIT_CHANGES_PER_USER: '7',
+    LIMIT_EXTERNAL_CLIENTS: '8',
   });
 
   const ofApps = { perApp: 3, wrongSecrets: 4, perGrant: 5 };
   const ofUsers = { signInPerAccount: 1, signInPerAddress: 2, perUser: 6, changesPerUser: 7 };
-  assert.deepEqual(limits, { ...ofUsers, ...ofApps });
+  assert.deepEqual(limits, { ...ofUsers, ...ofApps, externalClients: 8 });
 });
 
 const REFUSED: Record<string, string>[] = [
@@ -170,6 +184,15 @@ const REFUSED: Record<string, string>[] = [
   { LISTEN: '127.0.0.1:65536' },
   { CONSENT_LISTEN: ':' },
   { METRICS_LISTEN: 'on' },
+  { CLIENT_ID_METADATA: 'yes' },
+  { CLIENT_ID_METADATA: 'https://claude.ai' },
+  { CLIENT_ID_METADATA: 'claude.ai/oauth' },
+  { CLIENT_ID_METADATA: '*.example.com' },
+  { CLIENT_ID_METADATA: 'Claude.ai' },
+  { DYNAMIC_REGISTRATION: 'true' },
+  { PRIVATE_REDIRECT_SCHEMES: 'cursor://' },
+  { PRIVATE_REDIRECT_SCHEMES: 'cursor,javascript' },
+  { PRIVATE_REDIRECT_SCHEMES: 'https' },
   { OTEL_EXPORTER_OTLP_ENDPOINT: 'collector' },
   { OTEL_TRACES_SAMPLER_ARG: '2' },
   { SECRET_KEYS: 'short' },

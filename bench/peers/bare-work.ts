@@ -5,7 +5,7 @@ import { type Keyring, sign } from '../../src/lib/keyring.ts';
 import { formatAmount } from '../../src/lib/money.ts';
 import { parseScopes } from '../../src/lib/scope-lists.ts';
 import { hashSecret, newSalt, sameText } from '../../src/lib/secrets.ts';
-import { appendTimestamp, readTimestamp } from '../../src/oauth/authorize/request.ts';
+import { appendTimestamp, readTimestamp } from '../../src/oauth/authorize/timestamp.ts';
 import { matchesChallenge } from '../../src/oauth/pkce.ts';
 import {
   type DecodedToken,

@@ -1,7 +1,8 @@
 import { isId } from '../lib/ids.ts';
 import { contains, type SearchTerm } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
-import { type App, fromRow, selectAppsOf } from './apps.ts';
+import { type App, fromRow } from './app.ts';
+import { selectAppsOf } from './apps.ts';
 
 /** Finds apps of one owner by name or client_id, newest first. */
 export async function searchAppsOf(

@@ -1,43 +1,15 @@
 import type { Actor } from '../audit/entries.ts';
-import { FormError } from '../lib/errors.ts';
+import { DAY } from '../lib/clock.ts';
 import { isId, newId } from '../lib/ids.ts';
-import { readName } from '../lib/names.ts';
-import { formatScopes, parseScopes, type Scopes } from '../lib/scope-lists.ts';
+import { formatScopes } from '../lib/scope-lists.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
+import type { RetentionStep } from '../storage/retention.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
-import type { Row } from '../storage/tables.ts';
-import { type AuditedApp, recordAppAudit } from './app-audit.ts';
-import { readRedirectUris } from './redirect-uris.ts';
+import { type App, type AppSettings, fromRow, settingsRow } from './app.ts';
+import { type AuditedApp, changedSettings, recordAppAudit } from './app-audit.ts';
 import { insertSecret } from './secrets.ts';
 
-/** What a developer registers, or an external client that a user has allowed. `client-ids.ts` relates its id to its `client_id`. */
-export interface App extends AppSettings {
-  id: string;
-  /** `external`: it is not registered here. It describes itself, and is never first-party. */
-  ownerScope: 'business' | 'platform' | 'external';
-  /** Null for a platform app and an external app. */
-  ownerBusinessId: string | null;
-  /** Whether it has no secret, like a program on the computer of its user (RFC 6749 §2.1). */
-  isPublic: boolean;
-  /** The `client_id` of an external app; null for a registered app, whose `client_id` is its id. */
-  externalClientId: string | null;
-  createdBy: string | null;
-  createdAt: number;
-  /** When its owner disabled it. */
-  disabledAt: number | null;
-  /** When the platform paused it everywhere. */
-  pausedAt: number | null;
-}
-
-/** What the owner of an app can change. */
-export interface AppSettings {
-  name: string;
-  redirectUris: string[];
-  allowedScopes: Scopes;
-  /** Whether users of other businesses can connect it to theirs. */
-  openToAnyBusiness: boolean;
-  requiresPkce: boolean;
-}
+export type { App, AppSettings } from './app.ts';
 
 interface AppStatus {
   column: 'disabled_at' | 'paused_at';
@@ -90,6 +62,7 @@ export async function insertApp(
     disabled_at: null,
     paused_at: null,
     deleted_at: null,
+    removable_at: null,
     ...settingsRow(app, app.isPublic),
   };
   const { numInsertedOrUpdatedRows } = await db
@@ -101,6 +74,72 @@ export async function insertApp(
   const inserted = fromRow(row);
   return { app: inserted, secret: inserted.isPublic ? null : await insertSecret(db, inserted, now) };
 }
+
+const EXTERNAL_RETENTION = 31 * DAY;
+
+/**
+ * Needs a transaction: the one of an Allow. The first creates the row of an external app, and later ones update what the app
+ * says about itself. An unchanged row is updated once a day only, so that users of a popular app do not wait for each other.
+ */
+export async function saveExternalApp(db: Database, app: App, now: number): Promise<void> {
+  const described = { name: app.name, redirect_uris: JSON.stringify(app.redirectUris) };
+  const allowed_scopes = formatScopes(app.allowedScopes);
+  const row = { ...described, allowed_scopes, removable_at: now + EXTERNAL_RETENTION };
+  const { numUpdatedRows } = await db
+    .updateTable('apps')
+    .set(row)
+    .where('id', '=', app.id)
+    .where(({ eb, or }) =>
+      or([
+        eb('name', '!=', row.name),
+        eb('redirect_uris', '!=', row.redirect_uris),
+        eb('allowed_scopes', '!=', allowed_scopes),
+        eb('removable_at', '<', row.removable_at - DAY),
+      ]),
+    )
+    .executeTakeFirstOrThrow();
+  if (numUpdatedRows > 0n) return;
+  const kind = { owner_scope: 'external' as const, is_public: 1, requires_pkce: 1, open_to_any_business: 1 };
+  await db
+    .insertInto('apps')
+    .values({ id: app.id, external_client_id: app.externalClientId, ...kind, ...row, created_at: now })
+    .onConflict((conflict) => conflict.column('id').doNothing())
+    .execute();
+}
+
+/**
+ * External apps that nobody has allowed for a month and that have no grant and no consent. The rest of those that are due is
+ * postponed. A paused app stays, because removing it would resume it.
+ */
+export const unusedExternalApps: RetentionStep = {
+  table: 'apps',
+  async remove(db, limit, now) {
+    const due = db
+      .selectFrom('apps')
+      .select('id')
+      .where('removable_at', '<=', now)
+      .orderBy('removable_at')
+      .limit(limit);
+    const ids = (await due.execute()).map(({ id }) => id);
+    if (ids.length === 0) return 0;
+    // An Allow in the meantime sets `removable_at`, so both statements check it again.
+    await db
+      .updateTable('apps')
+      .set({ removable_at: now + EXTERNAL_RETENTION })
+      .where('id', 'in', ids)
+      .where('removable_at', '<=', now)
+      .where(({ eb, or, exists, selectFrom }) =>
+        or([
+          eb('paused_at', 'is not', null),
+          exists(selectFrom('grants').select('grants.id').whereRef('grants.app_id', '=', 'apps.id')),
+          exists(selectFrom('consents').select('consents.app_id').whereRef('consents.app_id', '=', 'apps.id')),
+        ]),
+      )
+      .execute();
+    const removed = db.deleteFrom('apps').where('id', 'in', ids).where('removable_at', '<=', now);
+    return Number((await removed.executeTakeFirstOrThrow()).numDeletedRows);
+  },
+};
 
 /** Locks the app first, so that the audit entry names what this change has changed. Undefined if there is no such app. */
 export async function changeApp(
@@ -123,21 +162,6 @@ export async function changeApp(
     if (changed) await recordAppAudit(actor, tx, { action: 'app.changed', app: before, detail: { changed } }, now);
     return after;
   });
-}
-
-const SETTING_NAMES: Record<keyof AppSettings, string> = {
-  name: 'name',
-  redirectUris: 'redirect URIs',
-  allowedScopes: 'allowed scopes',
-  openToAnyBusiness: 'who can connect it',
-  requiresPkce: 'PKCE',
-};
-
-/** For the audit log. Empty if nothing changed. */
-function changedSettings(before: AppSettings, after: AppSettings): string {
-  const isChanged = (field: keyof AppSettings) => JSON.stringify(before[field]) !== JSON.stringify(after[field]);
-  const changed = Object.entries(SETTING_NAMES).filter(([field]) => isChanged(field as keyof AppSettings));
-  return changed.map(([, name]) => name).join(', ');
 }
 
 /** Locks the row until the transaction ends. */
@@ -201,36 +225,4 @@ function selectApps(db: Database) {
 export function selectAppsOf(db: Database, ownerBusinessId: string | null) {
   if (ownerBusinessId === null) return selectApps(db).where('owner_scope', '=', 'platform');
   return selectApps(db).where('owner_business_id', '=', ownerBusinessId);
-}
-
-/** A public app always uses PKCE: nothing else protects its codes (RFC 9700 §2.1.1). */
-function settingsRow(settings: AppSettings, isPublic = false) {
-  const row = {
-    name: readName('name', settings.name),
-    redirect_uris: JSON.stringify(readRedirectUris(settings.redirectUris)),
-    allowed_scopes: formatScopes(settings.allowedScopes),
-    open_to_any_business: settings.openToAnyBusiness ? 1 : 0,
-    requires_pkce: settings.requiresPkce || isPublic ? 1 : 0,
-  };
-  if (settings.allowedScopes.length === 0) throw new FormError('scope', 'Choose at least one scope.');
-  return row;
-}
-
-export function fromRow(row: Row<'apps'>): App {
-  return {
-    id: row.id,
-    name: row.name,
-    ownerScope: row.owner_scope,
-    ownerBusinessId: row.owner_business_id,
-    isPublic: row.is_public === 1,
-    externalClientId: row.external_client_id,
-    openToAnyBusiness: row.open_to_any_business === 1,
-    requiresPkce: row.requires_pkce === 1,
-    allowedScopes: parseScopes(row.allowed_scopes),
-    redirectUris: JSON.parse(row.redirect_uris),
-    createdBy: row.created_by,
-    createdAt: row.created_at,
-    disabledAt: row.disabled_at,
-    pausedAt: row.paused_at,
-  };
 }

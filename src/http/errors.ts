@@ -57,7 +57,7 @@ export const REASONS = {
   unsupported_grant_type: ['unsupported_grant_type'],
   unsupported_response_type: ['unsupported_response_type'],
   invalid_scope: ['scope_unknown', 'scope_not_registered', 'scope_not_allowed'],
-  invalid_target: ['resource_unknown', 'resource_repeated', 'resource_different'],
+  invalid_target: ['resource_unknown', 'resource_repeated', 'resource_different', 'resource_not_allowed'],
   access_denied: ['denied_by_user', 'not_a_member'],
   login_required: ['login_required'],
   consent_required: ['consent_required'],

@@ -1,20 +1,23 @@
 import type { LookupAddress } from 'node:dns';
 import { Resolver } from 'node:dns/promises';
-import { type IncomingMessage, request as requestHttp } from 'node:http';
+import { type IncomingHttpHeaders, type IncomingMessage, request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { SECOND } from './clock.ts';
 import { isLoopbackAddress, isPublicAddress } from './ip-addresses.ts';
 import { replaceControls } from './names.ts';
 
-export interface OutboundPost {
+interface OutboundRequest {
   url: string;
   headers: Record<string, string>;
-  body: string;
   /** For the whole exchange, in milliseconds. */
   timeout: number;
   /** For development: also allow loopback addresses. */
   allowsLoopback: boolean;
+}
+
+export interface OutboundPost extends OutboundRequest {
+  body: string;
 }
 
 /** The body is not read: the URL is chosen by an app developer, who must not be able to read internal services. */
@@ -24,24 +27,60 @@ interface OutboundResponse {
   head: string;
 }
 
+export interface OutboundGet extends OutboundRequest {
+  /** Of the body, in bytes. */
+  maxLength: number;
+}
+
+interface OutboundDocument {
+  status: number;
+  headers: IncomingHttpHeaders;
+  body: string;
+}
+
 /** The host resolves to an address outside the public internet. */
 export class ForbiddenAddress extends Error {}
+
+export class BodyTooLarge extends Error {}
 
 const MAX_HEAD_LENGTH = 1024;
 /** Node accepts any number of interim responses (1xx), so a receiver could keep the request open. */
 const MAX_INTERIM_RESPONSES = 10;
 
 /** Posts to a URL that an app developer chose, guarding against SSRF. Redirects are not followed. */
-export async function postToPublicAddress(post: OutboundPost): Promise<OutboundResponse> {
-  const signal = AbortSignal.timeout(post.timeout);
-  const addresses = await resolveAllowed(post, signal).catch((error) => {
-    throw signal.aborted ? signal.reason : error;
+export function postToPublicAddress(post: OutboundPost): Promise<OutboundResponse> {
+  return exchange(post, { method: 'POST', body: post.body }, (response) => {
+    response.destroy();
+    return { status: response.statusCode ?? 0, head: headOf(response) };
   });
-  return send(post, addresses, signal);
+}
+
+/** The same guards for a URL that a caller chose. Only the body of a 200 is read. */
+export function getFromPublicAddress(get: OutboundGet): Promise<OutboundDocument> {
+  return exchange(get, { method: 'GET', body: '' }, async (response) => {
+    const { statusCode: status = 0, headers } = response;
+    if (status !== 200) response.destroy();
+    return { status, headers, body: status === 200 ? await readBody(response, get.maxLength) : '' };
+  });
+}
+
+type Receive<Result> = (response: IncomingMessage) => Result | Promise<Result>;
+
+async function exchange<Result>(
+  request: OutboundRequest,
+  message: { method: string; body: string },
+  receive: Receive<Result>,
+): Promise<Result> {
+  const signal = AbortSignal.timeout(request.timeout);
+  try {
+    return await send({ ...request, ...message }, await resolveAllowed(request, signal), { signal, receive });
+  } catch (error) {
+    throw signal.aborted ? signal.reason : error;
+  }
 }
 
 /** Every address of the host must be allowed, not just one. */
-async function resolveAllowed({ url, allowsLoopback }: OutboundPost, signal: AbortSignal): Promise<LookupAddress[]> {
+async function resolveAllowed({ url, allowsLoopback }: OutboundRequest, signal: AbortSignal): Promise<LookupAddress[]> {
   const { hostname } = new URL(url);
   const isAllowed = (address: string) => isPublicAddress(address) || (allowsLoopback && isLoopbackAddress(address));
   const addresses = await resolveHost(hostname, signal);
@@ -53,36 +92,49 @@ async function resolveAllowed({ url, allowsLoopback }: OutboundPost, signal: Abo
 }
 
 /** Connects to the addresses that were checked. A second lookup could return others (DNS rebinding). */
-function send(
-  { url, headers, body }: OutboundPost,
+function send<Result>(
+  { url, method, headers, body }: OutboundRequest & { method: string; body: string },
   addresses: LookupAddress[],
-  signal: AbortSignal,
-): Promise<OutboundResponse> {
+  { signal, receive }: { signal: AbortSignal; receive: Receive<Result> },
+): Promise<Result> {
   const startRequest = new URL(url).protocol === 'https:' ? requestHttps : requestHttp;
   const request = startRequest(url, {
-    method: 'POST',
-    headers: { ...headers, 'content-length': Buffer.byteLength(body) },
+    method,
+    headers: method === 'GET' ? headers : { ...headers, 'content-length': Buffer.byteLength(body) },
     lookup: fixedLookup(addresses),
     agent: false,
     signal,
     maxHeaderSize: 16 * 1024,
   });
   return new Promise((resolve, reject) => {
-    request.once('error', (error) => reject(signal.aborted ? signal.reason : error));
+    request.once('error', reject);
     request.once('upgrade', (_, socket) => socket.destroy());
-    // After a response this has no effect: the promise is settled.
-    request.once('close', () => reject(new Error('The connection was closed without a response.')));
+    const rejectClosed = () => reject(new Error('The connection was closed without a response.'));
+    request.once('close', rejectClosed);
     let interim = 0;
     request.on('information', () => {
       interim += 1;
       if (interim > MAX_INTERIM_RESPONSES) request.destroy(new Error('There were too many interim responses.'));
     });
     request.once('response', (response) => {
-      resolve({ status: response.statusCode ?? 0, head: headOf(response) });
-      response.destroy();
+      // The request may close before the body has been read from the response.
+      request.off('close', rejectClosed);
+      resolve(receive(response));
     });
     request.end(body);
   });
+}
+
+async function readBody(response: IncomingMessage, maxLength: number): Promise<string> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  // An error ends the loop, which destroys the response.
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    if (length > maxLength) throw new BodyTooLarge(`The body is longer than ${maxLength} bytes.`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
 }
 
 function headOf({ statusCode, statusMessage, rawHeaders }: IncomingMessage): string {

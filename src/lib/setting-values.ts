@@ -69,6 +69,16 @@ export function readOneOf(env: Environment, name: string, fallback: string, valu
   return text;
 }
 
+/** Separated by commas. */
+export function readList(env: Environment, name: string, what: string, isValid: (text: string) => boolean): string[] {
+  const texts = (env[name] ?? '').split(',').map((text) => text.trim());
+  const given = texts.filter((text) => text !== '');
+  if (!given.every(isValid)) {
+    throw new InvalidSetting(`${name} must be ${what}, separated by commas; it is ${env[name]}.`);
+  }
+  return given;
+}
+
 function withoutBrackets(host: string): string {
   return host.replace(/^\[|\]$/g, '');
 }

@@ -56,6 +56,7 @@ export const authorizeOperation = {
       headers: { 'x-request-id': REQUEST_ID, location: Type.String({ format: 'uri', description: 'Where to go.' }) },
     },
     400: describePage('The app is unknown or disabled, or the redirect URI is not registered for it.'),
+    429: describePage('Too many metadata documents were fetched for this network.', { 'retry-after': RETRY_AFTER }),
     500: describePage('An internal error.'),
     503: describePage('The database is not available.', { 'retry-after': RETRY_AFTER }),
   },

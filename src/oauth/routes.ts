@@ -7,7 +7,8 @@ import type { Clock } from '../lib/clock.ts';
 import type { Keyring } from '../lib/keyring.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
 import type { Storage } from '../storage/storage.ts';
-import { appendTimestamp, rawQuery, readAuthorizationRequest } from './authorize/request.ts';
+import { type AuthorizeDeps, readAuthorizationRequest } from './authorize/request.ts';
+import { appendTimestamp, rawQuery } from './authorize/timestamp.ts';
 import { type Access, readAccess, type Target } from './bearer.ts';
 import type { ClientCredentials } from './client-authentication.ts';
 import { respondToIntrospection } from './introspect.ts';
@@ -23,7 +24,7 @@ import {
 import { respondToRevocation } from './revoke.ts';
 import { respondToTokenRequest, type TokenDeps } from './token/endpoint.ts';
 
-interface OAuthDeps extends TokenDeps {
+interface OAuthDeps extends TokenDeps, AuthorizeDeps {
   consentUrl: string;
   clock: Clock;
   limits: TokenDeps['limits'] & BearerDeps['limits'];
@@ -45,7 +46,7 @@ export function mountOAuth(host: FastifyInstance, deps: OAuthDeps): void {
   // Checks the request and redirects it to the consent page: this host reads no cookies, so it knows no user.
   host.get('/api/v1/oauth/authorize', documentedBy(authorizeOperation), async (request, reply) => {
     const query = rawQuery(request.url);
-    await readAuthorizationRequest(deps, query);
+    await readAuthorizationRequest(deps, query, request.ip);
     return reply.redirect(`${deps.consentUrl}/consent?${appendTimestamp(keys, query, clock())}`, 303);
   });
 

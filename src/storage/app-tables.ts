@@ -32,6 +32,8 @@ interface AppsTable {
   /** Set by the platform; its owner cannot undo it. */
   paused_at: number | null;
   deleted_at: number | null;
+  /** When an external app may be removed, if nothing refers to it any more. Null for a registered app. */
+  removable_at: number | null;
 }
 
 interface AppSecretsTable {

@@ -41,7 +41,7 @@ async function readSubmission(deps: WebDeps, request: FastifyRequest<{ Body: For
   if (!session) throw sessionExpired(path);
   requireSecondFactor(request, path);
   const state = readConsentState(deps.keys, body, session);
-  const authRequest = await readAuthorizationRequest(deps, state.query);
+  const authRequest = await readAuthorizationRequest(deps, state.query, request.ip);
   return { request, authRequest, session, state, path };
 }
 

@@ -6,13 +6,9 @@ import { TooManyRequests } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
 import { scopesBeyond } from '../lib/scope-lists.ts';
-import {
-  type AuthorizationRequest,
-  rawQuery,
-  readAuthorizationRequest,
-  readTimestamp,
-} from '../oauth/authorize/request.ts';
+import { type AuthorizationRequest, readAuthorizationRequest } from '../oauth/authorize/request.ts';
 import { codeLocation, issueCodeSilently, needsNoScreen } from '../oauth/authorize/response.ts';
+import { rawQuery, readTimestamp } from '../oauth/authorize/timestamp.ts';
 import { CallbackError, OAuthError } from '../oauth/errors.ts';
 import { access } from './access.ts';
 import { findEarlierConsent, restart, showConsent } from './consent-screen.ts';
@@ -31,7 +27,7 @@ export function mountConsent(host: FastifyInstance, deps: WebDeps): void {
 async function openConsent(deps: WebDeps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const { storage, keys, clock, issuer } = deps;
   const { query, requestedAt } = readTimestamp(keys, rawQuery(request.url), clock());
-  const authRequest = await readAuthorizationRequest(deps, query);
+  const authRequest = await readAuthorizationRequest(deps, query, request.ip);
   if (requestedAt === null) return restart(deps, reply, query);
   const session = requireSignIn(request, authRequest, requestedAt);
   requireSecondFactor(request);

@@ -3,6 +3,7 @@ import type { Clock } from '../lib/clock.ts';
 import type { Keyring } from '../lib/keyring.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
 import type { Mailer } from '../mail/mails.ts';
+import type { ExternalClients } from '../oauth/authorize/external-client.ts';
 import type { RequestRecorder } from '../request-log/recorder.ts';
 import type { Storage } from '../storage/storage.ts';
 
@@ -23,6 +24,7 @@ export interface WebDeps {
   auditRetention: number | undefined;
   /** For development: whether webhooks may be sent to loopback addresses. */
   allowsLoopback: boolean;
+  externalClients: ExternalClients;
   limits: {
     signInPerAccount: RateLimit;
     /** For known browsers, once the budget of an account is used up. */

@@ -1,4 +1,5 @@
-import { readAuthorizationRequest, readTimestamp } from '../oauth/authorize/request.ts';
+import { readAuthorizationRequest } from '../oauth/authorize/request.ts';
+import { readTimestamp } from '../oauth/authorize/timestamp.ts';
 import { CallbackError } from '../oauth/errors.ts';
 import type { WebDeps } from './deps.ts';
 
@@ -20,12 +21,13 @@ export interface Destination {
   formTargets: string[];
 }
 
-export async function findDestination(deps: WebDeps, returnTo: string): Promise<Destination> {
+/** `address` is the caller's. */
+export async function findDestination(deps: WebDeps, returnTo: string, address: string): Promise<Destination> {
   const [path, stamped = ''] = returnTo.split(/\?(.*)/s);
   if (path !== '/consent') return { appName: undefined, formTargets: [] };
   const { query } = readTimestamp(deps.keys, stamped, deps.clock());
   try {
-    const { app, callback } = await readAuthorizationRequest(deps, query);
+    const { app, callback } = await readAuthorizationRequest(deps, query, address);
     return { appName: app.name, formTargets: [cspSource(callback.redirectUri), deps.issuer] };
   } catch (error) {
     if (!(error instanceof CallbackError)) return { appName: undefined, formTargets: [deps.issuer] };
@@ -33,8 +35,8 @@ export async function findDestination(deps: WebDeps, returnTo: string): Promise<
   }
 }
 
-/** CSP sources cannot contain IPv6 addresses, so for those only the scheme is given. */
+/** CSP sources cannot contain IPv6 addresses, and a private-use scheme has no origin: for those only the scheme is given. */
 export function cspSource(redirectUri: string): string {
   const { origin, hostname, protocol } = new URL(redirectUri);
-  return hostname.startsWith('[') ? protocol : origin;
+  return hostname.startsWith('[') || origin === 'null' ? protocol : origin;
 }

@@ -138,7 +138,7 @@ async function show(
   { credentials: { user }, returnTo, problem, status = 200 }: Shown,
 ): Promise<FastifyReply> {
   const factors = await findSecondFactors(deps.storage.durable, user.id);
-  const destination = await findDestination(deps, returnTo);
+  const destination = await findDestination(deps, returnTo, request.ip);
   const form = { csrf: request.csrfToken, returnTo, factors, destination, problem };
   return sendPage(reply, secondStepPage(deps, form), { status, ...destination });
 }

@@ -33,7 +33,7 @@ export function mountSignIn(host: FastifyInstance, deps: WebDeps): void {
   host.get<{ Querystring: Form }>('/sign-in', access('anyone'), async (request, reply) => {
     const returnTo = readReturnTo(request.query.return_to, deps.consentUrl);
     const email = request.session?.user.email ?? '';
-    const destination = await findDestination(deps, returnTo);
+    const destination = await findDestination(deps, returnTo, request.ip);
     const flash = signInFlashMessage(request.query);
     const page = signInPage(deps, { csrf: request.csrfToken, returnTo, email, destination, flash });
     return sendPage(reply, page, destination);
@@ -80,7 +80,7 @@ async function respond(
 ): Promise<FastifyReply> {
   const returnTo = readReturnTo(request.body.return_to, deps.consentUrl);
   const reject = async (status: number, message: string) => {
-    const destination = await findDestination(deps, returnTo);
+    const destination = await findDestination(deps, returnTo, request.ip);
     const form = { csrf: request.csrfToken, returnTo, email, destination, problem: { ...problem, message } };
     return sendPage(reply, signInPage(deps, form), { status, ...destination });
   };

@@ -8,6 +8,7 @@ import { resetAccount } from '../../src/grants/account-reset.ts';
 import { endConnections } from '../../src/grants/connections.ts';
 import { findConsentForShare, saveConsent } from '../../src/grants/consents.ts';
 import { createGrant, findGrant } from '../../src/grants/grants.ts';
+import { systemClock } from '../../src/lib/clock.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { createKeyring } from '../../src/lib/keyring.ts';
 import { readAuthorizationRequest } from '../../src/oauth/authorize/request.ts';
@@ -133,8 +134,10 @@ async function newAuthorization(sessionId: string) {
     state: 's',
   });
   query.set('redirect_uri', ledger.redirectUris[0] ?? '');
-  const request = await readAuthorizationRequest({ storage, issuer: 'https://api.example.com' }, query.toString());
   const keys = createKeyring(['the-key-that-the-tests-sign-their-tokens-with']);
+  const externalClients = { documents: undefined, acceptsRegistrations: false, privateSchemes: [] };
+  const deps = { storage, keys, clock: systemClock, issuer: 'https://api.example.com', externalClients };
+  const request = await readAuthorizationRequest(deps, query.toString(), '127.0.0.1');
   const authorization = { request, grantId: newId(Date.now()), sessionId, businessId: acme.id };
   return { actor: userActor(ada, '127.0.0.1'), deps: { db: storage.durable, keys }, authorization };
 }

@@ -17,7 +17,7 @@ import { drainingProvocations, limitProvocations, outageProvocations, SCARCE } f
 import { type Provocation, provocationsOf, reasonOf, send } from './provocations/provocation.ts';
 import { expiredTokenProvocations, tokenProvocations } from './provocations/tokens.ts';
 
-const server = await startTestServer({ LIMIT_CHANGES_PER_USER: '150' });
+const server = await startTestServer({ LIMIT_CHANGES_PER_USER: '150', DYNAMIC_REGISTRATION: 'on' });
 const document = await fetchDocument(server.api);
 const operations = listOperations(document);
 const assertDescribed = createResponseValidator(document);

@@ -1,16 +1,17 @@
 import { type App, findApp } from '../../apps/apps.ts';
 import { appIdOf, clientIdOf } from '../../apps/client-ids.ts';
-import { isRegistered } from '../../apps/redirect-uris.ts';
+import { isRegistered, isRegisteredExternally } from '../../apps/redirect-uris.ts';
 import { boundBusiness } from '../../grants/tenancy.ts';
-import { HOUR } from '../../lib/clock.ts';
-import { type Keyring, sign, verifySignature } from '../../lib/keyring.ts';
+import type { Clock } from '../../lib/clock.ts';
+import type { Keyring } from '../../lib/keyring.ts';
 import { formatScopes, parseScopes, type Scopes, scopesBeyond } from '../../lib/scope-lists.ts';
-import type { Database, Storage } from '../../storage/storage.ts';
+import type { Storage } from '../../storage/storage.ts';
 import { type Callback, CallbackError, OAuthError, UntrustedRequest } from '../errors.ts';
 import { isChallenge } from '../pkce.ts';
-import { businessOf, type Resource, readResource } from '../resource-indicators.ts';
+import { businessOf, mcpResource, type Resource, readResource, resourceUri } from '../resource-indicators.ts';
 import type { AuthorizeQuery } from '../schemas.ts';
 import { readScopes } from '../scopes.ts';
+import { type ExternalClients, isExternalClientId, readExternalClient } from './external-client.ts';
 
 /** A valid authorize request (RFC 6749 §4.1.1). What depends on the user is checked later. */
 export interface AuthorizationRequest {
@@ -30,21 +31,31 @@ export interface AuthorizationRequest {
   businessId: string | null;
 }
 
+export interface AuthorizeDeps {
+  storage: Storage;
+  keys: Keyring;
+  clock: Clock;
+  issuer: string;
+  externalClients: ExternalClients;
+}
+
 /**
  * The order of the checks matters: errors before the redirect URI is known to be the app's are shown on a page, later ones
  * are sent to the app.
  */
 export async function readAuthorizationRequest(
-  { storage, issuer }: { storage: Storage; issuer: string },
+  deps: AuthorizeDeps,
   query: string,
+  address: string,
 ): Promise<AuthorizationRequest> {
+  const { issuer } = deps;
   const parameters = parseQuery(query);
-  const app = await findRequestedApp(storage.durable, parameters);
+  const app = await findRequestedApp(deps, parameters, address);
   const redirectUri = readRedirectUri(app, parameters);
   const states = parameters.get('state') ?? [];
   const callback = { redirectUri, state: states.length === 1 ? states[0]?.raw : undefined };
   try {
-    const resource = readResource(issuer, valuesOf(parameters, 'resource'));
+    const resource = readAppResource(issuer, app, parameters);
     const businessId = businessOf(resource) ?? boundBusiness(app);
     return { app, callback, resource, businessId, ...readParameters(app, parameters) };
   } catch (error) {
@@ -57,7 +68,9 @@ type OwnParameters = Omit<AuthorizationRequest, 'app' | 'callback' | 'resource' 
 
 function readParameters(app: App, parameters: Parameters): OwnParameters {
   const read = (name: keyof AuthorizeQuery) => readOnce(parameters, name);
-  if (!read('state')) throw missingParameter('Send a state, by which your app recognises the response.');
+  // RFC 9700 §4.7.1: PKCE, which a public client always uses, protects against CSRF as well.
+  if (!read('state') && !app.isPublic)
+    throw missingParameter('Send a state, by which your app recognises the response.');
   checkResponseType(read('response_type'));
   checkResponseMode(read('response_mode'));
   // RFC 6749 §3.3: without scope the server uses a default, here all scopes of the app.
@@ -96,21 +109,30 @@ function parseQuery(query: string): Parameters {
   return parameters;
 }
 
-async function findRequestedApp(db: Database, parameters: Parameters): Promise<App> {
+async function findRequestedApp(deps: AuthorizeDeps, parameters: Parameters, address: string): Promise<App> {
   const ids = parameters.get('client_id') ?? [];
   const remedy = "Copy the client_id from the app's page under Settings, Developer.";
   if (ids.length === 0) throw new UntrustedRequest('The request names no app: client_id is missing.', remedy);
   if (ids.length > 1) throw new UntrustedRequest('client_id was sent more than once.', 'Send it exactly once.');
   const clientId = ids[0]?.text ?? '';
-  const app = await findApp(db, appIdOf(clientId));
-  if (!app || clientIdOf(app) !== clientId) throw new UntrustedRequest('No app has this client_id.', remedy);
+  const found = await findApp(deps.storage.durable, appIdOf(clientId));
+  const app = found && clientIdOf(found) === clientId ? found : undefined;
+  if (app) rejectSuspended(app);
+  if (isExternalClientId(clientId)) {
+    const described = await readExternalClient(deps, { clientId, address }, deps.clock());
+    return { ...described, createdAt: app?.createdAt ?? described.createdAt };
+  }
+  if (!app) throw new UntrustedRequest('No app has this client_id.', remedy);
+  return app;
+}
+
+function rejectSuspended(app: App): void {
   if (app.pausedAt !== null) {
     throw new UntrustedRequest(`${app.name} is paused.`, 'Only the platform can resume it.');
   }
   if (app.disabledAt !== null) {
     throw new UntrustedRequest(`${app.name} is disabled.`, 'The developer of the app can enable it again.');
   }
-  return app;
 }
 
 function readRedirectUri(app: App, parameters: Parameters): string {
@@ -125,11 +147,14 @@ function readRedirectUri(app: App, parameters: Parameters): string {
       'Send one of the redirect URIs that are registered for the app.',
     );
   }
-  if (!isRegistered(app.redirectUris, uri)) {
+  const isOwn = app.ownerScope === 'external' ? isRegisteredExternally : isRegistered;
+  if (!isOwn(app.redirectUris, uri)) {
     throw new UntrustedRequest(
       `${uri.slice(0, 200)} is not a redirect URI of ${app.name}.`,
-      "Register exactly this address on the app's page under Settings, Developer, or send one that is registered: " +
-        'every character counts.',
+      app.ownerScope === 'external'
+        ? 'Send one of the redirect_uris in the metadata of the app: every character counts.'
+        : "Register exactly this address on the app's page under Settings, Developer, or send one that is registered: " +
+            'every character counts.',
     );
   }
   return uri;
@@ -146,6 +171,17 @@ function readOnce(parameters: Parameters, name: string): string | undefined {
 
 function valuesOf(parameters: Parameters, name: keyof AuthorizeQuery): string[] {
   return (parameters.get(name) ?? []).map(({ text }) => text);
+}
+
+/** An app that is not registered here is for the MCP server only: nobody has decided that it may use the business API. */
+function readAppResource(issuer: string, app: App, parameters: Parameters): Resource {
+  const resource = readResource(issuer, valuesOf(parameters, 'resource'));
+  if (app.ownerScope !== 'external' || resource !== null) return resource;
+  throw new OAuthError(
+    'invalid_target',
+    'resource_not_allowed',
+    `An app that is not registered here can use the MCP server only: send resource=${resourceUri(issuer, mcpResource())}.`,
+  );
 }
 
 function missingParameter(description: string): OAuthError {
@@ -204,36 +240,4 @@ function readChallenge(app: App, challenge: string | undefined, method: string |
   if (method !== 'S256') throw malformed('Send code_challenge_method=S256: no other method is supported.');
   if (!isChallenge(challenge)) throw malformed('code_challenge is the base64url of a SHA-256: 43 characters.');
   return challenge;
-}
-
-/**
- * The time of an authorize request, signed and appended to its query. `prompt=login` requires a sign-in after this time:
- * one sign-in is enough, and editing the URL cannot avoid it.
- */
-const TIMESTAMPED = /^(.*)&asked=(\d{1,15})\.([\w-]{43})$/;
-const TIMESTAMP_LIFETIME = HOUR;
-
-export function appendTimestamp(keys: Keyring, query: string, now: number): string {
-  return `${query}&asked=${now}.${sign(keys, 'authorize timestamp', `${now}?${query}`)}`;
-}
-
-/** The query without the timestamp, and the time: null if the timestamp is missing, forged or too old. */
-export function readTimestamp(
-  keys: Keyring,
-  timestamped: string,
-  now: number,
-): { query: string; requestedAt: number | null } {
-  const [, query = timestamped, time = '', signature = ''] = TIMESTAMPED.exec(timestamped) ?? [];
-  const requestedAt = Number(time);
-  const isValid =
-    verifySignature(keys, 'authorize timestamp', `${time}?${query}`, signature) &&
-    now - requestedAt < TIMESTAMP_LIFETIME;
-  return { query, requestedAt: isValid ? requestedAt : null };
-}
-
-/** The query of a URL, byte for byte, unless it has characters that a header cannot carry. */
-export function rawQuery(url: string): string {
-  const start = url.indexOf('?');
-  const query = start === -1 ? '' : url.slice(start + 1);
-  return /^[\x21-\x7e]*$/.test(query) ? query : new URL(`?${query}`, 'http://localhost').search.slice(1);
 }

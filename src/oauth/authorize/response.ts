@@ -1,4 +1,5 @@
 import { lockSession } from '../../accounts/sessions.ts';
+import { saveExternalApp } from '../../apps/apps.ts';
 import type { UserActor } from '../../audit/entries.ts';
 import {
   type Consent,
@@ -47,6 +48,7 @@ export async function issueCode(
     if (!(await lockSession(tx, sessionId))) return;
     const isFirst = await createGrant(tx, grantOf(actor, authorization, decision.allowed), now);
     if (!isFirst) return;
+    if (request.app.ownerScope === 'external') await saveExternalApp(tx, request.app, now);
     await saveConsent(tx, { userId: actor.id, appId: request.app.id, businessId }, decision, now);
     await recordAllowed(actor, tx, { app: request.app, businessId, scopes: decision.allowed }, now);
   });

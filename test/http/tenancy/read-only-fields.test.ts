@@ -73,6 +73,7 @@ test('a form that registers an app stores what it asks for, and nothing else tha
     created_by: server.ada.id,
     disabled_at: null,
     paused_at: null,
+    removable_at: null,
     deleted_at: null,
   });
 });

@@ -1,3 +1,6 @@
+import { encodeDynamicClientId } from '../../../src/apps/dynamic-client-ids.ts';
+import { createKeyring } from '../../../src/lib/keyring.ts';
+import { REDIRECT_URI } from '../../support/fixtures.ts';
 import { once } from '../../support/once.ts';
 import type { TestServer } from '../../support/test-server.ts';
 import { PKCE } from './inactive-grants.ts';
@@ -43,8 +46,20 @@ export function callbackProvocations(server: TestServer): CallbackProvocation[] 
       'two resources',
       () => leave({ resource: `${server.api}/mcp` }, `&resource=${server.api}/api/v1`),
     ],
+    [
+      'invalid_target',
+      'resource_not_allowed',
+      'an app that is not registered, without a resource',
+      () => leave({ client_id: dynamicClientId(server) }),
+    ],
     ...refusedAtTheScreen(server, member, newApp),
   ];
+}
+
+/** As the registration endpoint issues it. */
+function dynamicClientId({ settings }: TestServer): string {
+  const metadata = { name: 'Assistant', redirectUris: [REDIRECT_URI], scope: undefined };
+  return encodeDynamicClientId(createKeyring(settings.secretKeys), metadata);
 }
 
 function refusedAtTheScreen(

@@ -11,7 +11,7 @@ import { askEvents } from './events.ts';
 import { type Provocation, provocationsOf, send } from './provocation.ts';
 
 /** With these limits an app reaches its limit once it is connected, and a grant after one call. */
-export const SCARCE = { LIMIT_PER_APP: '1', LIMIT_PER_GRANT: '1' };
+export const SCARCE = { LIMIT_PER_APP: '1', LIMIT_PER_GRANT: '1', LIMIT_EXTERNAL_CLIENTS: '1' };
 
 type Ask = () => Promise<ApiResponse>;
 
@@ -44,7 +44,15 @@ function rightRequests(server: TestServer) {
 
 /** For a server started with `SCARCE`. */
 export function limitProvocations(server: TestServer): Provocation[] {
-  return each(rightRequests(server).counted, 429, 'too_many_requests', 'one request too many', (ask) => ask);
+  const fetchDocument = () => send(server.authorizeUrl({ client_id: 'https://127.0.0.1/client.json' }));
+  const asks = {
+    ...rightRequests(server).counted,
+    async authorize() {
+      await fetchDocument();
+      return fetchDocument();
+    },
+  };
+  return each(asks, 429, 'too_many_requests', 'one request too many', (ask) => ask);
 }
 
 function each(asks: Record<string, Ask>, status: number, reason: string, to: string, around: (ask: Ask) => Ask) {

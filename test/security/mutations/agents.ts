@@ -74,7 +74,7 @@ export const AGENT_MUTATIONS: Mutation[] = [
   {
     promise: 'T9',
     breaks: 'a public app may leave PKCE out',
-    file: 'src/apps/apps.ts',
+    file: 'src/apps/app.ts',
     find: 'settings.requiresPkce || isPublic ? 1 : 0',
     replace: 'settings.requiresPkce ? 1 : 0',
     tests: [PUBLIC_APPS],

@@ -21,7 +21,7 @@ export const AUTHORIZE_MUTATIONS: Mutation[] = [
     promise: 'A2',
     breaks: 'any redirect_uri is accepted',
     file: 'src/oauth/authorize/request.ts',
-    find: 'if (!isRegistered(app.redirectUris, uri)) {',
+    find: 'if (!isOwn(app.redirectUris, uri)) {',
     replace: 'if (false) {',
     tests: [REDIRECT],
   },

@@ -164,7 +164,7 @@ export const WEBHOOK_MUTATIONS: Mutation[] = [
     promise: 'W6',
     breaks: 'an attempt has no time limit',
     file: 'src/lib/outbound-http.ts',
-    find: 'AbortSignal.timeout(post.timeout)',
+    find: 'AbortSignal.timeout(request.timeout)',
     replace: 'new AbortController().signal',
     tests: [POST],
   },

@@ -23,7 +23,9 @@ const apps: Migration = async (db, { id, integer, time }) => {
     .addColumn('disabled_at', time)
     .addColumn('paused_at', time)
     .addColumn('deleted_at', time)
+    .addColumn('removable_at', time)
     .execute();
+  await db.schema.createIndex('apps_by_removal').on('apps').column('removable_at').execute();
   await db.schema.createIndex('apps_by_business').on('apps').column('owner_business_id').execute();
   await db.schema
     .createTable('app_secrets')
@@ -93,6 +95,7 @@ const consents: Migration = async (db, { id, time }) => {
     .on('consents')
     .columns(['business_id', 'app_id', 'user_id'])
     .execute();
+  await db.schema.createIndex('consents_by_app').on('consents').column('app_id').execute();
 };
 
 const revokedAccessTokens: Migration = async (db, { id, time }) => {

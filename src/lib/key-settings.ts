@@ -1,0 +1,57 @@
+import { mkdirSync } from 'node:fs';
+import { fsyncDirectory, MIN_KEY_LENGTH, readKeyFile, splitKeys, writeKeyFile } from './keyring.ts';
+import { newSecret } from './secrets.ts';
+import { type Environment, InvalidSetting, isPublic, readOrigin } from './setting-values.ts';
+
+/** The file is undefined if the keys are in a variable. */
+export interface KeySource {
+  keys: string[];
+  file: string | undefined;
+}
+
+/** From SECRET_KEYS, from SECRET_KEYS_FILE, or for development from a file that is created at the first start. */
+export function readSecretKeys(env: Environment): KeySource {
+  const baseUrl = readOrigin(env, 'BASE_URL', 'http://localhost:4000');
+  const given = splitKeys(env.SECRET_KEYS ?? '');
+  const isGiven = given.some((key) => key !== '');
+  if (isGiven && env.SECRET_KEYS_FILE) {
+    throw new InvalidSetting('SECRET_KEYS_FILE and SECRET_KEYS are both set. Keep one of them.');
+  }
+  if (isGiven) return { keys: checkKeys(given, 'SECRET_KEYS'), file: undefined };
+  const file = env.SECRET_KEYS_FILE || ensureLocalKey(baseUrl);
+  return { keys: checkKeys(readKeysFile(file), 'SECRET_KEYS_FILE'), file };
+}
+
+function checkKeys(keys: string[], setting: string): string[] {
+  if (keys.every((key) => key.length >= MIN_KEY_LENGTH)) return keys;
+  const what = `one or more keys of at least ${MIN_KEY_LENGTH} characters, separated by commas`;
+  throw new InvalidSetting(
+    setting === 'SECRET_KEYS' ? `SECRET_KEYS must be ${what}.` : `${setting} must name a file with ${what} or lines.`,
+  );
+}
+
+function readKeysFile(file: string): string[] {
+  try {
+    return readKeyFile(file);
+  } catch (error) {
+    const reason = error instanceof Error && 'code' in error ? error.code : error;
+    throw new InvalidSetting(`SECRET_KEYS_FILE names ${file}, which cannot be read: ${reason}.`);
+  }
+}
+
+/** For development: created once, readable by its owner only. */
+function ensureLocalKey(baseUrl: string): string {
+  if (isPublic(baseUrl)) {
+    throw new InvalidSetting('SECRET_KEYS must be set when BASE_URL is public. Make one with: openssl rand -base64 32');
+  }
+  const file = 'data/secret-key';
+  try {
+    if (mkdirSync('data', { recursive: true })) fsyncDirectory('.');
+    writeKeyFile(file, [newSecret()]);
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) {
+      throw new InvalidSetting(`SECRET_KEYS is not set, and no key can be kept in ${file}: ${error}.`);
+    }
+  }
+  return file;
+}

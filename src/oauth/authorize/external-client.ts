@@ -1,0 +1,108 @@
+import type { App } from '../../apps/apps.ts';
+import { appIdOf } from '../../apps/client-ids.ts';
+import { type ClientMetadata, InvalidClientMetadata } from '../../apps/client-metadata.ts';
+import {
+  type ClientMetadataDocuments,
+  createClientMetadataDocuments,
+  type DocumentOptions,
+} from '../../apps/client-metadata-documents.ts';
+import { decodeDynamicClientId, isDynamicClientId } from '../../apps/dynamic-client-ids.ts';
+import { usableRedirectUris } from '../../apps/redirect-uris.ts';
+import type { Keyring } from '../../lib/keyring.ts';
+import { parseScopes } from '../../lib/scope-lists.ts';
+import { UntrustedRequest } from '../errors.ts';
+import { readScopes, SCOPES } from '../scopes.ts';
+
+/** For clients that are not registered here. */
+export interface ExternalClients {
+  /** Undefined if metadata documents are not accepted. */
+  documents: ClientMetadataDocuments | undefined;
+  acceptsRegistrations: boolean;
+  /** Of redirect URIs (RFC 8252 §7.1). */
+  privateSchemes: readonly string[];
+}
+
+type Options = Omit<ExternalClients, 'documents'> &
+  Omit<DocumentOptions, 'hosts'> & { documentHosts: DocumentOptions['hosts'] };
+
+export function createExternalClients({
+  acceptsRegistrations,
+  privateSchemes,
+  documentHosts: hosts,
+  ...options
+}: Options): ExternalClients {
+  const documents = hosts.length > 0 ? createClientMetadataDocuments({ ...options, hosts, privateSchemes }) : undefined;
+  return { documents, acceptsRegistrations, privateSchemes };
+}
+
+interface Presented {
+  clientId: string;
+  /** Of the caller. */
+  address: string;
+}
+
+/** A registered client has a UUID; nothing else starts like these. */
+export function isExternalClientId(clientId: string): boolean {
+  return /^https?:/i.test(clientId) || isDynamicClientId(clientId);
+}
+
+/** The app that the client describes itself as. Stores nothing: its row is saved when a user allows it. */
+export async function readExternalClient(
+  deps: { keys: Keyring; externalClients: ExternalClients },
+  presented: Presented,
+  now: number,
+): Promise<App> {
+  const { clientId } = presented;
+  const { name, redirectUris, scope } = isDynamicClientId(clientId)
+    ? readDynamicClient(deps, clientId)
+    : await loadDocument(deps.externalClients, presented);
+  const { scopes } = readScopes(parseScopes(scope ?? ''));
+  return {
+    id: appIdOf(clientId),
+    externalClientId: clientId,
+    name,
+    redirectUris,
+    allowedScopes: scopes.length > 0 ? scopes : SCOPES.map((each) => each.name),
+    ownerScope: 'external',
+    ownerBusinessId: null,
+    openToAnyBusiness: true,
+    isPublic: true,
+    requiresPkce: true,
+    createdBy: null,
+    createdAt: now,
+    disabledAt: null,
+    pausedAt: null,
+  };
+}
+
+function readDynamicClient(
+  { keys, externalClients }: { keys: Keyring; externalClients: ExternalClients },
+  clientId: string,
+): ClientMetadata {
+  const metadata = externalClients.acceptsRegistrations ? decodeDynamicClientId(keys, clientId) : undefined;
+  if (!metadata) {
+    throw new UntrustedRequest(
+      'This server does not know the app.',
+      'The client_id was not issued by this server, or is no longer valid. Register the app again.',
+    );
+  }
+  // The operator may have removed a scheme since the client registered.
+  const redirectUris = usableRedirectUris(metadata.redirectUris, externalClients.privateSchemes);
+  return { ...metadata, redirectUris };
+}
+
+async function loadDocument({ documents }: ExternalClients, { clientId, address }: Presented): Promise<ClientMetadata> {
+  if (!documents) {
+    throw new UntrustedRequest(
+      'This app is not registered here.',
+      'This server accepts registered apps only, not the URL of a metadata document as client_id.',
+    );
+  }
+  try {
+    return await documents.load(clientId, address);
+  } catch (error) {
+    if (!(error instanceof InvalidClientMetadata)) throw error;
+    const host = URL.parse(clientId)?.host || 'its host';
+    throw new UntrustedRequest(`The description of this app at ${host} cannot be used.`, error.message);
+  }
+}
