@@ -1,7 +1,7 @@
 import { deletePasskeysOfUser } from '../accounts/passkeys.ts';
 import { type PasswordLink, usePasswordLink } from '../accounts/password-links.ts';
 import { hashNewPassword } from '../accounts/passwords.ts';
-import { deleteSecondFactors } from '../accounts/second-factors.ts';
+import { deleteSecondFactors, findSecondFactors, needsSecondStep } from '../accounts/second-factors.ts';
 import { endSessionsOfUser } from '../accounts/sessions.ts';
 import { recordUserAudit, setPasswordHash, type User, userActor, verifyEmail } from '../accounts/users.ts';
 import type { Actor } from '../audit/entries.ts';
@@ -45,7 +45,8 @@ export async function resetPassword(
   return inTransaction(db, async (tx) => {
     const link = await usePasswordLink(tx, token, now);
     if (!link) return false;
-    const removed = await resetAccount(tx, { userId: user.id, hash, endsGrants }, now);
+    const kept = await findKeptFactor(tx, link);
+    const removed = await resetAccount(tx, { userId: user.id, hash, endsGrants, kept }, now);
     await recordReset(tx, { link, address, endsGrants, removed }, now);
     return true;
   });
@@ -56,6 +57,21 @@ interface Reset {
   address: string;
   endsGrants: boolean;
   removed: RemovedFactor;
+}
+
+/** What a reset leaves in place: the second step of the sign-in. */
+export type KeptFactor = 'authenticator app' | 'passkeys' | undefined;
+
+/**
+ * A person who creates a link vouches for the user, and the reset removes everything. A mailbox alone is one factor: it
+ * must not remove the other. While the address is not verified, the second factor may be that of a person who took the
+ * address, and is removed.
+ */
+export async function findKeptFactor(db: Database, { user, creator }: PasswordLink): Promise<KeptFactor> {
+  if (creator.kind !== 'mail' || user.emailVerifiedAt === null) return undefined;
+  const factors = await findSecondFactors(db, user.id);
+  if (!needsSecondStep(factors)) return undefined;
+  return factors.appAddedAt !== null ? 'authenticator app' : 'passkeys';
 }
 
 /** A link from an owner does not verify the address: owners vouch for it in their own business only. */
@@ -77,17 +93,18 @@ type RemovedFactor = { two_step_sign_in: 'removed' } | Record<string, never>;
 
 /**
  * Sets the password and removes every other way into the account: sessions, passkeys, the authenticator app, recovery
- * codes, and known browsers, whose cookies are bound to the password. Needs a transaction.
+ * codes, and known browsers, whose cookies are bound to the password. `kept` stays. Needs a transaction.
  */
 export async function resetAccount(
   tx: Database,
-  { userId, hash, endsGrants }: { userId: string; hash: string; endsGrants: boolean },
+  { userId, hash, endsGrants, kept }: { userId: string; hash: string; endsGrants: boolean; kept?: KeptFactor },
   now: number,
 ): Promise<RemovedFactor> {
   // First, since it locks the row of the user: a passkey that is being added is either removed below or rejected.
   await setPasswordHash(tx, userId, hash);
-  await deletePasskeysOfUser(tx, userId);
-  const removed: RemovedFactor = (await deleteSecondFactors(tx, userId)) ? { two_step_sign_in: 'removed' } : {};
+  if (kept !== 'passkeys') await deletePasskeysOfUser(tx, userId);
+  const isRemoved = kept !== 'authenticator app' && (await deleteSecondFactors(tx, userId));
+  const removed: RemovedFactor = isRemoved ? { two_step_sign_in: 'removed' } : {};
   await endSessionsOfUser(tx, userId);
   if (!endsGrants) return removed;
   // In this order: a grant that relies on a consent is either revoked below, or waits and finds no consent.

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { findPasswordLink, type PasswordLink } from '../accounts/password-links.ts';
-import { resetPassword } from '../grants/account-reset.ts';
+import { findKeptFactor, type KeptFactor, resetPassword } from '../grants/account-reset.ts';
 import { type Html, html } from '../lib/html.ts';
 import { networkOf } from '../lib/ip-addresses.ts';
 import { access } from './access.ts';
@@ -57,17 +57,26 @@ async function setPassword(deps: WebDeps, request: FastifyRequest<LinkRoute>, { 
   await limits.signInPerAddress.refund(network);
 }
 
+const ENDS: Record<Exclude<KeptFactor, undefined> | 'nothing', string> = {
+  nothing: 'Your passkeys, authenticator app and recovery codes are removed, and every browser is signed out.',
+  'authenticator app':
+    'Your passkeys are removed, and every browser is signed out. You still need a code of your authenticator app, or a recovery code, to sign in.',
+  passkeys: 'Every browser is signed out. Your passkeys stay, and you still need one of them to sign in.',
+};
+
 async function show(
-  { platformName }: WebDeps,
+  { platformName, storage }: WebDeps,
   request: FastifyRequest<LinkRoute>,
   reply: FastifyReply,
-  { user, expiresAt }: PasswordLink,
+  link: PasswordLink,
   { problem, status = 200 }: { problem?: Problem; status?: number } = {},
 ): Promise<FastifyReply> {
+  const { user, expiresAt } = link;
+  const ends = ENDS[(await findKeptFactor(storage.durable, link)) ?? 'nothing'];
   const keepsGrants = problem !== undefined && text(request.body, 'end_grants') !== 'yes';
   const body = html`<div class="card"><h1>Set a new password</h1>
 <p>For the account <strong>${user.email}</strong>. This link works once, until ${time(expiresAt)}.</p>
-<p class="muted">Your passkeys, authenticator app and recovery codes are removed, and every browser is signed out.</p>
+<p class="muted">${ends}</p>
 ${postForm({
   action: `/password/${encodeURIComponent(request.params.token)}`,
   csrf: request.csrfToken,

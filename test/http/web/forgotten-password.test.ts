@@ -8,6 +8,7 @@ import { linkInMail, startMailServer } from '../../support/mail-server.ts';
 import { addUserWithPasskey, passkeysOf } from '../../support/passkeys.ts';
 import { sendRaw } from '../../support/raw-http.ts';
 import { startTestServer } from '../../support/test-server.ts';
+import { addTwoStepUser, enterCode, isSignedIn } from '../../support/two-step.ts';
 import { registerByInvitation } from '../../support/unverified.ts';
 
 const NEW_PASSWORD = 'a whole new drawbridge';
@@ -76,6 +77,38 @@ test('a mailed link removes passkeys, sessions and known browsers, and ends gran
   assert.deepEqual(await passkeysOf(server, user), []);
   assert.equal(kept.status, 200);
   assert.equal((await server.refresh(kept.body.refresh_token)).body.reason, 'password_reset');
+});
+
+test('a mailed link does not remove an authenticator app or its recovery codes, and the sign-in still asks for a code [E5]', async () => {
+  const { user, freshCode, recoveryCodes } = await addTwoStepUser(server, `Tess${++people}`);
+  const link = await linkFor(user);
+  const { text } = await server.browse().open(link);
+  await use(link);
+
+  assert.match(text, /You still need a code of your authenticator app, or a recovery code, to sign in\./);
+  for (const code of [freshCode(), recoveryCodes[0] ?? '']) {
+    const browser = server.browse();
+    const second = await browser.signIn(user.email, NEW_PASSWORD);
+    assert.match(second.url, /\/sign-in\/second-step/);
+    assert.match((await browser.open('/settings/account')).url, /\/sign-in/);
+    assert.ok(isSignedIn(await enterCode(browser, second, code)));
+  }
+});
+
+test('a mailed link keeps passkeys that are the required second factor, and no password alone signs in after it [E5]', async () => {
+  const own = await startTestServer(smtp.env);
+  const { user } = await addUserWithPasskey(own, 'Kay');
+  await own.storage().durable.updateTable('businesses').set({ requires_second_factor: 1 }).execute();
+  const count = smtp.received.length;
+  const browser = own.browse();
+  await browser.submit(await browser.open('/password'), '/password', { email: user.email });
+  const link = linkInMail(await smtp.has(count + 1), own.web);
+  const page = await browser.open(link);
+  await browser.submit(page, link, { password: NEW_PASSWORD });
+
+  assert.match(page.text, /Your passkeys stay, and you still need one of them to sign in\./);
+  assert.equal((await passkeysOf(own, user)).length, 1);
+  assert.match((await own.browse().signIn(user.email, NEW_PASSWORD)).url, /\/sign-in\/second-step/);
 });
 
 test('a mailed link works once [E4]', async () => {

@@ -92,6 +92,14 @@ export const ACCOUNT_MUTATIONS: Mutation[] = [
     tests: [LINKS, FORGOTTEN],
   },
   {
+    promise: 'E5',
+    breaks: 'a mailed link removes the second factor',
+    file: 'src/grants/account-reset.ts',
+    find: "if (creator.kind !== 'mail' || user.emailVerifiedAt === null) return undefined;",
+    replace: 'return undefined;',
+    tests: [FORGOTTEN],
+  },
+  {
     promise: 'E4',
     breaks: 'a mailed link never expires',
     file: 'src/accounts/mail-links.ts',
