@@ -9,9 +9,7 @@ interface Selection {
   table: string;
   businessId: string;
   columns: string[];
-  /** Equality, by column. */
-  filters?: Record<string, string>;
-  /** A range of days. There must be an index of the business, the filters, this column and the id. */
+  /** A range of days: all if left out. There must be an index of the business, this column and the id. */
   days?: { column: string; from: string; to: string };
 }
 
@@ -30,13 +28,12 @@ export async function* readBatches(db: Database, selection: Selection): AsyncGen
 }
 
 function selectBatch(db: Database, selection: Selection, last: Row | undefined) {
-  const { table, businessId, columns, filters = {}, days } = selection;
+  const { table, businessId, columns, days } = selection;
   const order = days ? ([days.column, 'id'] as const) : (['id'] as const);
   let query = recordsIn(db)
     .selectFrom(table)
     .select([...columns, ...order])
     .where('business_id', '=', businessId);
-  for (const [column, value] of Object.entries(filters)) query = query.where(column, '=', value);
   if (days) query = query.where(days.column, '<=', days.to);
   if (!last && days) query = query.where(days.column, '>=', days.from);
   // With another lower bound, SQLite would start each batch there.

@@ -25,7 +25,8 @@ export async function inLongTransaction<Result>(
       return await work(tx, clock());
     });
   } catch (error) {
-    await remove(db);
+    // Without its lock, a row that stays has no effect.
+    await remove(db).catch(() => {});
     throw error;
   }
 }
