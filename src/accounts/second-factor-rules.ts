@@ -20,14 +20,46 @@ export async function changeBusinessRule(
   now: number,
 ): Promise<boolean> {
   return inTransaction(db, async (tx) => {
-    const ownership = await lockOwnership(tx, { userId: actor.id ?? '', businessId });
     const business = await findBusiness(tx, businessId);
-    if (!business || !mayManageMembers(ownership, actor)) return false;
+    if (!business || !(await mayChangeRule(actor, tx, businessId))) return false;
     if (!(await setRequiresSecondFactor(tx, { businessId, isRequired }))) return true;
     const subject = { kind: 'business', id: business.id, name: business.name } as const;
     await recordAudit(tx, { action: ruleAction(isRequired), actor, businessId, subject }, now);
     return true;
   });
+}
+
+/** Locks the owners: the actor may have lost the role since the page was shown. */
+async function mayChangeRule(actor: Actor, tx: Database, businessId: string): Promise<boolean> {
+  if (actor.kind === 'operator') return true;
+  return actor.id !== null && mayManageMembers(await lockOwnership(tx, { userId: actor.id, businessId }), actor);
+}
+
+/** The rule of a business, and how many of its members have a second factor. */
+export async function readBusinessRule(db: Database, businessId: string) {
+  const members = await db
+    .selectFrom('memberships')
+    .select(({ fn }) => [
+      fn.countAll().as('members'),
+      fn.sum(hasSecondFactor('memberships.user_id')).as('protectedMembers'),
+    ])
+    .where('business_id', '=', businessId)
+    .executeTakeFirstOrThrow();
+  return {
+    isRequired: (await findBusiness(db, businessId))?.requiresSecondFactor === true,
+    members: Number(members.members),
+    protectedMembers: Number(members.protectedMembers ?? 0),
+  };
+}
+
+/** 1 if the user has an authenticator app or a passkey. */
+function hasSecondFactor(userId: 'memberships.user_id') {
+  const eb = expressionBuilder<Tables, 'memberships'>();
+  const has = eb.or([
+    eb.exists(eb.selectFrom('authenticator_apps').select('secret').whereRef('authenticator_apps.user_id', '=', userId)),
+    eb.exists(eb.selectFrom('passkeys').select('passkeys.id').whereRef('passkeys.user_id', '=', userId)),
+  ]);
+  return eb.case().when(has).then(eb.lit(1)).else(eb.lit(0)).end();
 }
 
 /** A platform admin or an operator decides whether every user needs a second factor. */

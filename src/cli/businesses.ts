@@ -3,15 +3,19 @@ import { createInvitation } from '../accounts/invitations.ts';
 import { addMember } from '../accounts/joining.ts';
 import { findMembership, listMembers } from '../accounts/memberships.ts';
 import { changeRole } from '../accounts/ownership.ts';
+import { changeBusinessRule, changePlatformRule } from '../accounts/second-factor-rules.ts';
 import { findUser } from '../accounts/users.ts';
 import { OPERATOR } from '../audit/entries.ts';
-import { readConsentUrl } from '../config.ts';
+import { readConsentUrl, readPlatformName } from '../config.ts';
 import { removeMember } from '../grants/member-removal.ts';
 import { systemClock } from '../lib/clock.ts';
+import { FormError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { newSecret } from '../lib/secrets.ts';
 import type { Database } from '../storage/storage.ts';
 import { type Command, type Options, required, withStorage } from './command.ts';
+
+const SECOND_FACTOR = { value: 'yes|no', help: 'Whether they need two-step sign-in', required: true };
 
 export const businessCommands: Command[] = [
   {
@@ -27,7 +31,42 @@ export const businessCommands: Command[] = [
     options: {},
     run: (_, env) => withStorage(env, async ({ durable }) => ({ businesses: await listBusinesses(durable) })),
   },
+  {
+    name: 'business change',
+    summary: 'Decide whether the members of a business need two-step sign-in',
+    options: {
+      business: { value: 'ID', help: 'The id of the business', required: true },
+      'require-second-factor': SECOND_FACTOR,
+    },
+    run: (options, env) =>
+      withStorage(env, async ({ durable }) => {
+        const { id } = required(await findBusiness(durable, options.text('business')), 'business', 'business');
+        const rule = { businessId: id, isRequired: readSecondFactor(options) };
+        await changeBusinessRule(OPERATOR, durable, rule, systemClock());
+        return findBusiness(durable, id);
+      }),
+  },
 ];
+
+export const platformCommands: Command[] = [
+  {
+    name: 'platform change',
+    summary: 'Decide whether every user needs two-step sign-in',
+    options: { 'require-second-factor': SECOND_FACTOR },
+    run: (options, env) =>
+      withStorage(env, async ({ durable }) => {
+        const rule = { isRequired: readSecondFactor(options), platformName: readPlatformName(env) };
+        await changePlatformRule(OPERATOR, durable, rule, systemClock());
+        return { requiresSecondFactor: rule.isRequired };
+      }),
+  },
+];
+
+function readSecondFactor(options: Options): boolean {
+  const text = options.text('require-second-factor');
+  if (text !== 'yes' && text !== 'no') throw new FormError('require-second-factor', 'Use yes or no.');
+  return text === 'yes';
+}
 
 const USER = { value: 'ID', help: 'The id of the user', required: true };
 const BUSINESS = { value: 'ID', help: 'The id of the business', required: true };

@@ -8,6 +8,7 @@ const COMMANDS: Record<string, () => Promise<Command[]>> = {
   migrate: async () => [(await import('./database.ts')).migrateCommand],
   doctor: async () => [(await import('./doctor.ts')).doctorCommand],
   business: async () => (await import('./businesses.ts')).businessCommands,
+  platform: async () => (await import('./businesses.ts')).platformCommands,
   user: async () => (await import('./users.ts')).userCommands,
   member: async () => (await import('./businesses.ts')).memberCommands,
   app: async () => (await import('./apps.ts')).appCommands,

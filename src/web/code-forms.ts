@@ -30,7 +30,7 @@ interface CodeForms {
 export function codeForms({ action, csrf, returnTo, factors, button, style = 'primary', problem }: CodeForms): Html {
   const target = returnTo !== undefined && html`<input type="hidden" name="return_to" value="${returnTo}">`;
   const submit = html`<button class="${style} wide">${button}</button>`;
-  return html`${postForm({ action, csrf, body: html`${target}${codeField(problem)}${submit}` })}
+  return html`${postForm({ action, csrf, body: html`${target}${codeField(problem, { focus: true })}${submit}` })}
 ${
   factors.recoveryCodes > 0 &&
   html`<details class="apart" ${problem?.field === 'recovery_code' && html`open`}><summary>Use a recovery code</summary>
@@ -38,9 +38,9 @@ ${postForm({ action, csrf, body: html`${target}${recoveryCodeField(problem)}${su
 }`;
 }
 
-export function codeField(problem: Problem | undefined): Html {
+export function codeField(problem: Problem | undefined, { focus }: { focus: boolean }): Html {
   const hint = 'The six digits that your authenticator app shows now.';
-  const field = { name: 'code', label: 'Code', hint, autocomplete: 'one-time-code', isNumeric: true, focus: true };
+  const field = { name: 'code', label: 'Code', hint, autocomplete: 'one-time-code', isNumeric: true, focus };
   return input(field, problem);
 }
 

@@ -22,6 +22,8 @@ const MESSAGES = {
   passkey_added: 'The passkey has been added. You can now sign in with it.',
   passkey_removed: 'The passkey has been removed and no longer works.',
   second_factor_removed: 'The authenticator app has been removed. Your recovery codes no longer work.',
+  two_step_required: 'Two-step sign-in is now required.',
+  two_step_optional: 'Two-step sign-in is now optional.',
   second_step_required: 'Two-step sign-in is required. Sign in again, with your second step.',
   invitation_withdrawn: 'The invitation has been withdrawn. Its link no longer works.',
   joined: 'Welcome to the business. Apps that act for you there are listed here.',

@@ -118,7 +118,12 @@ function menu(context: PageContext): Html {
   const links = [
     { path: '/settings/connected-apps', name: 'Connected apps' },
     ...(context.current ? [{ path: '/settings/members', name: 'Members' }] : []),
-    ...(context.current?.role === 'owner' ? [{ path: '/settings/audit-log', name: 'Audit log' }] : []),
+    ...(context.current?.role === 'owner'
+      ? [
+          { path: '/settings/business', name: 'Business' },
+          { path: '/settings/audit-log', name: 'Audit log' },
+        ]
+      : []),
     ...(context.current ? [{ path: '/settings/developer', name: 'Developer' }] : []),
     ...(context.user.isPlatformAdmin ? [{ path: '/platform', name: 'Platform' }] : []),
   ];

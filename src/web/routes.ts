@@ -14,10 +14,12 @@ import { mountInvitation } from './invitation.ts';
 import { mountPasswordLink } from './password-link.ts';
 import { mountAllApps } from './platform/apps.ts';
 import { mountBusinesses } from './platform/businesses.ts';
+import { mountPlatformSettings } from './platform/settings.ts';
 import { mountUsers } from './platform/users.ts';
 import { readReturnTo } from './return-to.ts';
 import { addSessionHooks, requireSession } from './session.ts';
 import { mountAccount } from './settings/account.ts';
+import { mountBusinessSettings } from './settings/business.ts';
 import { mountConnectedApps } from './settings/connected-apps.ts';
 import { mountInvitations } from './settings/invitations.ts';
 import { mountMember } from './settings/member.ts';
@@ -26,7 +28,7 @@ import { mountSignIn, mountSignOut } from './sign-in.ts';
 
 /** Pages that only some users may see respond 404 to everyone else, whatever the method. */
 export function isHiddenPath(path: string): boolean {
-  return /^\/(?:platform(?:\/|$)|settings\/(?:audit-log|members\/|developer\/))/.test(path);
+  return /^\/(?:platform(?:\/|$)|settings\/(?:audit-log|business|members\/|developer\/))/.test(path);
 }
 
 /** Every page of the web host. */
@@ -45,6 +47,7 @@ export function mountWeb(host: FastifyInstance, deps: WebDeps): void {
     mountMembers,
     mountInvitations,
     mountMember,
+    mountBusinessSettings,
     mountAuditLog,
     mountDeveloper,
     mountAccount,
@@ -58,7 +61,14 @@ export function mountWeb(host: FastifyInstance, deps: WebDeps): void {
 /** The access check hides these pages from everyone but platform admins. */
 function mountPlatform(host: FastifyInstance, deps: WebDeps): void {
   host.get('/platform', access('platform_admin'), async (_, reply) => reply.redirect('/platform/apps', 303));
-  for (const mount of [mountAllApps, mountPlatformApps, mountBusinesses, mountUsers, mountPlatformAuditLog]) {
+  for (const mount of [
+    mountAllApps,
+    mountPlatformApps,
+    mountBusinesses,
+    mountUsers,
+    mountPlatformSettings,
+    mountPlatformAuditLog,
+  ]) {
     mount(host, deps);
   }
 }

@@ -13,6 +13,8 @@ const COMMANDS: Record<string, string[]> = {
   doctor: [],
   'business add': ['name'],
   'business list': [],
+  'business change': ['business', 'require-second-factor'],
+  'platform change': ['require-second-factor'],
   'user add': ['email', 'name', 'password', 'business', 'role', 'platform-admin'],
   'user list': [],
   'user disable': ['user'],

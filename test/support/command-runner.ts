@@ -1,15 +1,22 @@
 import assert from 'node:assert/strict';
 import { appCommands } from '../../src/cli/apps.ts';
-import { memberCommands } from '../../src/cli/businesses.ts';
+import { businessCommands, memberCommands, platformCommands } from '../../src/cli/businesses.ts';
 import { readOptions } from '../../src/cli/command.ts';
 import { endpointCommands } from '../../src/cli/endpoints.ts';
 import { userCommands } from '../../src/cli/users.ts';
 import { rememberSecret } from './leaks.ts';
 import type { TestServer } from './test-server.ts';
 
-const COMMANDS = [...userCommands, ...memberCommands, ...appCommands, ...endpointCommands];
+const COMMANDS = [
+  ...businessCommands,
+  ...platformCommands,
+  ...userCommands,
+  ...memberCommands,
+  ...appCommands,
+  ...endpointCommands,
+];
 
-/** Runs commands about users, members, apps and endpoints on the database of a test server. An option with an empty value is a flag. */
+/** Runs commands about the platform, businesses, users, members, apps and endpoints on the database of a test server. An option with an empty value is a flag. */
 export function createCommandRunner(server: TestServer) {
   const env = {
     DATABASE_URL: server.database.url,

@@ -62,6 +62,7 @@ const TABS = [
   { path: '/platform/developer/apps', name: 'First-party apps' },
   { path: '/platform/businesses', name: 'Businesses' },
   { path: '/platform/users', name: 'Users' },
+  { path: '/platform/settings', name: 'Settings' },
   { path: '/platform/audit-log', name: 'Audit log' },
 ];
 

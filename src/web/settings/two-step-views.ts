@@ -48,7 +48,7 @@ ${postForm({
   csrf,
   body: html`<input type="hidden" name="set_up" value="${setUp}">
 <input type="hidden" name="return_to" value="${returnTo}">
-${codeField(problem)}
+${codeField(problem, { focus: problem !== undefined })}
 <button class="primary wide">Turn on two-step sign-in</button>`,
 })}</li>
 </ol>
@@ -73,7 +73,7 @@ ${passkeyForm({ method: 'create', form, problem })}
 function qrCode(content: string): Html {
   const { size, data } = encode(content, { ecc: 'M', border: 4 });
   const dots = data.flatMap((row, y) => row.flatMap((isDark, x) => (isDark ? `M${x} ${y}h1v1h-1z` : []))).join('');
-  return html`<svg class="qr" viewBox="0 0 ${size} ${size}" width="200" height="200" role="img" aria-label="QR code for the authenticator app" shape-rendering="crispEdges"><rect width="${size}" height="${size}" fill="#fff"/><path d="${dots}" fill="#000"/></svg>`;
+  return html`<svg class="qr" viewBox="0 0 ${size} ${size}" width="${4 * size}" height="${4 * size}" role="img" aria-label="QR code for the authenticator app" shape-rendering="crispEdges"><rect width="${size}" height="${size}" fill="#fff"/><path d="${dots}" fill="#000"/></svg>`;
 }
 
 export function recoveryCodesBody(codes: string[], returnTo: string): Html {

@@ -114,7 +114,7 @@ function expectedOf(asked: Asked): number {
 }
 
 /** For most users these pages are 404, also for a wrong method. */
-const HIDDEN = /^\/(?:platform(?:\/|$)|settings\/(?:audit-log|members\/|developer\/))/;
+const HIDDEN = /^\/(?:platform(?:\/|$)|settings\/(?:audit-log|business|members\/|developer\/))/;
 
 /** Another route may match instead: for `/apps/:id`, `new` is an unknown id. */
 function wrongMethod(server: TestServer, { route, visitor, method, path }: Asked): number {

@@ -220,6 +220,14 @@ export const RULES: Record<string, Rule> = {
   '/settings/members/:user/role': { who: 'owners', POST: 303, fields: ({ business }) => ({ business, role: 'admin' }) },
   '/settings/members/:user/password-link': { who: 'owners', POST: 200, fields: ({ business }) => ({ business }) },
   '/settings/members/:user/remove': { who: 'owners', GET: 200, POST: 303, fields: ({ business }) => ({ business }) },
+  '/settings/business': { who: 'owners', GET: 200 },
+  '/settings/business/two-step': {
+    who: 'owners',
+    POST: 303,
+    fields: ({ business }) => ({ business, required: 'no' }),
+    foreign: { other: 409, unknown: 409, malformed: 409 },
+    unchangedFor: VISITORS,
+  },
   '/settings/audit-log': {
     who: 'owners',
     GET: 200,
@@ -282,6 +290,14 @@ export const RULES: Record<string, Rule> = {
   '/platform/users/:id/enable': { who: 'platform', POST: 303, isAll: true, after: '/platform/users/:id/disable' },
   '/platform/users/:id/password-link': { who: 'platform', POST: 200, isAll: true },
   '/platform/users/:id/verify-email': { who: 'platform', POST: 303, isAll: true },
+  '/platform/settings': { who: 'platform', GET: 200 },
+  // Required of everyone, it would change what the other visitors may open.
+  '/platform/settings/two-step': {
+    who: 'platform',
+    POST: 303,
+    fields: () => ({ required: 'no' }),
+    unchangedFor: VISITORS,
+  },
   '/platform/audit-log': { who: 'platform', GET: 200 },
   '/platform/audit-log.csv': { who: 'platform', GET: 200 },
 };

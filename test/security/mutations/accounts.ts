@@ -6,6 +6,7 @@ const FORGOTTEN = 'test/http/web/forgotten-password.test.ts';
 const UNVERIFIED = 'test/http/web/unverified.test.ts';
 const TWO_STEP = 'test/http/web/two-step.test.ts';
 const TWO_STEP_SIGN_IN = 'test/http/web/two-step-sign-in.test.ts';
+const TWO_STEP_REQUIRED = 'test/http/web/two-step-required.test.ts';
 const LOOK_ALIKES = 'test/http/accounts/look-alikes.test.ts';
 
 /** Accounts and recovery. */
@@ -171,5 +172,29 @@ export const ACCOUNT_MUTATIONS: Mutation[] = [
     find: 'if (proof && (await proveSecondFactor(actor, deps, { user, proof }, now))) return;',
     replace: 'if (proof || actor || deps || user || now) return;',
     tests: [TWO_STEP],
+  },
+  {
+    promise: 'E5',
+    breaks: 'a grant is created without the required factor',
+    file: 'src/web/consent-submission.ts',
+    find: 'requireSecondFactor(request, path);',
+    replace: '',
+    tests: [TWO_STEP_REQUIRED],
+  },
+  {
+    promise: 'E5',
+    breaks: 'the last factor can be removed while it is required',
+    file: 'src/accounts/second-factors.ts',
+    find: 'if (isRequired && passkeys.length === 0) throw lastFactor();',
+    replace: '',
+    tests: [TWO_STEP_REQUIRED],
+  },
+  {
+    promise: 'E5',
+    breaks: 'a password is enough to add a passkey beside the one that is required',
+    file: 'src/accounts/passkeys.ts',
+    find: 'if (!live || (live.lacksSecondFactor && (await hasFactor(tx, user.id)))) return false;',
+    replace: 'if (!live) return false;',
+    tests: [TWO_STEP_REQUIRED],
   },
 ];

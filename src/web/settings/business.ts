@@ -1,0 +1,71 @@
+import type { FastifyInstance } from 'fastify';
+import { changeBusinessRule, isRequiredByPlatform, readBusinessRule } from '../../accounts/second-factor-rules.ts';
+import { type Html, html } from '../../lib/html.ts';
+import { access } from '../access.ts';
+import { pluralize } from '../components.ts';
+import type { WebDeps } from '../deps.ts';
+import { notFound } from '../errors.ts';
+import { redirectWithFlash } from '../flash.ts';
+import { type Form, postForm, text } from '../forms.ts';
+import {
+  businessField,
+  loadMembersContext,
+  type MembersContext,
+  rejectOtherBusiness,
+  sendMembersPage,
+} from './members.ts';
+
+const PATH = '/settings/business';
+
+/** What owners decide for the whole business. */
+export function mountBusinessSettings(host: FastifyInstance, deps: WebDeps): void {
+  const { storage, clock } = deps;
+
+  host.get(PATH, access('owner'), async (request, reply) => {
+    const context = await loadMembersContext(deps, request);
+    const body = html`<h1>${context.business.businessName}</h1>
+${await twoStepRule(deps, context)}`;
+    return sendMembersPage(reply, deps, { context, title: 'Business settings', body });
+  });
+
+  host.post<{ Body: Form }>(`${PATH}/two-step`, access('owner'), async (request, reply) => {
+    const context = await loadMembersContext(deps, request);
+    rejectOtherBusiness(context, request.body);
+    const rule = { businessId: context.business.businessId, isRequired: text(request.body, 'required') === 'yes' };
+    if (!(await changeBusinessRule(context.actor, storage.durable, rule, clock()))) throw notFound();
+    return redirectWithFlash(reply, PATH, rule.isRequired ? 'two_step_required' : 'two_step_optional');
+  });
+}
+
+async function twoStepRule({ storage, platformName }: WebDeps, context: MembersContext): Promise<Html> {
+  const { isRequired, members, protectedMembers } = await readBusinessRule(
+    storage.durable,
+    context.business.businessId,
+  );
+  const isEverywhere = await isRequiredByPlatform(storage.durable);
+  return html`<section class="card"><h2>Two-step sign-in</h2>
+<p>With an authenticator app or a passkey: ${protectedMembers.toLocaleString('en')} of ${pluralize(members, 'member', 'members')}.</p>
+${isEverywhere && html`<p class="notice">${platformName} requires two-step sign-in of everyone.</p>`}
+${twoStepRuleForm({ action: `${PATH}/two-step`, csrf: context.csrf, isRequired, fields: businessField(context), who: 'every member of the business' })}</section>`;
+}
+
+interface RuleForm {
+  action: string;
+  csrf: string;
+  isRequired: boolean;
+  /** Further fields. */
+  fields?: Html;
+  /** To whom it applies. */
+  who: string;
+}
+
+export function twoStepRuleForm({ action, csrf, isRequired, fields, who }: RuleForm): Html {
+  const [value, button, style] = isRequired
+    ? ['no', 'Make it optional', 'danger']
+    : ['yes', 'Require two-step sign-in', 'primary'];
+  const state = isRequired
+    ? `It is required of ${who}: a code from an authenticator app after the password, or a passkey.`
+    : `It is optional. If you require it, ${who}, including you, sets it up before they see another page. Apps that they connected go on working.`;
+  return html`<p>${state}</p>
+${postForm({ action, csrf, body: html`${fields}<input type="hidden" name="required" value="${value}"><button class="${style}">${button}</button>` })}`;
+}
