@@ -12,8 +12,6 @@ import { assertScopeDeclared, describeEndpoint, type ProtectedEndpoint } from '.
 import { reportEndpoints } from './reports/endpoints.ts';
 import { endpointsOf } from './resource-endpoints.ts';
 
-type BusinessDeps = BearerDeps & { issuer: string };
-
 const RESOURCE_ENDPOINTS = [...RESOURCES.flatMap(endpointsOf), pipelineEndpoint, ...reportEndpoints];
 
 /** Without the resources if the platform serves its own. */
@@ -22,11 +20,11 @@ export function listEndpoints(servesResources: boolean): ProtectedEndpoint[] {
 }
 
 /** The protected API: what access tokens are for. */
-export function mountBusinessApi(host: FastifyInstance, deps: BusinessDeps & { servesResources: boolean }): void {
+export function mountBusinessApi(host: FastifyInstance, deps: BearerDeps & { servesResources: boolean }): void {
   for (const endpoint of listEndpoints(deps.servesResources)) mountProtectedEndpoint(host, deps, endpoint);
 }
 
-export function mountProtectedEndpoint(host: FastifyInstance, deps: BusinessDeps, endpoint: ProtectedEndpoint): void {
+export function mountProtectedEndpoint(host: FastifyInstance, deps: BearerDeps, endpoint: ProtectedEndpoint): void {
   assertScopeDeclared(endpoint);
   const { method, path, response } = endpoint;
   const target = { resource: null, scopes: endpoint.scope === null ? [] : [endpoint.scope] };
@@ -39,7 +37,7 @@ export function mountProtectedEndpoint(host: FastifyInstance, deps: BusinessDeps
     handler: async (request, reply) => {
       const access = await accessOf(deps, request, reply, target);
       if (endpoint.scope !== null) {
-        requireScope(access, endpoint.scope);
+        requireScope(deps.issuer, access, endpoint.scope);
         request.requestContext.scope = endpoint.scope;
         requireBusiness(access, joinRepeated(request.headers['x-business-id']));
       }

@@ -87,7 +87,7 @@ async function serve(mcp: Mcp, request: FastifyRequest, reply: FastifyReply): Pr
   const { body, headers } = request;
   const tool = calledTool(mcp.tools, body);
   reply.operation = operationOf(tool, body);
-  if (tool) permit(tool, request);
+  if (tool) permit(mcp.deps, tool, request);
   let failure: { error: unknown } | undefined;
   const call = (sent: Arguments) =>
     runTool(mcp.deps, { tool, sent, request, reply }).catch((error) => {
@@ -117,9 +117,9 @@ function operationOf(tool: Tool | undefined, body: unknown): { name: string } | 
 }
 
 /** 403 before the call, with the scopes that it needs: clients then ask the user for more (RFC 9470 calls it step-up). */
-function permit({ endpoint }: Tool, request: FastifyRequest): void {
+function permit({ issuer }: McpDeps, { endpoint }: Tool, request: FastifyRequest): void {
   if (endpoint.scope === null) return;
-  requireScope(request.access as Access, endpoint.scope);
+  requireScope(issuer, request.access as Access, endpoint.scope);
   request.requestContext.scope = endpoint.scope;
 }
 

@@ -3,10 +3,10 @@ import type { TokenUses } from '../grants/token-uses.ts';
 import { ApiError, type ReasonOf, toErrorCharacters } from '../http/errors.ts';
 import { isId } from '../lib/ids.ts';
 import type { Keyring } from '../lib/keyring.ts';
-import type { Scopes } from '../lib/scope-lists.ts';
+import { formatScopes, type Scopes } from '../lib/scope-lists.ts';
 import type { RequestContext } from '../request-log/log.ts';
 import type { Database } from '../storage/storage.ts';
-import type { Resource } from './resource-indicators.ts';
+import { type Resource, resourceMetadataUri } from './resource-indicators.ts';
 import { decodeToken, describeUnknownToken, findVerifiedToken, scopesOf } from './tokens.ts';
 
 /** What an access token permits: some scopes, for one user, app and business. */
@@ -18,6 +18,7 @@ export interface Access {
   appId: string;
   businessId: string;
   scopes: Scopes;
+  resource: Resource;
 }
 
 /** What a request needs to be allowed. */
@@ -34,9 +35,34 @@ interface BearerRequest {
   context: RequestContext;
 }
 
+interface AccessDeps {
+  db: Database;
+  keys: Keyring;
+  uses: TokenUses;
+  issuer: string;
+}
+
+/** A 401 names the metadata of the resource (RFC 9728 §5.1), and the scopes of the call. */
+export async function readAccess(deps: AccessDeps, request: BearerRequest, now: number): Promise<Access> {
+  try {
+    return await verifyBearer(deps, request, now);
+  } catch (error) {
+    if (error instanceof ApiError && error.status === 401) addToChallenge(error, deps.issuer, request.target);
+    throw error;
+  }
+}
+
+function addToChallenge({ headers }: ApiError, issuer: string, { resource, scopes }: Target): void {
+  const scope = formatScopes(scopes);
+  const own = { resource_metadata: resourceMetadataUri(issuer, resource), ...(scope && { scope }) };
+  const [, ...parameters] = /^Bearer ?(.*)$/.exec(headers['www-authenticate'] ?? '') ?? [];
+  const list = [...parameters.filter(Boolean), ...Object.entries(own).map(([name, value]) => `${name}="${value}"`)];
+  headers['www-authenticate'] = `Bearer ${list.join(', ')}`;
+}
+
 /** RFC 6750 §2.1 and §3.1. The token is taken from the header and nowhere else. */
-export async function readAccess(
-  { db, keys, uses }: { db: Database; keys: Keyring; uses: TokenUses },
+async function verifyBearer(
+  { db, keys, uses }: AccessDeps,
   { authorization, inQuery, target, context }: BearerRequest,
   now: number,
 ): Promise<Access> {
@@ -62,7 +88,7 @@ export async function readAccess(
   if (grant.accessTokenRevoked) throw invalidToken('revoked_by_app', explain('revoked_by_app'));
   uses.record(grant, token);
   const { id: grantId, createdAt: grantedAt, userId, appId, businessId } = grant;
-  return { grantId, grantedAt, userId, appId, businessId, scopes: scopesOf(verified) };
+  return { grantId, grantedAt, userId, appId, businessId, scopes: scopesOf(verified), resource: grant.resource };
 }
 
 /** RFC 8707 §2: a token that a resource received cannot be used by it at another. */
@@ -102,7 +128,7 @@ function tokenInQuery(): ApiError {
   return new ApiError({ status: 400, code, reason: 'token_in_address', description, headers });
 }
 
-/** RFC 6750 §3: without parameters if the request had no token. */
+/** RFC 6750 §3: without an error if the request had no token. */
 function bearerChallenge(parameters: Record<string, string>): Record<string, string> {
   const list = Object.entries(parameters).map(([name, value]) => `${name}="${toErrorCharacters(value)}"`);
   return { 'www-authenticate': ['Bearer', list.join(', ')].join(' ').trim() };
@@ -115,11 +141,13 @@ export function invalidToken(reason: ReasonOf<'invalid_token'>, description: str
   return new ApiError({ status: 401, code, reason, description, headers });
 }
 
-export function requireScope(access: Access, scope: string): void {
+/** RFC 9728 §5.1 names the metadata here, too: a client reads there whom to ask for more. */
+export function requireScope(issuer: string, access: Access, scope: string): void {
   if (access.scopes.includes(scope)) return;
   const code = 'insufficient_scope';
   const description = `This needs the scope ${scope}, which the user has not allowed for this token.`;
-  const headers = bearerChallenge({ error: code, error_description: description, scope });
+  const resource_metadata = resourceMetadataUri(issuer, access.resource);
+  const headers = bearerChallenge({ error: code, error_description: description, resource_metadata, scope });
   throw new ApiError({ status: 403, code, reason: code, description, headers });
 }
 

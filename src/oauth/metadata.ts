@@ -1,4 +1,5 @@
-import { SCOPES } from '../oauth/scopes.ts';
+import { type Resource, resourceUri } from './resource-indicators.ts';
+import { SCOPES } from './scopes.ts';
 
 const AUTH_METHODS = ['client_secret_post', 'client_secret_basic'];
 
@@ -20,5 +21,20 @@ export function serverMetadata(issuer: string) {
     introspection_endpoint_auth_methods_supported: AUTH_METHODS,
     code_challenge_methods_supported: ['S256'],
     authorization_response_iss_parameter_supported: true,
+  };
+}
+
+/** RFC 9728 §2. */
+export function resourceMetadata(
+  { issuer, platformName }: { issuer: string; platformName: string },
+  resource: Resource,
+) {
+  return {
+    resource: resourceUri(issuer, resource),
+    authorization_servers: [issuer],
+    scopes_supported: SCOPES.map(({ name }) => name),
+    bearer_methods_supported: ['header'],
+    resource_name: resource === null ? `${platformName} API` : `${platformName} MCP server`,
+    resource_documentation: `${issuer}/docs`,
   };
 }

@@ -9,7 +9,8 @@ import {
   REQUEST_ID,
   RETRY_AFTER,
 } from '../http/openapi.ts';
-import { serverMetadata } from './metadata.ts';
+import { resourceMetadata, serverMetadata } from './metadata.ts';
+import { businessOf, mcpResource, type Resource } from './resource-indicators.ts';
 import {
   AUTHORIZE_QUERY,
   EMPTY,
@@ -17,12 +18,14 @@ import {
   INTROSPECTION,
   INTROSPECTION_REQUEST,
   METADATA,
+  RESOURCE_METADATA,
   REVOCATION_REQUEST,
   TOKEN_REQUEST,
   TOKENS,
 } from './schemas.ts';
 
 const TAGS = ['Authorization'];
+const EXAMPLE_BUSINESS = '0190b9a1-5e1a-7b22-9c33-1a2b3c4d5e6f';
 const CONTENT_TYPES = ['application/json', 'application/x-www-form-urlencoded'];
 
 /** RFC 6749 §5.1. */
@@ -148,7 +151,7 @@ export const introspectOperation = {
       iat: 1893456000,
       sub: '0190b9a1-6f2b-7a11-8f00-5d1c2b3a4f60',
       iss: 'https://api.example.com',
-      business_id: '0190b9a1-5e1a-7b22-9c33-1a2b3c4d5e6f',
+      business_id: EXAMPLE_BUSINESS,
     }),
     400: describeErrors({ invalid_request: REQUEST_REASONS }),
     401: INVALID_CLIENT,
@@ -173,8 +176,38 @@ export const metadataOperation = {
   },
 };
 
+/** One for each kind of resource. */
+export const resourceOperations = {
+  api: describeResource('apiResource', 'Describe the business API', null),
+  mcp: describeResource('mcpResource', 'Describe the MCP server', mcpResource()),
+  business: {
+    ...describeResource('businessMcpResource', 'Describe the MCP server of a business', mcpResource(EXAMPLE_BUSINESS)),
+    params: Type.Object({ businessId: Type.String({ format: 'uuid', description: 'Any id: it reveals nothing.' }) }),
+  },
+};
+
+function describeResource(operationId: string, summary: string, resource: Resource) {
+  const example = resourceMetadata({ issuer: 'https://api.example.com', platformName: 'Example' }, resource);
+  return {
+    operationId,
+    tags: TAGS,
+    summary,
+    description:
+      'Which resource this is, and who issues its tokens, for OAuth 2.0 clients (RFC 9728). Every 401 links to it.',
+    security: [],
+    response: {
+      200: {
+        description: 'The metadata of the resource.',
+        headers: { 'x-request-id': REQUEST_ID },
+        content: { 'application/json': { schema: { $ref: 'ResourceMetadata#' }, example } },
+      },
+      ...(businessOf(resource) && { 404: describeErrors({ not_found: REASONS.not_found }) }),
+    },
+  };
+}
+
 /** Schemas that the OpenAPI document lists by name. */
-export const NAMED_SCHEMAS = [TOKENS, INTROSPECTION, METADATA, ERROR];
+export const NAMED_SCHEMAS = [TOKENS, INTROSPECTION, METADATA, RESOURCE_METADATA, ERROR];
 
 /** For responses to a browser. */
 function describePage(meaning: string, more: Record<string, object> = {}) {

@@ -7,6 +7,7 @@ import { OAuthError } from './errors.ts';
  */
 export type Resource = string | null;
 
+export const RESOURCE_METADATA_PATH = '/.well-known/oauth-protected-resource';
 const API_PATH = '/api/v1';
 const MCP_PATH = '/mcp';
 
@@ -18,6 +19,11 @@ export function resourceUri(issuer: string, resource: Resource): string {
 /** The MCP server of one business, or of the business that the user chooses. */
 export function mcpResource(businessId?: string): string {
   return businessId === undefined ? MCP_PATH : `${MCP_PATH}/${businessId}`;
+}
+
+/** Where its metadata is (RFC 9728 §3.1): the well-known path goes before its own. */
+export function resourceMetadataUri(issuer: string, resource: Resource): string {
+  return resourceUri(issuer + RESOURCE_METADATA_PATH, resource);
 }
 
 /** The business that a resource is for, if it names one. */

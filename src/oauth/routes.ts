@@ -2,8 +2,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import '../request-log/routes.ts';
 import type { TokenUses } from '../grants/token-uses.ts';
 import { allowAnyOrigin, mountPreflight } from '../http/cors.ts';
+import { ApiError } from '../http/errors.ts';
 import { documentedBy } from '../http/openapi.ts';
 import type { Clock } from '../lib/clock.ts';
+import { isId } from '../lib/ids.ts';
 import type { Keyring } from '../lib/keyring.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
 import type { Storage } from '../storage/storage.ts';
@@ -12,20 +14,24 @@ import { appendTimestamp, rawQuery } from './authorize/timestamp.ts';
 import { type Access, readAccess, type Target } from './bearer.ts';
 import type { ClientCredentials } from './client-authentication.ts';
 import { respondToIntrospection } from './introspect.ts';
-import { serverMetadata } from './metadata.ts';
+import { resourceMetadata, serverMetadata } from './metadata.ts';
 import {
   authorizeOperation,
   introspectOperation,
   metadataOperation,
   NAMED_SCHEMAS,
+  resourceOperations,
   revokeOperation,
   tokenOperation,
 } from './operations.ts';
+import { mcpResource, resourceMetadataUri } from './resource-indicators.ts';
 import { respondToRevocation } from './revoke.ts';
 import { respondToTokenRequest, type TokenDeps } from './token/endpoint.ts';
 
 interface OAuthDeps extends TokenDeps, AuthorizeDeps {
   consentUrl: string;
+  platformName: string;
+  servesMcp: boolean;
   clock: Clock;
   limits: TokenDeps['limits'] & BearerDeps['limits'];
 }
@@ -35,6 +41,7 @@ export interface BearerDeps {
   keys: Keyring;
   clock: Clock;
   uses: TokenUses;
+  issuer: string;
   limits: { perGrant: RateLimit };
 }
 
@@ -57,6 +64,32 @@ export function mountOAuth(host: FastifyInstance, deps: OAuthDeps): void {
   const metadata = '/.well-known/oauth-authorization-server';
   host.get(metadata, { schema: metadataOperation, onRequest: allowAnyOrigin }, async () => serverMetadata(issuer));
   mountPreflight(host, metadata);
+  mountResourceMetadata(host, deps);
+}
+
+/** RFC 9728. On the MCP server of a business it reveals nothing: any UUID gets a response. */
+function mountResourceMetadata(host: FastifyInstance, deps: OAuthDeps): void {
+  const mount = (resource: string | null, schema: object) => {
+    const path = resourceMetadataUri('', resource);
+    host.get<{ Params: { businessId?: string } }>(
+      path,
+      { ...documentedBy(schema), onRequest: allowAnyOrigin },
+      async ({ params: { businessId } }) => {
+        if (businessId !== undefined && !isId(businessId)) throw notFound();
+        return resourceMetadata(deps, businessId === undefined ? resource : mcpResource(businessId));
+      },
+    );
+    mountPreflight(host, path);
+  };
+  mount(null, resourceOperations.api);
+  if (!deps.servesMcp) return;
+  mount(mcpResource(), resourceOperations.mcp);
+  mount(mcpResource(':businessId'), resourceOperations.business);
+}
+
+function notFound(): ApiError {
+  const description = 'There is nothing at this address.';
+  return new ApiError({ status: 404, code: 'not_found', reason: 'not_found', description });
 }
 
 interface Endpoint<Fields> {
@@ -89,7 +122,7 @@ function mountEndpoint<Fields extends Credentials>(
 
 /** Authenticates a request to a protected resource. */
 export async function accessOf(
-  { storage, keys, clock, uses, limits }: BearerDeps,
+  { storage, keys, clock, uses, limits, issuer }: BearerDeps,
   request: FastifyRequest,
   reply: FastifyReply,
   target: Target,
@@ -99,7 +132,7 @@ export async function accessOf(
   const inQuery = Object.hasOwn(request.query as object, 'access_token');
   const { requestContext: context } = request;
   const presented = { authorization, inQuery, target, context };
-  const access = await readAccess({ db: storage.durable, keys, uses }, presented, clock());
+  const access = await readAccess({ db: storage.durable, keys, uses, issuer }, presented, clock());
   await limits.perGrant.count(access.grantId);
   return access;
 }

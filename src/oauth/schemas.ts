@@ -168,6 +168,18 @@ export const METADATA = Type.Object(
   { $id: 'Metadata', description: 'RFC 8414 §2.' },
 );
 
+export const RESOURCE_METADATA = Type.Object(
+  {
+    resource: address('What to send as `resource`. A token for it works nowhere else.'),
+    authorization_servers: list('The issuer of its tokens, whose metadata has the endpoints.'),
+    scopes_supported: list('All scopes.'),
+    bearer_methods_supported: list('Only `header`.'),
+    resource_name: Type.String({ description: 'For people.' }),
+    resource_documentation: address('The API reference.'),
+  },
+  { $id: 'ResourceMetadata', description: 'RFC 9728 §2.' },
+);
+
 export const AUTHORIZE_QUERY = Type.Object({
   response_type: Type.Literal('code', { description: 'The authorization code flow is the only one.' }),
   client_id: requiredText('The app.', EXAMPLE_APP),

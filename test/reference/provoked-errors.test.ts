@@ -52,6 +52,12 @@ function answersWithoutRefusal(): Provocation[] {
     ),
     ...of('me', 200, async () => server.get('/api/v1/me', { authorization: `Bearer ${await access()}` })),
     ...of('metadata', 200, get('/.well-known/oauth-authorization-server')),
+    ...of('apiResource', 200, get('/.well-known/oauth-protected-resource/api/v1')),
+    ...of('mcpResource', 200, get('/.well-known/oauth-protected-resource/mcp')),
+    ...of('businessMcpResource', 200, get(`/.well-known/oauth-protected-resource/mcp/${server.acme.id}`)),
+    ...provocationsOf('businessMcpResource', [
+      [404, 'not_found', 'an id that is none', get('/.well-known/oauth-protected-resource/mcp/acme')],
+    ]),
     ...of('openapi', 200, get('/openapi.json')),
     ...of('healthz', 200, get('/healthz')),
     ...of('readyz', 200, get('/readyz')),

@@ -1,4 +1,4 @@
-import { challenge, invalidToken, type Reject } from './errors.ts';
+import { challenge, invalidToken, type Rejection } from './errors.ts';
 
 /** What an access token permits: some scopes, for one user, app and business. */
 export interface Access {
@@ -17,19 +17,19 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const OTHER_KINDS: Record<string, string> = { gac_: 'a code (gac_...)', grt_: 'a refresh token (grt_...)' };
 
 /** RFC 6750 §2.1 and §3.1. The token is taken from the header and nowhere else. */
-export function readToken(reject: Reject, headers: RequestHeaders, url: string): string {
+export function readToken(rejection: Rejection, headers: RequestHeaders, url: string): string {
   const authorization = headerOf(headers, 'authorization') ?? '';
   const [, token] = /^Bearer +(\S+)$/i.exec(authorization) ?? [];
   if (token === undefined && !/^Bearer( |$)/i.test(authorization)) {
     const description = 'Send the access token: Authorization: Bearer <access token>.';
-    const headers = challenge({});
-    throw reject({ status: 401, error: 'unauthorized', reason: 'token_missing', description, headers });
+    const headers = challenge(rejection.target);
+    throw rejection.reject({ status: 401, error: 'unauthorized', reason: 'token_missing', description, headers });
   }
-  if (hasTokenIn(url)) throw tokenInAddress(reject);
+  if (hasTokenIn(url)) throw tokenInAddress(rejection);
   if (token === undefined) {
-    throw invalidToken(reject, 'token_malformed', 'The header reads: Authorization: Bearer <access token>.');
+    throw invalidToken(rejection, 'token_malformed', 'The header reads: Authorization: Bearer <access token>.');
   }
-  if (!token.startsWith('gat_')) throw unknownToken(reject, token);
+  if (!token.startsWith('gat_')) throw unknownToken(rejection, token);
   return token;
 }
 
@@ -38,7 +38,7 @@ function hasTokenIn(url: string): boolean {
   return new URLSearchParams(query).has('access_token');
 }
 
-function tokenInAddress(reject: Reject) {
+function tokenInAddress({ reject }: Rejection) {
   const error = 'invalid_request';
   const description = 'Send the access token in the Authorization header only, not in the address.';
   const headers = challenge({ error, error_description: description });
@@ -46,32 +46,33 @@ function tokenInAddress(reject: Reject) {
 }
 
 /** Without a request to Gatehouse if it is of another kind. */
-export function unknownToken(reject: Reject, token: string) {
+export function unknownToken(rejection: Rejection, token: string) {
   const other = OTHER_KINDS[token.slice(0, 4)];
   if (other) {
     const description = `This is ${other}; send an access token (gat_...) here.`;
-    return invalidToken(reject, 'token_of_another_kind', description);
+    return invalidToken(rejection, 'token_of_another_kind', description);
   }
   const description =
     'This is not an access token (gat_...) of this server, or it ended so long ago that its record was deleted.';
-  return invalidToken(reject, 'token_unknown', description);
+  return invalidToken(rejection, 'token_unknown', description);
 }
 
-export function otherResource(reject: Reject) {
+export function otherResource(rejection: Rejection) {
   const description = 'This token is for another resource of this server. Ask for one with the resource of this URL.';
-  return invalidToken(reject, 'token_for_other_resource', description);
+  return invalidToken(rejection, 'token_for_other_resource', description);
 }
 
-export function requireScope(reject: Reject, access: Access, scope: string): void {
+export function requireScope({ reject, target }: Rejection, access: Access): void {
+  const { scope } = target;
   if (access.scopes.includes(scope)) return;
   const error = 'insufficient_scope';
   const description = `This needs the scope ${scope}, which the user has not allowed for this token.`;
-  const headers = challenge({ error, error_description: description, scope });
+  const headers = challenge({ error, error_description: description, ...target });
   throw reject({ status: 403, error, reason: error, description, headers });
 }
 
 /** The header selects a business and grants nothing. The response does not reveal whether another business exists. */
-export function requireBusiness(reject: Reject, access: Access, headers: RequestHeaders): void {
+export function requireBusiness({ reject }: Rejection, access: Access, headers: RequestHeaders): void {
   const selected = headerOf(headers, 'x-business-id')?.toLowerCase();
   if (selected === access.businessId) return;
   if (selected === undefined || !UUID.test(selected)) {

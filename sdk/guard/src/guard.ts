@@ -1,6 +1,6 @@
 import { createCache, hashKey, type Loaded } from './cache.ts';
 import { type Access, type RequestHeaders, readToken, requireBusiness, requireScope } from './checks.ts';
-import { GuardError, rejectFor } from './errors.ts';
+import { GuardError, type Rejection, rejectionFor } from './errors.ts';
 import { introspect, type Verdict } from './introspection.ts';
 import { type GuardOptions, readOptions, readScope } from './options.ts';
 
@@ -39,15 +39,13 @@ type Next = (error?: unknown) => void;
 const MAX_INACTIVE_TIME = 5000;
 
 export function createGuard(options: GuardOptions): Guard {
-  const { cacheTime, maxEntries, clock, ...rest } = readOptions(options);
-  const connection = { ...rest, reject: rejectFor(rest.issuer) };
-  const { reject } = connection;
+  const { cacheTime, maxEntries, clock, ...connection } = readOptions(options);
   const cache = createCache<Verdict>(maxEntries, clock);
   const accesses = new WeakMap<object, Access>();
 
-  async function load(token: string, scope: string): Promise<Loaded<Verdict>> {
+  async function load(token: string, rejection: Rejection): Promise<Loaded<Verdict>> {
     const sentAt = clock();
-    const value = await introspect(connection, token, scope);
+    const value = await introspect(connection, token, rejection);
     const until =
       'access' in value
         ? Math.min(sentAt + cacheTime, value.exp * 1000)
@@ -56,12 +54,13 @@ export function createGuard(options: GuardOptions): Guard {
   }
 
   const check: Guard['check'] = async (headers, scope, url = '') => {
-    const token = readToken(reject, headers, url);
+    const rejection = rejectionFor(connection.issuer, readScope(scope));
+    const token = readToken(rejection, headers, url);
     // By scope, so that Gatehouse counts the use of each.
-    const verdict = await cache.get(await hashKey(token, readScope(scope)), () => load(token, scope));
+    const verdict = await cache.get(await hashKey(token, scope), () => load(token, rejection));
     if ('error' in verdict) throw verdict.error;
-    requireScope(reject, verdict.access, scope);
-    requireBusiness(reject, verdict.access, headers);
+    requireScope(rejection, verdict.access);
+    requireBusiness(rejection, verdict.access, headers);
     return verdict.access;
   };
 

@@ -1,5 +1,5 @@
 import { type Access, otherResource, unknownToken } from './checks.ts';
-import { type ErrorBody, GuardError, type Reject, unavailable } from './errors.ts';
+import { type ErrorBody, type GuardError, invalidToken, type Rejection, unavailable } from './errors.ts';
 
 /** How Gatehouse is reached. */
 export interface Connection {
@@ -9,57 +9,52 @@ export interface Connection {
   timeout: number;
   fetch: typeof fetch;
   onError: (error: Error) => void;
-  reject: Reject;
 }
 
 /** The access of an active token, in seconds since 1970 until when; otherwise why it is not active. */
 export type Verdict = { access: Access; exp: number } | { error: GuardError };
 
 /** Throws a `GuardError` with status 503 if Gatehouse does not give an answer. */
-export async function introspect(connection: Connection, token: string, scope: string): Promise<Verdict> {
+export async function introspect(connection: Connection, token: string, rejection: Rejection): Promise<Verdict> {
+  const { scope } = rejection.target;
   const body = JSON.stringify({ token, scope, ...connection.credentials });
   const headers = { accept: 'application/json', 'content-type': 'application/json' };
-  const { status, json, retryAfter } = await send(connection, '/api/v1/oauth/introspect', {
-    method: 'POST',
-    headers,
-    body,
-  });
-  if (status === 200 && json.active === false) return { error: await findReason(connection, token) };
+  const call = { ...connection, rejection };
+  const { status, json, retryAfter } = await send(call, '/api/v1/oauth/introspect', { method: 'POST', headers, body });
+  if (status === 200 && json.active === false) return { error: await findReason(call, token) };
   const { active, token_type, sub, client_id, business_id, scope: granted, exp, aud } = json;
   const texts = [sub, client_id, business_id, granted];
   const isReadable = texts.every((text) => typeof text === 'string') && typeof exp === 'number';
   if (status !== 200 || active !== true || token_type !== 'bearer' || !isReadable) {
-    throw fail(connection, `Introspection: ${describe(status, json)}`, retryAfter);
+    throw fail(call, `Introspection: ${describe(status, json)}`, retryAfter);
   }
   // Gatehouse names an audience only if it is not the business API, whose part the guarded API is (RFC 8707).
-  if (aud !== undefined && aud !== `${connection.issuer}/api/v1`) return { error: otherResource(connection.reject) };
+  if (aud !== undefined && aud !== `${connection.issuer}/api/v1`) return { error: otherResource(rejection) };
   const scopes = Object.freeze(String(granted).split(' ').filter(Boolean));
   const parties = { userId: String(sub), appId: String(client_id), businessId: String(business_id) };
   return { access: Object.freeze({ ...parties, scopes }), exp };
 }
 
 /** Introspection does not say why a token is not active (RFC 7662 §2.2). The owner of the token may know. */
-async function findReason(connection: Connection, token: string): Promise<GuardError> {
+async function findReason(call: Call, token: string): Promise<GuardError> {
   const headers = { accept: 'application/json', authorization: `Bearer ${token}` };
-  const { status, json, retryAfter, challenge } = await send(connection, '/api/v1/me', { headers });
-  if (status === 401 && isErrorBody(json) && challenge !== null) {
-    const { error, error_description, error_uri, reason } = json;
-    return new GuardError(401, { 'www-authenticate': challenge }, { error, error_description, error_uri, reason });
-  }
+  const { status, json, retryAfter } = await send(call, '/api/v1/me', { headers });
+  if (status === 401 && isInvalidToken(json)) return invalidToken(call.rejection, json.reason, json.error_description);
   // The token is active, and these credentials may not introspect it.
-  if (status === 200) return unknownToken(connection.reject, token);
-  throw fail(connection, `Reason of an inactive token: ${describe(status, json)}`, retryAfter);
+  if (status === 200) return unknownToken(call.rejection, token);
+  throw fail(call, `Reason of an inactive token: ${describe(status, json)}`, retryAfter);
 }
+
+type Call = Connection & { rejection: Rejection };
 
 interface Answer {
   status: number;
   json: Record<string, unknown>;
   retryAfter: string | null;
-  challenge: string | null;
 }
 
-async function send(connection: Connection, path: string, init: RequestInit): Promise<Answer> {
-  const { issuer, timeout, fetch } = connection;
+async function send(call: Call, path: string, init: RequestInit): Promise<Answer> {
+  const { issuer, timeout, fetch } = call;
   try {
     const signal = AbortSignal.timeout(timeout);
     // Secrets are sent to the issuer only.
@@ -68,15 +63,15 @@ async function send(connection: Connection, path: string, init: RequestInit): Pr
     signal.throwIfAborted();
     const { status, headers } = response;
     const fields = typeof json === 'object' && json !== null ? (json as Record<string, unknown>) : {};
-    return { status, json: fields, retryAfter: headers.get('retry-after'), challenge: headers.get('www-authenticate') };
+    return { status, json: fields, retryAfter: headers.get('retry-after') };
   } catch (error) {
-    throw fail(connection, `No response from ${issuer} (${codeOf(error)}).`, null);
+    throw fail(call, `No response from ${issuer} (${codeOf(error)}).`, null);
   }
 }
 
-function fail({ onError, reject }: Connection, message: string, retryAfter: string | null): GuardError {
+function fail({ onError, rejection }: Call, message: string, retryAfter: string | null): GuardError {
   onError(new Error(message));
-  return unavailable(reject, retryAfter !== null && /^\d{1,5}$/.test(retryAfter) ? retryAfter : '1');
+  return unavailable(rejection, retryAfter !== null && /^\d{1,5}$/.test(retryAfter) ? retryAfter : '1');
 }
 
 /** Only codes: a description from elsewhere could repeat what was sent. */
@@ -90,7 +85,11 @@ function codeOf(error: unknown): string {
   return typeof cause?.code === 'string' ? cause.code : (name ?? 'unknown');
 }
 
-function isErrorBody(json: Record<string, unknown>): json is Record<string, unknown> & ErrorBody {
-  const { error, error_description, error_uri, reason } = json;
-  return [error, error_description, error_uri, reason].every((text) => typeof text === 'string');
+/** Only characters that a quoted string of a header can contain. */
+function isInvalidToken(json: Record<string, unknown>): json is Record<string, unknown> & ErrorBody {
+  const texts = [json.error_description, json.reason];
+  return (
+    json.error === 'invalid_token' &&
+    texts.every((text) => typeof text === 'string' && /^[\x20-\x7e]*$/.test(text) && !/["\\]/.test(text))
+  );
 }

@@ -117,7 +117,7 @@ function kindField(isPublic: boolean): Html {
   return html`<fieldset class="field">
 <legend>Where it runs</legend>
 <label class="choice"><input type="radio" name="is_public" value="no" ${!isPublic && html`checked`}><span>On a server, which keeps a secret.</span></label>
-<label class="choice"><input type="radio" name="is_public" value="yes" ${isPublic && html`checked`}><span>On the computers or phones of its users, or in their browsers. It has no secret, always uses PKCE, and asks for consent each time. This cannot be changed later.</span></label>
+<label class="choice"><input type="radio" name="is_public" value="yes" ${isPublic && html`checked`}><span>On the computers or phones of its users. It has no secret, always uses PKCE, and asks for consent each time. This cannot be changed later.</span></label>
 </fieldset>`;
 }
 

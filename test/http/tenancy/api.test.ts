@@ -36,6 +36,13 @@ const RULES: Record<string, { asks: 'nothing' | 'token' | 'secret'; takes: strin
     '/healthz': { asks: 'nothing', takes: ['GET'] },
     '/readyz': { asks: 'nothing', takes: ['GET'] },
     '/.well-known/oauth-authorization-server': { asks: 'nothing', takes: ['GET', 'OPTIONS'] },
+    '/.well-known/oauth-protected-resource/api/v1': { asks: 'nothing', takes: ['GET', 'OPTIONS'] },
+    '/.well-known/oauth-protected-resource/mcp': { asks: 'nothing', takes: ['GET', 'OPTIONS'] },
+    '/.well-known/oauth-protected-resource/mcp/:businessId': {
+      asks: 'nothing',
+      takes: ['GET', 'OPTIONS'],
+      path: '/.well-known/oauth-protected-resource/mcp/0190a6c6-0000-7000-8000-000000000000',
+    },
     '/api/v1/oauth/authorize': { asks: 'nothing', takes: ['GET'], status: 400 },
     '/api/v1/oauth/token': { asks: 'secret', takes: ['POST'] },
     '/api/v1/oauth/revoke': { asks: 'secret', takes: ['POST'] },
@@ -167,7 +174,8 @@ test('endpoints without authentication reveal nothing about any business, for ev
     if (asks !== 'nothing') continue;
     for (const method of METHODS) {
       const isTaken = takes.includes(method === 'HEAD' ? 'GET' : method);
-      const refused = /[:*]/.test(route) ? 404 : 405;
+      // Paths of the API with a parameter know their methods; pages do not.
+      const refused = /[:*]/.test(route) && !route.startsWith('/.well-known/') ? 404 : 405;
       const answer = await ask({ path, method, headers: { 'x-business-id': other.id } });
       const expected = isTaken ? (method === 'OPTIONS' ? 204 : status) : refused;
       assert.equal(answer.status, expected, `${method} ${path}`);

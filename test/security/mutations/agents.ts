@@ -59,7 +59,7 @@ export const AGENT_MUTATIONS: Mutation[] = [
     promise: 'G4',
     breaks: 'a tool runs without its scope',
     file: 'src/mcp/routes.ts',
-    find: 'requireScope(request.access as Access, endpoint.scope);',
+    find: 'requireScope(issuer, request.access as Access, endpoint.scope);',
     replace: '',
     tests: [TOOLS],
   },
