@@ -154,6 +154,7 @@ E4 M Reset and verification links work once, expire, are bound to the account's 
 E5 M A second factor cannot be skipped, replayed, guessed or removed without it or a recovery code; a required one holds for every way to sign in — V6.3, V6.5
 E6 M Whether an account exists cannot be learned from sign-in, reset or invitation, by text or by time — V6.3.8
 ## Agents and registered clients
+G1 M A client metadata document is fetched only from public addresses, within limits, and never followed elsewhere; its client_id equals its URL — CIMD draft, W4, W5
 G2 M A token works only at the resource it was asked for — RFC 8707, RFC 9728, MCP
 G4 M Every tool checks scope and business like the endpoint it stands for; an Origin that is not ours is refused at the MCP endpoint — MCP 2026-07-28
 `;
