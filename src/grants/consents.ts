@@ -34,6 +34,11 @@ export async function findConsentForShare(db: Database, key: ConsentKey): Promis
   return fromRow(rows[0]);
 }
 
+/** Needs a transaction: until it ends, the consent can be neither withdrawn nor changed. */
+export async function findConsentForUpdate(db: Database, key: ConsentKey): Promise<Consent> {
+  return fromRow(await selectConsent(db, key).forUpdate('consents').executeTakeFirst());
+}
+
 const readConsent = preparedQuery(selectConsent);
 const readConsentForShare = preparedQuery((db, key: ConsentKey) => selectConsent(db, key).forShare('consents'));
 
@@ -56,22 +61,26 @@ function fromRow(row: Pick<Row<'consents'>, 'scopes' | 'declined'> | undefined):
   return { allowed: parseScopes(row?.scopes ?? ''), declined: parseScopes(row?.declined ?? '') };
 }
 
-/** Needs a transaction. Adds to the earlier consent; where the two disagree, the newer decision counts. */
+/** Needs a transaction. Adds to the earlier consent. */
 export async function saveConsent(db: Database, key: ConsentKey, decision: Consent, now: number): Promise<void> {
   await lockConsent(db, key, now);
-  const before = await findConsent(db, key);
-  const scopes = [...decision.allowed, ...scopesBeyond(before.allowed, [...decision.allowed, ...decision.declined])];
-  const declined = [
-    ...decision.declined,
-    ...scopesBeyond(before.declined, [...decision.declined, ...decision.allowed]),
-  ];
+  const { allowed, declined } = addDecision(await findConsent(db, key), decision);
   await db
     .updateTable('consents')
-    .set({ scopes: formatScopes(scopes), declined: formatScopes(declined), allowed_at: now })
+    .set({ scopes: formatScopes(allowed), declined: formatScopes(declined), allowed_at: now })
     .where('user_id', '=', key.userId)
     .where('app_id', '=', key.appId)
     .where('business_id', '=', key.businessId)
     .execute();
+}
+
+/** Where the two disagree, the newer decision counts. */
+export function addDecision(before: Consent, { allowed, declined }: Consent): Consent {
+  const decided = [...allowed, ...declined];
+  return {
+    allowed: [...allowed, ...scopesBeyond(before.allowed, decided)],
+    declined: [...declined, ...scopesBeyond(before.declined, decided)],
+  };
 }
 
 /** Inserts an empty row, or locks the one that exists. */

@@ -118,10 +118,16 @@ function appOwner({ authRequest: { app }, ownerName, platformName }: ConsentScre
 }
 
 function earlierConsent({ authRequest, consent }: ConsentScreen): Html | null {
-  if (commonScopes(authRequest.scopes, consent.allowed).length === 0) return null;
+  if (!isAddition(authRequest, consent)) return null;
   const canNarrow = commonScopes(authRequest.optionalScopes, consent.allowed).length > 0;
   return html`<p class="notice">You have allowed this app before. What it asks for in addition is marked <span class="new">New</span>.
-${canNarrow && html`It keeps what you allowed before until you disconnect it, even if you untick it here.`}</p>`;
+${canNarrow && html`It keeps what you allowed before until you disconnect it, even if you untick it here.`}
+${!canNarrow && authRequest.resource !== null && html`It keeps what you allowed before until you disconnect it.`}</p>`;
+}
+
+/** At a resource of its own, the new grant has what was allowed before, too. */
+function isAddition({ scopes, resource }: AuthorizationRequest, { allowed }: Consent): boolean {
+  return (resource === null ? commonScopes(scopes, allowed) : allowed).length > 0;
 }
 
 function requestedScopes(screen: ConsentScreen): Html {
@@ -143,8 +149,7 @@ function scopeList(heading: string, kind: Scope['kind'], screen: ConsentScreen):
   const { authRequest, consent, ticked } = screen;
   const listed = listScopes(authRequest.scopes).filter((scope) => scope.kind === kind);
   if (listed.length === 0) return null;
-  const isAddition = commonScopes(authRequest.scopes, consent.allowed).length > 0;
-  const fresh = isAddition ? undecidedScopes(authRequest, consent) : [];
+  const fresh = isAddition(authRequest, consent) ? undecidedScopes(authRequest, consent) : [];
   return html`<h2>${heading}</h2>
 <ul class="scopes ${kind}">${listed.map(({ name, meaning }) => {
     const mark = fresh.includes(name) && html`<span class="new">New</span>`;

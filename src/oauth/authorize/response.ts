@@ -2,8 +2,10 @@ import { lockSession } from '../../accounts/sessions.ts';
 import { saveExternalApp } from '../../apps/apps.ts';
 import type { UserActor } from '../../audit/entries.ts';
 import {
+  addDecision,
   type Consent,
   findConsentForShare,
+  findConsentForUpdate,
   recordAllowed,
   recordSilentlyAllowed,
   saveConsent,
@@ -13,9 +15,10 @@ import {
 import { createGrant, findGrant, type NewCode } from '../../grants/grants.ts';
 import { errorUri, toErrorCharacters } from '../../http/errors.ts';
 import type { Keyring } from '../../lib/keyring.ts';
-import type { Scopes } from '../../lib/scope-lists.ts';
+import { commonScopes, type Scopes } from '../../lib/scope-lists.ts';
 import { type Database, inTransaction } from '../../storage/storage.ts';
 import type { Callback, CallbackError } from '../errors.ts';
+import { readScopes } from '../scopes.ts';
 import { encodeToken, NO_SCOPE_BITS } from '../tokens.ts';
 import type { AuthorizationRequest } from './request.ts';
 
@@ -46,15 +49,31 @@ export async function issueCode(
   const { request, businessId, grantId, sessionId } = authorization;
   await inTransaction(db, async (tx) => {
     if (!(await lockSession(tx, sessionId))) return;
-    const isFirst = await createGrant(tx, grantOf(actor, authorization, decision.allowed), now);
+    const scopes = await scopesToGrant(actor, tx, authorization, decision);
+    const isFirst = await createGrant(tx, grantOf(actor, authorization, scopes), now);
     if (!isFirst) return;
     if (request.app.ownerScope === 'external') await saveExternalApp(tx, request.app, now);
     await saveConsent(tx, { userId: actor.id, appId: request.app.id, businessId }, decision, now);
-    await recordAllowed(actor, tx, { app: request.app, businessId, scopes: decision.allowed }, now);
+    await recordAllowed(actor, tx, { app: request.app, businessId, scopes }, now);
   });
   const grant = await findGrant(db, { grantId, rotation: 0 });
   const isOpen = grant && grant.exchangedAt === null && !grant.inactiveReason && now < grant.codeExpiresAt;
   return isOpen ? codeOf(keys, grant) : undefined;
+}
+
+/**
+ * At a resource of its own, a client asks for further scopes when a call needs them, and then uses the new token only. So the
+ * new grant has what the user allowed before, too. Earlier grants keep what they have: another device may use them.
+ */
+async function scopesToGrant(
+  actor: UserActor,
+  tx: Database,
+  { request: { app, resource }, businessId }: Authorization,
+  decision: Consent,
+): Promise<Scopes> {
+  if (resource === null) return decision.allowed;
+  const before = await findConsentForUpdate(tx, { userId: actor.id, appId: app.id, businessId });
+  return readScopes(commonScopes(addDecision(before, decision).allowed, app.allowedScopes)).scopes;
 }
 
 /** With `prompt=none`, optional scopes that the user has not decided about are left out. */
