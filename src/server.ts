@@ -184,6 +184,7 @@ function createDeps(
     servesMcp: settings.servesMcp,
     mcpAllowedOrigins: settings.mcpAllowedOrigins,
     introspectionClients,
+    documentHosts: settings.externalClients.documentHosts,
     externalClients: createExternalClients({
       ...settings.externalClients,
       allowsLoopback: settings.webhooksToLoopback,

@@ -20,11 +20,15 @@ export interface WebDeps {
   platformName: string;
   /** False if the platform's data is served by an API of its own. */
   servesResources: boolean;
+  /** Whether there is an MCP server for AI assistants. */
+  servesMcp: boolean;
   /** How long entries of the audit log are kept, in milliseconds; undefined if they are never removed. */
   auditRetention: number | undefined;
   /** For development: whether webhooks may be sent to loopback addresses. */
   allowsLoopback: boolean;
   externalClients: ExternalClients;
+  /** The hosts whose metadata documents are accepted as `client_id`. */
+  documentHosts: 'any' | readonly string[];
   limits: {
     signInPerAccount: RateLimit;
     /** For known browsers, once the budget of an account is used up. */

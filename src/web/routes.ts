@@ -20,6 +20,7 @@ import { readReturnTo } from './return-to.ts';
 import { addSessionHooks, requireSession } from './session.ts';
 import { mountAccount } from './settings/account.ts';
 import { mountBusinessSettings } from './settings/business.ts';
+import { mountConnectAssistant } from './settings/connect-assistant.ts';
 import { mountConnectedApps } from './settings/connected-apps.ts';
 import { mountInvitations } from './settings/invitations.ts';
 import { mountMember } from './settings/member.ts';
@@ -44,6 +45,7 @@ export function mountWeb(host: FastifyInstance, deps: WebDeps): void {
     mountForgottenPassword,
     mountPasswordLink,
     mountConnectedApps,
+    mountConnectAssistant,
     mountMembers,
     mountInvitations,
     mountMember,

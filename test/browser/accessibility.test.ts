@@ -28,6 +28,7 @@ const LOOKS = [
 const PUBLIC = ['/sign-in', '/sign-out', '/no-such-page'];
 const PRIVATE = [
   '/settings/connected-apps',
+  '/settings/connected-apps/assistant',
   '/settings/developer',
   '/settings/developer/new',
   `/settings/developer/${server.ledger.id}`,

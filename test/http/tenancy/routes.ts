@@ -194,6 +194,7 @@ export const RULES: Record<string, Rule> = {
     fields: () => ({ password: 'a whole new password', end_grants: 'yes' }),
   },
   '/settings/connected-apps': { who: 'signedIn', GET: 200, query: ({ app, user }) => `?after=${app}.${user}` },
+  '/settings/connected-apps/assistant': { who: 'signedIn', GET: 200 },
   '/settings/connected-apps/disconnect': {
     who: 'members',
     POST: 303,

@@ -63,6 +63,7 @@ const PAGES: [what: string, path: string][] = [
   ['a webhook', `${ofApp}/endpoints/${endpoint}`],
   ['the question before removing a webhook', `${ofApp}/endpoints/${endpoint}/remove`],
   ['the playground', `${ofApp}/try`],
+  ['the page that connects an assistant', '/settings/connected-apps/assistant'],
   ['the members', '/settings/members'],
   ['the members that were looked for', `/settings/members?${new URLSearchParams({ q: NASTY })}`],
   ['a member', `/settings/members/${nasty.id}`],

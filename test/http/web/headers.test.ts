@@ -59,6 +59,7 @@ const PAGES: [what: string, status: number, path: string][] = [
   ['the sign-out page', 200, '/sign-out'],
   ['the consent screen', 200, server.authorizeUrl()],
   ['the connected apps', 200, '/settings/connected-apps'],
+  ['the page that connects an assistant', 200, '/settings/connected-apps/assistant'],
   ['the account page', 200, '/settings/account'],
   ['the audit log', 200, '/settings/audit-log'],
   ['the audit log of the platform', 200, '/platform/audit-log'],

@@ -1,0 +1,119 @@
+import type { Connection } from '../../grants/connections.ts';
+import { boundBusiness } from '../../grants/tenancy.ts';
+import { type Html, html } from '../../lib/html.ts';
+import { listScopes, type Scope } from '../../oauth/scopes.ts';
+import { appBadges, makerName } from '../components.ts';
+import { postForm, time } from '../forms.ts';
+import { CONNECTED_APPS } from './disconnecting.ts';
+
+export interface Viewer {
+  userId: string;
+  csrf: string;
+  platformName: string;
+}
+
+/** One card per app, with all of its users on this page. */
+export function appCards(connections: Connection[], viewer: Viewer, { forEveryone }: CardOptions): Html {
+  const groups = [...Map.groupBy(connections, ({ app }) => app.id).values()];
+  const named = groups.flatMap((people) => people.slice(0, 1).map((first) => ({ ...first, people })));
+  named.sort((a, b) => a.app.name.localeCompare(b.app.name));
+  return html`<ul class="cards">${named.map((card) => appCard(card, viewer, forEveryone(card.people)))}</ul>`;
+}
+
+interface CardOptions {
+  /** Whether to offer to disconnect the app for everyone at once. */
+  forEveryone: (people: Connection[]) => boolean;
+}
+
+type Card = Connection & { people: Connection[] };
+
+function appCard({ app, ownerBusiness: maker, business, people }: Card, viewer: Viewer, forEveryone: boolean): Html {
+  return html`<li class="card">
+<div class="head"><h2>${app.name} ${appBadges(app)}</h2>
+${forEveryone && html`<a class="button quiet" href="${CONNECTED_APPS}/${business.id}/${app.id}/disconnect" aria-label="Disconnect for everyone: ${app.name}">Disconnect for everyone…</a>`}</div>
+<p class="muted">${app.ownerScope === 'platform' ? `Part of ${viewer.platformName}` : `By ${makerName(app, maker?.name, viewer.platformName)}`}</p>
+${suspendedNotice(people[0], viewer.platformName)}
+<ul class="people">${people.map((connection) => person(connection, viewer))}</ul>
+</li>`;
+}
+
+/** Why the app has no access for any user of the business. */
+function suspendedNotice(connection: Connection | undefined, platformName: string): Html | false {
+  if (!connection) return false;
+  const { app, business } = connection;
+  const bound = boundBusiness(app);
+  const isClosed = bound !== null && bound !== business.id;
+  if (app.pausedAt !== null)
+    return notice(`${platformName} has paused this app everywhere. Until it is resumed, it has no access.`);
+  if (app.disabledAt !== null)
+    return notice('Its developer has disabled this app. Until it is enabled, it has no access.');
+  return isClosed && notice('Its developer has closed this app to other businesses. It has no access now.');
+}
+
+function notice(sentence: string): Html {
+  return html`<p class="notice warn">${sentence}</p>`;
+}
+
+function person(connection: Connection, viewer: Viewer): Html {
+  const { user, business, scopes, since, isLive, uses } = connection;
+  return html`<li class="person">
+<div class="head"><p><strong>${user.name}</strong> ${user.id === viewer.userId && html`<span class="badge">You</span>`}<br>
+<span class="muted small">In ${business.name}, since ${time(since)}, ${lastUse(connection)}</span></p>
+${disconnectButton(connection, viewer)}</div>
+${!isLive && html`<p class="notice">${NO_ACCESS}</p>`}
+${scopeList('May see', 'read', { scopes, uses })}
+${scopeList('May change', 'write', { scopes, uses })}
+</li>`;
+}
+
+/** Fetching tokens uses no scope, so it is not in the usage counts either. */
+function lastUse({ lastUsedAt, tokensFetchedAt }: Connection): Html {
+  if (lastUsedAt !== null) return html`last used ${time(lastUsedAt)}`;
+  return html`not used lately${tokensFetchedAt !== null && html`, last fetched tokens ${time(tokensFetchedAt)}`}`;
+}
+
+const NO_ACCESS = 'It has no access now, but may come back without asking. Disconnect it to be asked again.';
+
+/** Users disconnect their own apps with one click; owners confirm before they disconnect those of others. */
+function disconnectButton({ app, user, business }: Connection, viewer: Viewer): Html {
+  if (user.id !== viewer.userId) {
+    return html`<a class="button danger" href="${CONNECTED_APPS}/${business.id}/${app.id}/${user.id}/disconnect" aria-label="Disconnect ${app.name} for ${user.name}">Disconnect…</a>`;
+  }
+  return postForm({
+    action: `${CONNECTED_APPS}/disconnect`,
+    csrf: viewer.csrf,
+    body: html`<input type="hidden" name="app" value="${app.id}">
+<input type="hidden" name="business" value="${business.id}">
+<button class="danger" aria-label="Disconnect ${app.name} from ${business.name}">Disconnect</button>`,
+  });
+}
+
+function scopeList(
+  heading: string,
+  kind: Scope['kind'],
+  { scopes, uses }: Pick<Connection, 'scopes' | 'uses'>,
+): Html | null {
+  const listed = listScopes(scopes).filter((scope) => scope.kind === kind);
+  if (listed.length === 0) return null;
+  return html`<h3 class="muted small">${heading}</h3>
+<ul class="scopes ${kind}">${listed.map(
+    ({ name, meaning }) => html`<li>${meaning} <span class="muted small">${useText(uses.get(name))}</span></li>`,
+  )}</ul>`;
+}
+
+function useText(uses: number | undefined): string {
+  if (!uses) return 'not used';
+  return uses === 1 ? 'used once' : `used ${uses} times`;
+}
+
+/** Short rows, for connections in other businesses. */
+export function otherBusinessRows(connections: Connection[], viewer: Viewer): Html {
+  return html`<ul class="rows">${connections.map((connection) => {
+    const { app, business, since, tokensFetchedAt, isLive, scopes } = connection;
+    return html`<li><div><strong>${app.name}</strong> ${appBadges(app)}
+<p class="muted small">In ${business.name}, since ${time(since)}${isLive && tokensFetchedAt !== null && html`, last fetched tokens ${time(tokensFetchedAt)}`}</p>
+<p class="small">${listScopes(scopes).map(({ meaning }) => html`${meaning}. `)}</p>
+${!isLive && html`<p class="small">${NO_ACCESS}</p>`}</div>
+${disconnectButton(connection, viewer)}</li>`;
+  })}</ul>`;
+}
