@@ -3,7 +3,6 @@ import { emailSkeleton, normalizeEmail } from '../lib/email-addresses.ts';
 import { isId, newId } from '../lib/ids.ts';
 import { readName } from '../lib/names.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
-import { contains, type SearchTerm } from '../storage/search.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 
@@ -73,19 +72,6 @@ export async function findUserByEmail(db: Database, email: string): Promise<User
   return (await findCredentialsByEmail(db, email))?.user;
 }
 
-export async function listUsers(db: Database): Promise<User[]> {
-  return (await db.selectFrom('users').selectAll().orderBy('email').execute()).map(userFrom);
-}
-
-/** By name, email or id. */
-export async function searchUsers(db: Database, { search, after, limit }: SearchTerm): Promise<User[]> {
-  let query = db.selectFrom('users').selectAll().orderBy('id', 'desc').limit(limit);
-  if (after) query = query.where('id', '<', after);
-  if (isId(search)) query = query.where('id', '=', search);
-  else if (search) query = query.where(contains(['name', 'email'], search));
-  return (await query.execute()).map(userFrom);
-}
-
 /** A user with the hash of the password that is current. */
 export interface Credentials {
   user: User;
@@ -145,6 +131,17 @@ export async function renameUser(
     if (!(await isChanged(updateUser(tx, user.id, { name: newName }).where('name', '!=', newName)))) return;
     await recordUserAudit(actor, tx, { action: 'user.renamed', user, detail: { to: newName } }, now);
   });
+}
+
+/** Whether another account has this address, or one that looks like it. */
+export async function isAddressTaken(db: Database, { id, email }: Pick<User, 'id' | 'email'>): Promise<boolean> {
+  const others = db.selectFrom('users').select('id').where('id', '!=', id);
+  return (await others.where('email_skeleton', '=', emailSkeleton(email)).executeTakeFirst()) !== undefined;
+}
+
+/** The user has proven the address. */
+export async function setEmail(db: Database, { id, email }: Pick<User, 'id' | 'email'>, now: number): Promise<void> {
+  await updateUser(db, id, { email, email_skeleton: emailSkeleton(email), email_verified_at: now }).execute();
 }
 
 /** Records that the address is the user's own. Changes nothing if it is verified already. */

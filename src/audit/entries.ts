@@ -55,6 +55,8 @@ export const ACTIONS = {
   'user.password_link_created': 'Created a link to set a new password',
   'user.password_reset': 'Set a new password with a link',
   'user.email_verified': 'Marked the email address as verified',
+  'user.email_change_requested': 'Asked to change the email address',
+  'user.email_changed': 'Changed the email address',
   'user.disabled': 'Disabled the user',
   'user.enabled': 'Enabled the user',
   'passkey.added': 'Added a passkey',

@@ -19,6 +19,8 @@ interface Request extends Common {
   address: string;
 }
 
+const ONCE = 'The link works once, for 30 minutes. A newer one replaces it.';
+
 /** Every mail that is sent. This file holds all of their words, so that it can be translated as a whole. */
 export const TEXTS = {
   password_reset: ({ platformName, browser, address }: Request): MailText => ({
@@ -28,9 +30,55 @@ export const TEXTS = {
       'If it was you, open this link:',
     ],
     action: 'Set a new password',
+    closing: [ONCE, 'If it was not you, ignore this mail. Your password stays as it is.'],
+  }),
+  address_verification: ({ platformName }: Common): MailText => ({
+    subject: `Confirm your address for ${platformName}`,
+    paragraphs: [
+      `You asked to confirm that this is the address of your account at ${platformName}. Open this link, in the browser in which you are signed in:`,
+    ],
+    action: 'Confirm address',
     closing: [
-      'The link works once, for 30 minutes. A newer one replaces it.',
-      'If it was not you, ignore this mail. Your password stays as it is.',
+      ONCE,
+      'If it was not you, ignore this mail. The link does nothing for anyone who is not signed in to that account.',
+    ],
+  }),
+  address_change: ({ platformName }: Common): MailText => ({
+    subject: `Confirm your new address for ${platformName}`,
+    paragraphs: [
+      `You asked to use this address for your account at ${platformName}. Open this link, in the browser in which you are signed in:`,
+    ],
+    action: 'Use this address',
+    closing: [
+      ONCE,
+      'If it was not you, ignore this mail. The link does nothing for anyone who is not signed in to that account.',
+    ],
+  }),
+  address_taken: ({ platformName }: Common): MailText => ({
+    subject: `This address has an account at ${platformName}`,
+    paragraphs: [
+      `A user of ${platformName} asked to use this address for another account. It, or one that looks like it, has an account already, so nothing was changed.`,
+      'If it was you, sign in with this address instead. If it was not you, ignore this mail.',
+    ],
+  }),
+  address_change_requested: ({
+    platformName,
+    newAddress,
+    browser,
+    address,
+  }: Request & { newAddress: string }): MailText => ({
+    subject: `Your address at ${platformName} is about to change`,
+    paragraphs: [
+      `Someone who is signed in to your account at ${platformName} asked to change its address to ${newAddress}, with ${browser} from ${address}.`,
+      'If it was you, there is nothing to do here. If it was not you, set a new password now: that stops the change.',
+    ],
+    action: 'Forgot or replace my password',
+  }),
+  address_changed: ({ platformName, newAddress }: Common & { newAddress: string }): MailText => ({
+    subject: `Your address at ${platformName} has changed`,
+    paragraphs: [
+      `Your account at ${platformName} now has the address ${newAddress}. You sign in with that one.`,
+      `If it was not you, contact a platform admin of ${platformName} at once.`,
     ],
   }),
 } satisfies Record<string, (values: never) => MailText>;

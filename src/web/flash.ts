@@ -37,6 +37,9 @@ const MESSAGES = {
   password_set: 'Your new password is set. Sign in with it.',
   password_mailed:
     'If there is an account with this address, a mail with a link to set a new password is on its way. The link works for 30 minutes.',
+  address_mailed:
+    'A mail with a link is on its way. The link works for 30 minutes, in a browser in which you are signed in.',
+  address_confirmed: 'Your address is confirmed.',
   email_verified: 'The email address is marked as verified.',
 } as const;
 

@@ -19,6 +19,7 @@ import { mountUsers } from './platform/users.ts';
 import { readReturnTo } from './return-to.ts';
 import { addSessionHooks, requireSession } from './session.ts';
 import { mountAccount } from './settings/account.ts';
+import { mountAddress } from './settings/address.ts';
 import { mountBusinessSettings } from './settings/business.ts';
 import { mountConnectAssistant } from './settings/connect-assistant.ts';
 import { mountConnectedApps } from './settings/connected-apps.ts';
@@ -53,6 +54,7 @@ export function mountWeb(host: FastifyInstance, deps: WebDeps): void {
     mountAuditLog,
     mountDeveloper,
     mountAccount,
+    mountAddress,
     mountCurrentBusiness,
     mountPlatform,
   ]) {

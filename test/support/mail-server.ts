@@ -10,6 +10,7 @@ import { rememberSecret } from './leaks.ts';
 const LINK_KINDS: Record<string, string> = {
   password: 'link to set a password',
   invitation: 'link of an invitation',
+  address: 'link to confirm an address',
 };
 
 /** A mail as it arrived: parsed, with the recipients of the envelope and the raw message. */
@@ -41,7 +42,7 @@ export async function startMailServer() {
       const parsed = await PostalMime.parse(bytes);
       const recipients = envelope.rcptTo.map(({ address }) => address);
       received.push({ ...parsed, recipients, raw: bytes.toString('latin1') });
-      for (const [, kind = '', token] of parsed.text?.matchAll(/\/(password|invitation)\/([\w-]{43})/g) ?? []) {
+      for (const [, kind = '', token] of parsed.text?.matchAll(/\/(password|invitation|address)\/([\w-]{43})/g) ?? []) {
         rememberSecret(LINK_KINDS[kind] ?? kind, token);
       }
       callback();

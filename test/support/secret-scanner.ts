@@ -20,6 +20,7 @@ const ISSUING_ROUTES: [place: RegExp, kinds: string[]][] = [
 const ECHOING_ROUTES: typeof ISSUING_ROUTES = [
   [/^\w+ \/(?:invitation\/|sign-in)/, ['link of an invitation']],
   [/^\w+ \/password\//, ['link to set a password']],
+  [/^\w+ \/(?:settings\/address\/|sign-in)/, ['link to confirm an address']],
   // The playground shows codes and tokens to users who may change the app.
   [/^\w+ \/[\w/-]+\/try(?:\/|$)/, ['code', 'access token', 'refresh token']],
 ];

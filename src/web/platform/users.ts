@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { listMemberships, type Membership } from '../../accounts/memberships.ts';
-import { searchUsers, type User } from '../../accounts/users.ts';
+import { searchUsers } from '../../accounts/user-lists.ts';
+import type { User } from '../../accounts/users.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { access } from '../access.ts';
 import { pluralize, roleBadge, unverifiedBadge } from '../components.ts';

@@ -111,7 +111,7 @@ async function showAccount(deps: WebDeps, request: FastifyRequest, reply: Fastif
   const factors = await findSecondFactors(storage.durable, context.user.id);
   const typed = isSafeMethod(request) ? {} : (request.body as Form);
   const body = html`<h1>Account</h1>
-${personSection(context, { typed, problem, platformName })}
+${personSection(context, { typed, problem })}
 ${passwordSection(context, await recoveryHistory(deps, context.user), problem)}
 ${twoStepSection(factors)}
 ${passkeySection({ context, factors, request, typed, problem }, clock())}
@@ -124,14 +124,13 @@ ${sessionSection({ context, sessions, here: hashSecret(context.session.id), keys
 interface Person {
   typed: Form;
   problem: Problem | undefined;
-  platformName: string;
 }
 
-function personSection({ user, csrf, memberships }: PageContext, { typed, problem, platformName }: Person): Html {
+function personSection({ user, csrf, memberships }: PageContext, { typed, problem }: Person): Html {
   const name = problem?.field === 'name' ? text(typed, 'name') : user.name;
   return html`<section class="card"><h2>You</h2>
 <dl class="facts">
-<div><dt>Email</dt><dd>${user.email} ${unverifiedBadge(user)}<br><span class="muted small">You sign in with it. It cannot be changed here.${user.emailVerifiedAt === null && ` Until it is verified, you cannot join another business. A platform admin of ${platformName} can give you a link that verifies it.`}</span></dd></div>
+<div><dt>Email</dt><dd>${user.email} ${unverifiedBadge(user)}<br><span class="muted small">You sign in with it. <a href="/settings/address">Change${user.emailVerifiedAt === null && ' or verify'} the address</a></span></dd></div>
 <div><dt>Businesses</dt><dd>${memberships.map(({ businessName, role }) => html`<div>${businessName} ${roleBadge(role)}</div>`)}</dd></div>
 </dl>
 ${postForm({

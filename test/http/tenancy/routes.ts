@@ -241,6 +241,9 @@ export const RULES: Record<string, Rule> = {
   },
   ...appRules('/settings/developer', { reads: 'members', changes: 'editors' }),
   '/settings/account': { who: 'signedIn', GET: 200 },
+  '/settings/address': { who: 'signedIn', GET: 200, POST: 404, unchangedFor: VISITORS },
+  '/settings/verify-address': { who: 'signedIn', POST: 404, unchangedFor: VISITORS },
+  '/settings/address/:token': { who: 'signedIn', GET: 404, POST: 404, unchangedFor: VISITORS },
   '/settings/account/name': { who: 'signedIn', POST: 303, fields: () => ({ name: 'Someone' }) },
   '/settings/account/password': {
     who: 'signedIn',

@@ -1,0 +1,124 @@
+import type { Actor } from '../audit/entries.ts';
+import { readEmail } from '../lib/email-addresses.ts';
+import { FormError } from '../lib/errors.ts';
+import { describeUserAgent } from '../lib/user-agents.ts';
+import { type Mailer, queueMail } from '../mail/mails.ts';
+import { type Database, inTransaction } from '../storage/storage.ts';
+import { bindingOf, findMailLink, isBound, MAIL_LINK_LIFETIME, markMailLinkUsed, putMailLink } from './mail-links.ts';
+import { type Device, deleteOtherSessions, type Session } from './sessions.ts';
+import {
+  type Credentials,
+  findCredentials,
+  isAddressTaken,
+  lockUser,
+  recordUserAudit,
+  setEmail,
+  type User,
+  verifyEmail,
+} from './users.ts';
+
+interface AddressRequest {
+  /** As they were when the password was checked: the link ends when either changes. */
+  current: Credentials;
+  email: string;
+  device: Device;
+}
+
+/**
+ * Mails a link to the address that is to be proven, which may be the current one. An address that another account has gets
+ * a mail without a link: only its owner learns of the account.
+ */
+export async function requestAddressLink(
+  actor: Actor,
+  db: Database,
+  mailer: Mailer,
+  { current, email: typed, device }: AddressRequest,
+  now: number,
+): Promise<void> {
+  const { user } = current;
+  const email = readEmail(typed);
+  await inTransaction(db, async (tx) => {
+    const isTaken = await isAddressTaken(tx, { id: user.id, email });
+    const link = { userId: user.id, purpose: 'address', boundTo: bindingOf(current), email } as const;
+    const path = `/settings/address/${await putMailLink(tx, link, now)}`;
+    const mail = { to: { address: email, name: user.name }, userId: user.id, cause: user.id, values: {} };
+    const isSame = email === user.email;
+    if (isTaken) await queueMail(tx, mailer, { ...mail, kind: 'address_taken' }, now);
+    else {
+      const kind = isSame ? 'address_verification' : 'address_change';
+      await queueMail(tx, mailer, { ...mail, kind, path, validFor: MAIL_LINK_LIFETIME }, now);
+    }
+    if (isSame) return;
+    await queueMail(tx, mailer, noticeTo(user, { newAddress: email, device }), now);
+    await recordUserAudit(actor, tx, { action: 'user.email_change_requested', user, detail: { to: email } }, now);
+  });
+}
+
+/** To the present address, while its owner can still stop the change. */
+function noticeTo(user: User, { newAddress, device }: { newAddress: string; device: Device }) {
+  const values = { newAddress, browser: describeUserAgent(device.browser), address: device.address };
+  const to = { address: user.email, name: user.name };
+  return { kind: 'address_change_requested', to, userId: user.id, cause: user.id, values, path: '/password' } as const;
+}
+
+interface AddressLink {
+  session: Session;
+  token: string;
+}
+
+/**
+ * The address that a link proves. Undefined if the link is unknown, used, replaced or expired, or belongs to another account:
+ * who has only the mailbox, because the address was mistyped or the account was made by another person, gets nothing.
+ */
+export async function findAddressLink(
+  db: Database,
+  { session, token }: AddressLink,
+  now: number,
+): Promise<string | undefined> {
+  const link = await findMailLink(db, { purpose: 'address', token }, now);
+  if (!link || link.user_id !== session.user.id) return undefined;
+  return isBound(await findCredentials(db, link.user_id), link.bound_to) ? (link.email ?? undefined) : undefined;
+}
+
+/** Signs out every other session if the address is a new one. False if the link no longer works. */
+export async function confirmAddress(
+  actor: Actor,
+  db: Database,
+  mailer: Mailer,
+  { session, token }: AddressLink,
+  now: number,
+): Promise<boolean> {
+  return inTransaction(db, async (tx) => {
+    const link = await findMailLink(tx, { purpose: 'address', token }, now);
+    if (!link?.email || link.user_id !== session.user.id) return false;
+    const found = await lockUser(tx, link.user_id);
+    if (!isBound(found, link.bound_to) || !(await markMailLinkUsed(tx, link, now))) return false;
+    const { user } = found;
+    if (link.email === user.email) await verifyEmail(actor, tx, { user }, now);
+    else await changeEmail(actor, tx, mailer, { session, user, email: link.email }, now);
+    return true;
+  });
+}
+
+async function changeEmail(
+  actor: Actor,
+  tx: Database,
+  mailer: Mailer,
+  { session, user, email }: { session: Session; user: User; email: string },
+  now: number,
+): Promise<void> {
+  if (await isAddressTaken(tx, { id: user.id, email })) {
+    throw new FormError('email', 'Another account has this address, or one that looks like it, by now.');
+  }
+  await setEmail(tx, { id: user.id, email }, now);
+  await deleteOtherSessions(tx, session);
+  const to = { address: user.email, name: user.name };
+  const values = { newAddress: email };
+  await queueMail(tx, mailer, { kind: 'address_changed', to, userId: user.id, cause: user.id, values }, now);
+  await recordUserAudit(
+    actor,
+    tx,
+    { action: 'user.email_changed', user, detail: { from: user.email, to: email } },
+    now,
+  );
+}

@@ -1,0 +1,156 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { confirmAddress, findAddressLink, requestAddressLink } from '../../accounts/addresses.ts';
+import { authenticateUser } from '../../accounts/passwords.ts';
+import { type Credentials, findCredentials } from '../../accounts/users.ts';
+import { readEmail } from '../../lib/email-addresses.ts';
+import { FormError } from '../../lib/errors.ts';
+import { type Html, html } from '../../lib/html.ts';
+import { access } from '../access.ts';
+import { unverifiedBadge } from '../components.ts';
+import type { WebDeps } from '../deps.ts';
+import { notFound, PageError } from '../errors.ts';
+import { redirectWithFlash } from '../flash.ts';
+import { type Form, input, type Problem, postForm, text, tryRateLimitedForm } from '../forms.ts';
+import { countAttempt } from '../known-browsers.ts';
+import { type PageContext, sendPage } from '../layout.ts';
+import { countMail } from '../mail-limits.ts';
+import { loadPageContext } from '../page-context.ts';
+import { actorOf, clientOf, requireSession } from '../session.ts';
+
+type FormRequest = FastifyRequest<{ Body: Form }>;
+type LinkRoute = { Params: { token: string }; Body: Form };
+
+const PATH = '/settings/address';
+const VERIFY = '/settings/verify-address';
+const ACCOUNT = '/settings/account';
+
+/** The address of the signed-in user: to prove it, or to change it. Both need mail. */
+export function mountAddress(host: FastifyInstance, deps: WebDeps): void {
+  host.get(PATH, access('signed_in'), async (request, reply) => show(deps, request, reply));
+  mountRequest(host, deps, { path: PATH, read: readChange });
+  mountRequest(host, deps, { path: VERIFY, read: readVerification });
+  mountLink(host, deps);
+}
+
+interface AddressForm {
+  path: string;
+  read(deps: WebDeps, request: FormRequest): Promise<{ current: Credentials; email: string }>;
+}
+
+function mountRequest(host: FastifyInstance, deps: WebDeps, { path, read }: AddressForm): void {
+  const { storage, mailer, clock } = deps;
+  host.post<{ Body: Form }>(path, access('signed_in'), async (request, reply) => {
+    if (!mailer.isOn) throw notFound();
+    const send = async () => {
+      const wanted = { ...(await read(deps, request)), device: clientOf(request) };
+      await countMail(deps, request, wanted.email);
+      await requestAddressLink(actorOf(request), storage.durable, mailer, wanted, clock());
+      return redirectWithFlash(reply, PATH, 'address_mailed');
+    };
+    const showAgain = ({ field, message }: Problem, status: number) =>
+      show(deps, request, reply, { problem: { field: field === 'password' ? 'email' : field, message }, status });
+    return tryRateLimitedForm(reply, send, showAgain);
+  });
+}
+
+/** Needs the password: the address decides who can set a new one. */
+async function readChange(deps: WebDeps, request: FormRequest) {
+  const { user } = requireSession(request);
+  const email = readEmail(text(request.body, 'email'));
+  if (email === user.email) throw new FormError('email', 'This is your address already.');
+  const counted = await countAttempt(deps, request, user.email);
+  const current = await authenticateUser(deps.storage.durable, user.email, text(request.body, 'current_password'));
+  if (!current) throw new FormError('current_password', 'This is not your current password.');
+  await counted.reset();
+  return { current, email };
+}
+
+async function readVerification({ storage }: WebDeps, request: FormRequest) {
+  const { user } = requireSession(request);
+  const current = await findCredentials(storage.durable, user.id);
+  if (!current) throw notFound();
+  return { current, email: user.email };
+}
+
+/** The link itself changes nothing: mail servers open links to check them. The button does. */
+function mountLink(host: FastifyInstance, deps: WebDeps): void {
+  const { storage, mailer, clock, platformName } = deps;
+
+  host.get<LinkRoute>(`${PATH}/:token`, access('signed_in'), async (request, reply) => {
+    const context = await loadPageContext(deps, request);
+    const wanted = { session: requireSession(request), token: request.params.token };
+    const email = await findAddressLink(storage.durable, wanted, clock());
+    if (email === undefined) throw closedLink();
+    const body = confirmBody(context, { email, token: request.params.token });
+    return sendPage(reply, { title: 'Confirm address', platformName, width: 'narrow', context, body });
+  });
+
+  host.post<LinkRoute>(`${PATH}/:token`, access('signed_in'), async (request, reply) => {
+    const wanted = { session: requireSession(request), token: request.params.token };
+    const confirmed = await confirmAddress(actorOf(request), storage.durable, mailer, wanted, clock());
+    if (!confirmed) throw closedLink();
+    return redirectWithFlash(reply, ACCOUNT, 'address_confirmed');
+  });
+}
+
+/** The same response for every cause: it reveals nothing about another account. */
+function closedLink(): PageError {
+  const sentence =
+    'A link to confirm an address works once, for 30 minutes, and only for the account that asked for it. Sign in with that account, or ask for a new link.';
+  return new PageError(404, 'This link does not work', sentence);
+}
+
+async function show(
+  deps: WebDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { problem, status = 200 }: { problem?: Problem; status?: number } = {},
+): Promise<FastifyReply> {
+  const { platformName, mailer } = deps;
+  const context = await loadPageContext(deps, request);
+  const typed = text((request.body ?? {}) as Form, 'email');
+  const body = html`<h1>Email address</h1>
+<section class="card"><h2>Your address</h2><p>${context.user.email} ${unverifiedBadge(context.user)}</p>
+${context.user.emailVerifiedAt === null && verification(context, deps)}</section>
+${mailer.isOn ? changeForm(context, typed, problem) : html`<section class="card"><h2>Change it</h2><p>${platformName} sends no mail, so a new address cannot be proven, and the address cannot be changed.</p></section>`}
+<p><a href="${ACCOUNT}">Back to the account</a></p>`;
+  return sendPage(reply, { title: 'Email address', platformName, width: 'wide', context, body }, { status });
+}
+
+function verification({ csrf }: PageContext, { mailer, platformName }: WebDeps): Html {
+  return html`<p>Until it is verified, you cannot join another business.</p>
+${
+  mailer.isOn
+    ? postForm({
+        action: VERIFY,
+        csrf,
+        body: html`<button class="secondary">Send a link to this address</button>`,
+      })
+    : html`<p>A platform admin of ${platformName} can give you a link that verifies it.</p>`
+}`;
+}
+
+function changeForm({ csrf }: PageContext, typed: string, problem: Problem | undefined): Html {
+  return postForm({
+    action: PATH,
+    csrf,
+    style: 'card',
+    body: html`<h2>Change it</h2>
+<p class="muted">You get a link at the new address, and a notice at the present one. The change takes effect when you open the link and confirm it. Every other browser is then signed out.</p>
+${input({ name: 'email', label: 'New address', type: 'email', value: typed, autocomplete: 'email' }, problem)}
+${input({ name: 'current_password', label: 'Current password', type: 'password', autocomplete: 'current-password' }, problem)}
+<button class="primary">Send link</button>`,
+  });
+}
+
+function confirmBody({ csrf, user }: PageContext, { email, token }: { email: string; token: string }): Html {
+  const isNew = email !== user.email;
+  return html`<div class="card"><h1>${isNew ? 'Use this address?' : 'Confirm your address'}</h1>
+<p><strong>${email}</strong></p>
+<p class="muted">${isNew ? `You will sign in with it instead of ${user.email}. Every other browser is signed out.` : 'You can then join other businesses.'}</p>
+${postForm({
+  action: `${PATH}/${encodeURIComponent(token)}`,
+  csrf,
+  body: html`<button class="primary wide">${isNew ? 'Use this address' : 'Confirm address'}</button>`,
+})}</div>`;
+}
