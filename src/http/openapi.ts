@@ -44,6 +44,7 @@ const EXAMPLE_DESCRIPTIONS: Record<string, string> = {
   temporarily_unavailable: 'The database is not available. Try again in a moment.',
   value_not_allowed: 'limit is 1 to 200.',
   token_in_address: 'Send the access token in the Authorization header only, not in the address.',
+  redirect_uri_invalid: 'redirect_uris has to be a list of one or more texts.',
   token_missing: 'Send the access token: Authorization: Bearer <access token>.',
   too_many_requests: 'Too many attempts. Try again in 12 s.',
 };

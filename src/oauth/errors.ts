@@ -1,6 +1,6 @@
 import { ApiError, type ReasonOf } from '../http/errors.ts';
 
-/** RFC 6749 §4.1.2.1 and §5.2, RFC 8707 §2, and the two that `prompt=none` adds (OpenID Connect Core §3.1.2.6). */
+/** RFC 6749 §4.1.2.1 and §5.2, RFC 8707 §2, RFC 7591 §3.2.2, and the two that `prompt=none` adds (OpenID Connect Core §3.1.2.6). */
 type OAuthErrorCode =
   | 'invalid_request'
   | 'invalid_client'
@@ -9,6 +9,8 @@ type OAuthErrorCode =
   | 'unsupported_response_type'
   | 'invalid_scope'
   | 'invalid_target'
+  | 'invalid_redirect_uri'
+  | 'invalid_client_metadata'
   | 'access_denied'
   | 'login_required'
   | 'temporarily_unavailable'

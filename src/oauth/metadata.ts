@@ -3,14 +3,21 @@ import { SCOPES } from './scopes.ts';
 
 const AUTH_METHODS = ['client_secret_post', 'client_secret_basic'];
 
+/** Which clients are accepted that are not registered here. */
+interface AcceptedClients {
+  acceptsDocuments: boolean;
+  acceptsRegistrations: boolean;
+}
+
 /** RFC 8414 §2. */
-export function serverMetadata(issuer: string) {
+export function serverMetadata(issuer: string, { acceptsDocuments, acceptsRegistrations }: AcceptedClients) {
   return {
     issuer,
     authorization_endpoint: `${issuer}/api/v1/oauth/authorize`,
     token_endpoint: `${issuer}/api/v1/oauth/token`,
     revocation_endpoint: `${issuer}/api/v1/oauth/revoke`,
     introspection_endpoint: `${issuer}/api/v1/oauth/introspect`,
+    ...(acceptsRegistrations && { registration_endpoint: `${issuer}/api/v1/oauth/register` }),
     service_documentation: `${issuer}/docs`,
     scopes_supported: SCOPES.map(({ name }) => name),
     response_types_supported: ['code'],
@@ -21,6 +28,7 @@ export function serverMetadata(issuer: string) {
     introspection_endpoint_auth_methods_supported: AUTH_METHODS,
     code_challenge_methods_supported: ['S256'],
     authorization_response_iss_parameter_supported: true,
+    ...(acceptsDocuments && { client_id_metadata_document_supported: true }),
   };
 }
 

@@ -101,7 +101,7 @@ export const tokenOperation = {
       invalid_request: REQUEST_REASONS,
       unsupported_grant_type: REASONS.unsupported_grant_type,
       invalid_scope: ['scope_not_allowed'],
-      invalid_target: REASONS.invalid_target,
+      invalid_target: ['resource_unknown', 'resource_repeated', 'resource_different'],
     }),
     401: INVALID_CLIENT,
     ...COMMON_BODY_ERRORS,
@@ -170,7 +170,10 @@ export const metadataOperation = {
       description: 'The server’s metadata.',
       headers: { 'x-request-id': REQUEST_ID },
       content: {
-        'application/json': { schema: { $ref: 'Metadata#' }, example: serverMetadata('https://api.example.com') },
+        'application/json': {
+          schema: { $ref: 'Metadata#' },
+          example: serverMetadata('https://api.example.com', { acceptsDocuments: true, acceptsRegistrations: false }),
+        },
       },
     },
   },

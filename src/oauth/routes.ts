@@ -24,16 +24,18 @@ import {
   revokeOperation,
   tokenOperation,
 } from './operations.ts';
+import { type RegistrationDeps, respondToRegistration } from './register.ts';
+import { REGISTRATION, registerOperation } from './register-operation.ts';
 import { mcpResource, resourceMetadataUri } from './resource-indicators.ts';
 import { respondToRevocation } from './revoke.ts';
 import { respondToTokenRequest, type TokenDeps } from './token/endpoint.ts';
 
-interface OAuthDeps extends TokenDeps, AuthorizeDeps {
+interface OAuthDeps extends TokenDeps, AuthorizeDeps, RegistrationDeps {
   consentUrl: string;
   platformName: string;
   servesMcp: boolean;
   clock: Clock;
-  limits: TokenDeps['limits'] & BearerDeps['limits'];
+  limits: TokenDeps['limits'] & BearerDeps['limits'] & RegistrationDeps['limits'];
 }
 
 export interface BearerDeps {
@@ -45,7 +47,7 @@ export interface BearerDeps {
   limits: { perGrant: RateLimit };
 }
 
-/** Everything that RFC 6749, 7009, 7662 and 8414 put on the API host. */
+/** Everything that RFC 6749, 7009, 7591, 7662 and 8414 put on the API host. */
 export function mountOAuth(host: FastifyInstance, deps: OAuthDeps): void {
   const { keys, issuer, clock } = deps;
   for (const schema of NAMED_SCHEMAS) host.addSchema(schema);
@@ -61,8 +63,12 @@ export function mountOAuth(host: FastifyInstance, deps: OAuthDeps): void {
   mountEndpoint(host, deps, { path: 'revoke', schema: revokeOperation, respond: respondToRevocation });
   mountEndpoint(host, deps, { path: 'introspect', schema: introspectOperation, respond: respondToIntrospection });
 
+  const { documents, acceptsRegistrations } = deps.externalClients;
+  if (acceptsRegistrations) mountRegistration(host, deps);
+
+  const described = serverMetadata(issuer, { acceptsDocuments: documents !== undefined, acceptsRegistrations });
   const metadata = '/.well-known/oauth-authorization-server';
-  host.get(metadata, { schema: metadataOperation, onRequest: allowAnyOrigin }, async () => serverMetadata(issuer));
+  host.get(metadata, { schema: metadataOperation, onRequest: allowAnyOrigin }, async () => described);
   mountPreflight(host, metadata);
   mountResourceMetadata(host, deps);
 }
@@ -90,6 +96,15 @@ function mountResourceMetadata(host: FastifyInstance, deps: OAuthDeps): void {
 function notFound(): ApiError {
   const description = 'There is nothing at this address.';
   return new ApiError({ status: 404, code: 'not_found', reason: 'not_found', description });
+}
+
+function mountRegistration(host: FastifyInstance, deps: OAuthDeps): void {
+  host.addSchema(REGISTRATION);
+  host.post('/api/v1/oauth/register', { schema: registerOperation }, async (request, reply) => {
+    reply.code(201).header('cache-control', 'no-store');
+    const fields = request.body as Record<string, unknown>;
+    return respondToRegistration(deps, { fields, address: request.ip }, deps.clock());
+  });
 }
 
 interface Endpoint<Fields> {

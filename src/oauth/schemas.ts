@@ -154,6 +154,7 @@ export const METADATA = Type.Object(
     token_endpoint: address('Where codes are exchanged and tokens refreshed.'),
     revocation_endpoint: address('Where tokens are revoked.'),
     introspection_endpoint: address('Where an app introspects its tokens.'),
+    registration_endpoint: Type.Optional(address('Where apps register themselves, if the operator allows it.')),
     service_documentation: address('The API reference.'),
     scopes_supported: list('All scopes.'),
     response_types_supported: list('Only `code`.'),
@@ -164,6 +165,9 @@ export const METADATA = Type.Object(
     introspection_endpoint_auth_methods_supported: list('Credentials in the body, or HTTP Basic.'),
     code_challenge_methods_supported: list('Only `S256`.'),
     authorization_response_iss_parameter_supported: Type.Boolean({ description: 'True (RFC 9207).' }),
+    client_id_metadata_document_supported: Type.Optional(
+      Type.Boolean({ description: 'True if the URL of a client metadata document is accepted as `client_id`.' }),
+    ),
   },
   { $id: 'Metadata', description: 'RFC 8414 §2.' },
 );

@@ -9,6 +9,7 @@ import { commonScopes, type Scopes } from '../lib/scope-lists.ts';
 import type { AuthorizationRequest } from '../oauth/authorize/request.ts';
 import { listScopes, type Scope } from '../oauth/scopes.ts';
 import { makerName } from './components.ts';
+import { externalOwner } from './consent-external.ts';
 import { type ConsentState, signConsentState } from './consent-state.ts';
 import type { WebDeps } from './deps.ts';
 import { ariaAttributes, type Problem, postForm, problemText } from './forms.ts';
@@ -111,7 +112,8 @@ ${requestFacts(screen)}
 }
 
 /** Apps of the platform show no consent screen, unless they are public. */
-function appOwner({ authRequest: { app }, ownerName, platformName }: ConsentScreen): Html {
+function appOwner({ authRequest: { app, callback }, ownerName, platformName }: ConsentScreen): Html {
+  if (app.ownerScope === 'external') return externalOwner({ app, redirectUri: callback.redirectUri, platformName });
   if (app.ownerScope === 'platform') return html`<p class="muted">${app.name} is an app by ${platformName}.</p>`;
   return html`<p class="muted">${app.name} is an app by ${ownerName}. It is not made by ${platformName}.</p>
 <p class="muted"><span class="badge">Third-party app</span> Registered on ${day(app.createdAt)}</p>`;

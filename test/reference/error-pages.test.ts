@@ -50,7 +50,7 @@ test('the list of errors leads to the page of each', async () => {
 
 test('an unknown error code has a page that says so, even if its name has a meaning in JavaScript', async () => {
   for (const code of [
-    'invalid_client_metadata',
+    'invalid_software_statement',
     'INVALID_GRANT',
     '__proto__',
     'constructor',

@@ -15,6 +15,7 @@ import { createConnections, createInactiveGrants } from './provocations/inactive
 import { mcpProvocations } from './provocations/mcp.ts';
 import { drainingProvocations, limitProvocations, outageProvocations, SCARCE } from './provocations/outages.ts';
 import { type Provocation, provocationsOf, reasonOf, send } from './provocations/provocation.ts';
+import { registrationLimitProvocations, registrationProvocations } from './provocations/registration.ts';
 import { expiredTokenProvocations, tokenProvocations } from './provocations/tokens.ts';
 
 const server = await startTestServer({ LIMIT_CHANGES_PER_USER: '150', DYNAMIC_REGISTRATION: 'on' });
@@ -77,6 +78,8 @@ const provocations = [
   ...expiredTokenProvocations(connections),
   ...drainingProvocations(server),
   ...limitProvocations(await startTestServer(SCARCE)),
+  ...registrationProvocations(server),
+  ...registrationLimitProvocations(await startTestServer({ ...SCARCE, DYNAMIC_REGISTRATION: 'on' })),
   ...outageProvocations(await startTestServer()),
 ];
 

@@ -9,7 +9,7 @@ import {
 import { decodeDynamicClientId, isDynamicClientId } from '../../apps/dynamic-client-ids.ts';
 import { usableRedirectUris } from '../../apps/redirect-uris.ts';
 import type { Keyring } from '../../lib/keyring.ts';
-import { parseScopes } from '../../lib/scope-lists.ts';
+import { parseScopes, type Scopes } from '../../lib/scope-lists.ts';
 import { UntrustedRequest } from '../errors.ts';
 import { readScopes, SCOPES } from '../scopes.ts';
 
@@ -53,16 +53,15 @@ export async function readExternalClient(
   now: number,
 ): Promise<App> {
   const { clientId } = presented;
-  const { name, redirectUris, scope } = isDynamicClientId(clientId)
+  const metadata = isDynamicClientId(clientId)
     ? readDynamicClient(deps, clientId)
     : await loadDocument(deps.externalClients, presented);
-  const { scopes } = readScopes(parseScopes(scope ?? ''));
   return {
     id: appIdOf(clientId),
     externalClientId: clientId,
-    name,
-    redirectUris,
-    allowedScopes: scopes.length > 0 ? scopes : SCOPES.map((each) => each.name),
+    name: metadata.name,
+    redirectUris: metadata.redirectUris,
+    allowedScopes: allowedScopesOf(metadata),
     ownerScope: 'external',
     ownerBusinessId: null,
     openToAnyBusiness: true,
@@ -73,6 +72,12 @@ export async function readExternalClient(
     disabledAt: null,
     pausedAt: null,
   };
+}
+
+/** Those of this server that it names, or all. It gets none of them before a user allows it. */
+export function allowedScopesOf({ scope = '' }: ClientMetadata): Scopes {
+  const { scopes } = readScopes(parseScopes(scope));
+  return scopes.length > 0 ? scopes : SCOPES.map(({ name }) => name);
 }
 
 function readDynamicClient(

@@ -120,6 +120,22 @@ const GUIDE: { [Code in ErrorCode]: Explanation & { reasons: Record<ReasonOf<Cod
         'An app that is not registered here can use the MCP server only. Send its URL as `resource`, or register the app.',
     },
   },
+  invalid_redirect_uri: {
+    meaning: 'The app cannot register with these redirect URIs.',
+    reasons: {
+      redirect_uri_invalid:
+        'Send `redirect_uris`, a list of 1 to 20 URIs that start with `https:`, or with `http:` on this computer. Other schemes ' +
+        'need the operator’s permission.',
+    },
+  },
+  invalid_client_metadata: {
+    meaning: 'The app cannot register with this metadata.',
+    reasons: {
+      client_metadata_invalid:
+        'The description names the field. `client_name` is 1 to 80 visible characters; `grant_types` and `response_types`, if ' +
+        'sent, include `authorization_code` and `code`.',
+    },
+  },
   access_denied: {
     meaning: 'The user denied the request or is not allowed to connect the app.',
     reasons: {

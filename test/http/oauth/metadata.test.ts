@@ -29,6 +29,7 @@ test('the metadata describe this server correctly [X1][X2]', async () => {
     introspection_endpoint_auth_methods_supported: ['client_secret_post', 'client_secret_basic'],
     code_challenge_methods_supported: ['S256'],
     authorization_response_iss_parameter_supported: true,
+    client_id_metadata_document_supported: true,
   });
   assert.deepEqual(scopes_supported, SCOPES);
 });
