@@ -50,8 +50,8 @@ interface ProtocolOptions {
  */
 export async function createProtocol(options: ProtocolOptions): Promise<(request: McpRequest) => Promise<McpResponse>> {
   const handler = createMcpHandler(() => createServer(options, [MODERN]), { legacy: 'reject' });
-  const callModern = await connectModern(createServer(options, [MODERN]), MODERN);
-  const callLegacy = await connectLegacy(createServer(options, LEGACY));
+  const callModern = await connectModern(createCallServer(options, [MODERN]), MODERN);
+  const callLegacy = await connectLegacy(createCallServer(options, LEGACY));
   return async (request) => {
     const { body } = request;
     const authInfo = authInfoOf(request);
@@ -79,14 +79,33 @@ function createServer({ tools, info, instructions }: ProtocolOptions, supportedP
   });
   const listed = { tools: [...tools.values()].map(({ definition }) => definition) };
   server.setRequestHandler('tools/list', () => listed);
-  server.setRequestHandler('tools/call', ({ params }, { http }) => {
-    if (!tools.has(params.name))
-      throw new ProtocolError(ProtocolErrorCode.InvalidParams, `There is no tool ${params.name.slice(0, 100)}.`);
-    const request = http?.authInfo?.extra as Pick<McpRequest, 'call'> | undefined;
-    if (!request) throw new Error('A call without a caller.');
-    return request.call(params.arguments ?? {});
-  });
+  server.setRequestHandler('tools/call', ({ params }, { http }) => call(tools, params, http?.authInfo));
   return server;
+}
+
+/**
+ * For calls alone. A fallback handler gets them without the package’s validation of the result and, twice, of the request: the
+ * arguments are validated by the endpoint, and the result is ours.
+ */
+function createCallServer({ tools, info }: ProtocolOptions, supportedProtocolVersions: string[]): Server {
+  const server = new Server(info, { capabilities: { tools: {} }, supportedProtocolVersions });
+  server.fallbackRequestHandler = async ({ params = {} }, { http }) => call(tools, params, http?.authInfo);
+  return server;
+}
+
+function call(tools: Map<string, Tool>, params: Record<string, unknown>, authInfo?: AuthInfo): Promise<ToolResult> {
+  const { name, arguments: sent = {} } = params;
+  if (typeof name !== 'string' || !tools.has(name))
+    throw invalidParams(`There is no tool ${String(name).slice(0, 100)}.`);
+  if (typeof sent !== 'object' || sent === null || Array.isArray(sent))
+    throw invalidParams('arguments must be an object.');
+  const request = authInfo?.extra as Pick<McpRequest, 'call'> | undefined;
+  if (!request) throw new Error('A call without a caller.');
+  return request.call(sent as Arguments);
+}
+
+function invalidParams(message: string): ProtocolError {
+  return new ProtocolError(ProtocolErrorCode.InvalidParams, message);
 }
 
 function isCall(body: unknown): body is JSONRPCRequest {
