@@ -29,6 +29,8 @@ export interface ConnectionRow extends ConnectionKey {
   since: number;
   /** When tokens were last fetched; null for a consent. */
   fetchedAt: number | null;
+  /** The MCP server that its tokens are for; null for the business API, and for a consent. */
+  resource: string | null;
   isLive: boolean;
 }
 
@@ -73,14 +75,30 @@ export async function countConnectedUsers(
 
 /** Grants or consents, with the same column names. */
 type Source = AliasedExpression<
-  { app_id: string; business_id: string; user_id: string; scopes: string; since: number; fetched_at: number | null },
+  {
+    app_id: string;
+    business_id: string;
+    user_id: string;
+    scopes: string;
+    since: number;
+    fetched_at: number | null;
+    resource: string | null;
+  },
   'allowed'
 >;
 
 /** Without those whose code has not been exchanged yet. */
 function liveGrants(db: Database, now: number): Source {
   return selectLiveGrants(db, now)
-    .select(['app_id', 'business_id', 'user_id', 'scopes', 'created_at as since', 'rotated_at as fetched_at'])
+    .select([
+      'app_id',
+      'business_id',
+      'user_id',
+      'scopes',
+      'created_at as since',
+      'rotated_at as fetched_at',
+      'resource',
+    ])
     .as('allowed');
 }
 
@@ -88,6 +106,7 @@ function savedConsents(db: Database): Source {
   return db
     .selectFrom('consents')
     .select(['app_id', 'business_id', 'user_id', 'scopes', 'allowed_at as since', 'allowed_at as fetched_at'])
+    .select(({ cast, lit }) => cast<string | null>(lit(null), 'text').as('resource'))
     .as('allowed');
 }
 
@@ -137,7 +156,7 @@ function matchesSearch(db: Database, { businessIds, userId }: ConnectionFilter, 
   return userId === undefined ? or([byApp, eb('allowed.user_id', 'in', people)]) : byApp;
 }
 
-/** A connection can have many grants: those with the same scopes become one row. */
+/** A connection can have many grants: those with the same scopes and resource become one row. */
 async function listRows(db: Database, source: Source, keys: ConnectionKey[]) {
   const rows = await selectSinceMembership(db, source)
     .select(({ fn }) => [
@@ -145,6 +164,7 @@ async function listRows(db: Database, source: Source, keys: ConnectionKey[]) {
       'allowed.business_id as businessId',
       'allowed.user_id as userId',
       'allowed.scopes',
+      'allowed.resource',
       fn.min('allowed.since').as('since'),
       fn.max('allowed.fetched_at').as('fetchedAt'),
     ])
@@ -155,7 +175,7 @@ async function listRows(db: Database, source: Source, keys: ConnectionKey[]) {
         ),
       ),
     )
-    .groupBy(['allowed.app_id', 'allowed.business_id', 'allowed.user_id', 'allowed.scopes'])
+    .groupBy(['allowed.app_id', 'allowed.business_id', 'allowed.user_id', 'allowed.scopes', 'allowed.resource'])
     .execute();
   return rows.map((row) => ({ ...row, scopes: parseScopes(row.scopes) }));
 }

@@ -37,6 +37,10 @@ export interface Connection {
   isLive: boolean;
   /** How often it used each scope in the last 30 days. */
   uses: Map<string, number>;
+  /** The scope that it used last. */
+  lastScope: string | undefined;
+  /** The MCP servers that its tokens are for, if it is an AI assistant. */
+  resources: string[];
 }
 
 export interface Named {
@@ -68,10 +72,13 @@ export async function listConnections(db: Database, filter: ConnectionFilter, no
 type Use = Awaited<ReturnType<typeof listUses>>[number];
 
 function summarise(rows: ConnectionRow[], used: Use[], app: App) {
+  const [newest] = used.toSorted((a, b) => b.lastAt - a.lastAt);
   return {
     scopes: app.allowedScopes.filter((name) => rows.some(({ scopes }) => scopes.includes(name))),
     since: Math.min(...rows.map(({ since }) => since)),
-    lastUsedAt: latest(used.map(({ lastAt }) => lastAt)),
+    lastUsedAt: newest?.lastAt ?? null,
+    lastScope: newest?.scope,
+    resources: distinct(rows.flatMap(({ resource }) => resource ?? [])).sort(),
     tokensFetchedAt: latest(rows.map(({ fetchedAt }) => fetchedAt ?? 0)),
     isLive: rows.some(({ isLive }) => isLive),
     uses: new Map(used.map(({ scope, uses }) => [scope, uses])),

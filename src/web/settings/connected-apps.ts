@@ -81,7 +81,8 @@ function listBody(context: PageContext, { listing, here, elsewhere }: Found, dep
   const shown = here.slice(0, PER_PAGE);
   const last = shown.at(-1);
   const next = here.length > PER_PAGE && last ? `${last.app.id}.${last.user.id}` : undefined;
-  const viewer = { userId: context.user.id, csrf: context.csrf, platformName: deps.platformName };
+  const { platformName, issuer } = deps;
+  const viewer = { userId: context.user.id, csrf: context.csrf, platformName, issuer };
   const isWhole = !next && !after && !search;
   const forEveryone = (people: Connection[]) => isOwner(context) && (people.length > 1 || !isWhole);
   const isLong = shown.length > 1 || elsewhere.length > 0 || !isWhole;

@@ -1,6 +1,7 @@
 import type { Connection } from '../../grants/connections.ts';
 import { boundBusiness } from '../../grants/tenancy.ts';
 import { type Html, html } from '../../lib/html.ts';
+import { resourceUri } from '../../oauth/resource-indicators.ts';
 import { listScopes, type Scope } from '../../oauth/scopes.ts';
 import { appBadges, makerName } from '../components.ts';
 import { postForm, time } from '../forms.ts';
@@ -10,6 +11,8 @@ export interface Viewer {
   userId: string;
   csrf: string;
   platformName: string;
+  /** The URL of the API host, below which the MCP servers are. */
+  issuer: string;
 }
 
 /** One card per app, with all of its users on this page. */
@@ -27,14 +30,30 @@ interface CardOptions {
 
 type Card = Connection & { people: Connection[] };
 
-function appCard({ app, ownerBusiness: maker, business, people }: Card, viewer: Viewer, forEveryone: boolean): Html {
+function appCard({ people, ...first }: Card, viewer: Viewer, forEveryone: boolean): Html {
+  const { app, business } = first;
   return html`<li class="card">
-<div class="head"><h2>${app.name} ${appBadges(app)}</h2>
+<div class="head"><h2>${app.name} ${appBadges(app)} ${people.some(isAssistant) && assistantBadge}</h2>
 ${forEveryone && html`<a class="button quiet" href="${CONNECTED_APPS}/${business.id}/${app.id}/disconnect" aria-label="Disconnect for everyone: ${app.name}">Disconnect for everyone…</a>`}</div>
-<p class="muted">${app.ownerScope === 'platform' ? `Part of ${viewer.platformName}` : `By ${makerName(app, maker?.name, viewer.platformName)}`}</p>
+<p class="muted">${origin(first, viewer)}</p>
 ${suspendedNotice(people[0], viewer.platformName)}
 <ul class="people">${people.map((connection) => person(connection, viewer))}</ul>
 </li>`;
+}
+
+/** An app that is not registered here can only connect to an MCP server. */
+function isAssistant({ app, resources }: Connection): boolean {
+  return app.ownerScope === 'external' || resources.length > 0;
+}
+
+const assistantBadge = html`<span class="badge">AI assistant</span>`;
+
+/** Who made the app, or where an app that is not registered here describes itself. */
+function origin({ app, ownerBusiness }: Connection, { platformName }: Viewer): string {
+  if (app.ownerScope === 'platform') return `Part of ${platformName}`;
+  if (app.ownerScope !== 'external') return `By ${makerName(app, ownerBusiness?.name, platformName)}`;
+  const host = URL.parse(app.externalClientId ?? '')?.host;
+  return host ? `From ${host}` : 'Registered itself, so its name is all that is known about it';
 }
 
 /** Why the app has no access for any user of the business. */
@@ -60,10 +79,17 @@ function person(connection: Connection, viewer: Viewer): Html {
 <div class="head"><p><strong>${user.name}</strong> ${user.id === viewer.userId && html`<span class="badge">You</span>`}<br>
 <span class="muted small">In ${business.name}, since ${time(since)}, ${lastUse(connection)}</span></p>
 ${disconnectButton(connection, viewer)}</div>
+${isAssistant(connection) && assistantFacts(connection, viewer)}
 ${!isLive && html`<p class="notice">${NO_ACCESS}</p>`}
 ${scopeList('May see', 'read', { scopes, uses })}
 ${scopeList('May change', 'write', { scopes, uses })}
 </li>`;
+}
+
+function assistantFacts({ resources, lastScope }: Connection, { issuer }: Viewer): Html {
+  const [last] = listScopes(lastScope ? [lastScope] : []);
+  return html`${resources.map((resource) => html`<p class="small">At <code>${resourceUri(issuer, resource)}</code></p>`)}
+${last && html`<p class="small">Last call: ${last.meaning}</p>`}`;
 }
 
 /** Fetching tokens uses no scope, so it is not in the usage counts either. */
@@ -110,7 +136,7 @@ function useText(uses: number | undefined): string {
 export function otherBusinessRows(connections: Connection[], viewer: Viewer): Html {
   return html`<ul class="rows">${connections.map((connection) => {
     const { app, business, since, tokensFetchedAt, isLive, scopes } = connection;
-    return html`<li><div><strong>${app.name}</strong> ${appBadges(app)}
+    return html`<li><div><strong>${app.name}</strong> ${appBadges(app)} ${isAssistant(connection) && assistantBadge}
 <p class="muted small">In ${business.name}, since ${time(since)}${isLive && tokensFetchedAt !== null && html`, last fetched tokens ${time(tokensFetchedAt)}`}</p>
 <p class="small">${listScopes(scopes).map(({ meaning }) => html`${meaning}. `)}</p>
 ${!isLive && html`<p class="small">${NO_ACCESS}</p>`}</div>
