@@ -184,12 +184,16 @@ const RESERVED_SCHEME =
   /^(?:https?|wss?|ftp|file|filesystem|data|blob|about|javascript|vbscript|mailto|tel|sms|intent|content|view-source|chrome|ms-.*)$/;
 
 function readExternalClients(env: Environment): ExternalClientSettings {
-  const isScheme = (text: string) => /^[a-z][a-z0-9+.-]*$/.test(text) && !RESERVED_SCHEME.test(text);
   return {
     documentHosts: readDocumentHosts(env),
     acceptsRegistrations: readOneOf(env, 'DYNAMIC_REGISTRATION', 'off', ['on', 'off']) === 'on',
-    privateSchemes: readList(env, 'PRIVATE_REDIRECT_SCHEMES', 'schemes of apps like cursor', isScheme),
+    privateSchemes: readPrivateSchemes(env),
   };
+}
+
+export function readPrivateSchemes(env: Environment): string[] {
+  const isScheme = (text: string) => /^[a-z][a-z0-9+.-]*$/.test(text) && !RESERVED_SCHEME.test(text);
+  return readList(env, 'PRIVATE_REDIRECT_SCHEMES', 'schemes of apps like cursor', isScheme);
 }
 
 function readDocumentHosts(env: Environment): ExternalClientSettings['documentHosts'] {

@@ -33,11 +33,17 @@ export interface AppSettings {
   requiresPkce: boolean;
 }
 
+interface SettingsRules {
+  isPublic?: boolean | undefined;
+  /** Schemes of redirect URIs that a public app may have (RFC 8252 §7.1). */
+  privateSchemes?: readonly string[] | undefined;
+}
+
 /** A public app always uses PKCE: nothing else protects its codes (RFC 9700 §2.1.1). */
-export function settingsRow(settings: AppSettings, isPublic = false) {
+export function settingsRow(settings: AppSettings, { isPublic = false, privateSchemes = [] }: SettingsRules) {
   const row = {
     name: readName('name', settings.name),
-    redirect_uris: JSON.stringify(readRedirectUris(settings.redirectUris)),
+    redirect_uris: JSON.stringify(readRedirectUris(settings.redirectUris, isPublic ? privateSchemes : [])),
     allowed_scopes: formatScopes(settings.allowedScopes),
     open_to_any_business: settings.openToAnyBusiness ? 1 : 0,
     requires_pkce: settings.requiresPkce || isPublic ? 1 : 0,

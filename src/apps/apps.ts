@@ -23,6 +23,8 @@ export interface NewApp extends AppSettings {
   ownerBusinessId: string | null;
   /** A public app cannot become confidential later, nor the other way round. */
   isPublic?: boolean;
+  /** Schemes of redirect URIs that the operator allows public apps. */
+  privateSchemes?: readonly string[];
 }
 
 export interface RegisteredApp {
@@ -63,7 +65,7 @@ export async function insertApp(
     paused_at: null,
     deleted_at: null,
     removable_at: null,
-    ...settingsRow(app, app.isPublic),
+    ...settingsRow(app, app),
   };
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('apps')
@@ -141,11 +143,17 @@ export const unusedExternalApps: RetentionStep = {
   },
 };
 
+interface AppChange {
+  appId: string;
+  change: (before: App) => AppSettings;
+  privateSchemes?: readonly string[];
+}
+
 /** Locks the app first, so that the audit entry names what this change has changed. Undefined if there is no such app. */
 export async function changeApp(
   actor: Actor,
   db: Database,
-  { appId, change }: { appId: string; change: (before: App) => AppSettings },
+  { appId, change, privateSchemes }: AppChange,
   now: number,
 ): Promise<App | undefined> {
   return inTransaction(db, async (tx) => {
@@ -154,7 +162,7 @@ export async function changeApp(
     if (!before) return undefined;
     await tx
       .updateTable('apps')
-      .set(settingsRow(change(before), before.isPublic))
+      .set(settingsRow(change(before), { isPublic: before.isPublic, privateSchemes }))
       .where('id', '=', appId)
       .execute();
     const after = (await findApp(tx, appId)) ?? before;

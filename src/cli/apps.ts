@@ -3,6 +3,7 @@ import { type App, type AppSettings, changeApp, deleteApp, findApp, listAppsOf, 
 import { appIdOf, clientIdOf } from '../apps/client-ids.ts';
 import { addSecret, listSecrets, removeSecret } from '../apps/secrets.ts';
 import { OPERATOR } from '../audit/entries.ts';
+import { readPrivateSchemes } from '../config.ts';
 import { disableApp, enableApp, pauseApp, resumeApp } from '../grants/suspension.ts';
 import { systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
@@ -29,7 +30,7 @@ export const appCommands: Command[] = [
     },
     run: (options, env) =>
       withStorage(env, async ({ durable: db }) => {
-        const newApp = await readApp(db, options);
+        const newApp = { ...(await readApp(db, options)), privateSchemes: readPrivateSchemes(env) };
         const registered = required(await registerApp(OPERATOR, db, newApp, systemClock()), 'name', 'app');
         return { ...describe(registered.app), ...(registered.secret !== null && { client_secret: registered.secret }) };
       }),
@@ -49,7 +50,13 @@ export const appCommands: Command[] = [
       withStorage(env, async ({ durable: db }) => {
         const appId = appIdOf(options.text('app'));
         const change = (before: App) => readChange(options, before);
-        return describe(required(await changeApp(OPERATOR, db, { appId, change }, systemClock()), 'app', 'app'));
+        return describe(
+          required(
+            await changeApp(OPERATOR, db, { appId, change, privateSchemes: readPrivateSchemes(env) }, systemClock()),
+            'app',
+            'app',
+          ),
+        );
       }),
   },
   {

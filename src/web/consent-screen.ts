@@ -163,14 +163,16 @@ function scopeList(heading: string, kind: Scope['kind'], screen: ConsentScreen):
 function requestFacts({ authRequest, context, sites }: ConsentScreen): Html {
   const isBound = authRequest.businessId !== null;
   // In ASCII: an internationalised name that imitates a known one is shown as xn--.
-  const { host, hostname, origin } = new URL(authRequest.callback.redirectUri);
+  const { host, hostname, origin, protocol } = new URL(authRequest.callback.redirectUri);
+  // What follows a private-use scheme is no host, whatever it looks like.
+  const isPrivate = origin === 'null';
   const whose = sites.includes(origin)
     ? 'A page of this site'
-    : isLoopbackHost(hostname) && 'A program on this computer';
+    : (isPrivate || isLoopbackHost(hostname)) && 'A program on this computer';
   return html`<dl class="facts">
 <div><dt>Business</dt><dd>${isBound ? context.current?.businessName : businessChoice(context)}</dd></div>
 <div><dt>Signed in as</dt><dd>${context.user.name}<br><span class="muted">${context.user.email}</span><br><a class="small" href="/sign-in?return_to=${encodeURIComponent(context.path)}">Use another account</a></dd></div>
-<div><dt>You will be sent to</dt><dd><strong>${host}</strong>${whose && html`<br><span class="muted">${whose}</span>`}</dd></div>
+<div><dt>You will be sent to</dt><dd><strong>${isPrivate ? protocol : host}</strong>${whose && html`<br><span class="muted">${whose}</span>`}</dd></div>
 </dl>`;
 }
 

@@ -73,6 +73,7 @@ function appRow(path: string, { app, connections, lastUsedAt }: ListedApp): Html
 
 export function mountNewApp(host: FastifyInstance, pages: AppPages): void {
   const { section, db, clock, issuer, show } = pages;
+  const { privateSchemes } = pages.externalClients;
   host.get(`${section.path}/new`, section.edit, async (request, reply) => {
     const viewer = await section.loadViewer(request);
     const key = formKey(pages, 'new app', { owner: viewer.ownerBusinessId });
@@ -86,7 +87,7 @@ export function mountNewApp(host: FastifyInstance, pages: AppPages): void {
     const key = text(request.body, 'form_key');
     const { id } = readFormKey(pages, 'new app', { text: key, owner: viewer.ownerBusinessId });
     const register = async () => {
-      const newApp = { ...settings, id, isPublic, ownerBusinessId: viewer.ownerBusinessId };
+      const newApp = { ...settings, id, isPublic, privateSchemes, ownerBusinessId: viewer.ownerBusinessId };
       const registered = await registerApp(actorOf(request), db, newApp, clock());
       if (!registered) return reply.redirect(`${section.path}/${id}`, 303);
       const at = { section, issuer };

@@ -57,11 +57,11 @@ export function mountAppSettings(host: FastifyInstance, pages: AppPages): void {
 }
 
 async function storeSettings(
-  { db, clock }: AppPages,
+  { db, clock, externalClients: { privateSchemes } }: AppPages,
   request: AppRequest,
   change: (before: App) => AppSettings,
 ): Promise<void> {
-  const changed = await changeApp(actorOf(request), db, { appId: request.params.id, change }, clock());
+  const changed = await changeApp(actorOf(request), db, { appId: request.params.id, change, privateSchemes }, clock());
   if (!changed) throw notFound();
 }
 

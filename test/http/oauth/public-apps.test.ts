@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { MINUTE } from '../../../src/lib/clock.ts';
+import { DEVELOPER, registerInBrowser } from '../../support/app-pages.ts';
 import type { Browser } from '../../support/browser.ts';
 import { redirectParams } from '../../support/raw-http.ts';
 import { startTestServer } from '../../support/test-server.ts';
@@ -199,4 +200,24 @@ test('requests in the name of a public app from one network do not use up its li
 
   assert.equal(flood.at(-1), 429);
   assert.equal(await ask('198.51.100.1'), 400);
+});
+
+test('a public app may have a redirect URI of a scheme that the operator lists, and no other app may', async () => {
+  const listed = await startTestServer({ PRIVATE_REDIRECT_SCHEMES: 'desk' });
+  const uri = 'desk://signed-in/callback';
+  const ada = await listed.signedIn();
+  const register = (on: Browser, is_public: string, redirect_uris: string) =>
+    registerInBrowser(on, DEVELOPER, { is_public, redirect_uris });
+  const page = await register(ada, 'yes', uri);
+  const [, id = ''] = /id="client-id">([^<]+)</.exec(page.text) ?? [];
+  const { verifier, request } = newPkce();
+  const screen = await ada.open(listed.authorizeUrl({ client_id: id, redirect_uri: uri, ...request }));
+  const code = await listed.allow({ client_id: id, redirect_uri: uri, ...request }, ada);
+  const fields = { grant_type: 'authorization_code', client_id: id, code, code_verifier: verifier, redirect_uri: uri };
+
+  assert.match(screen.text, /<strong>desk:<\/strong><br><span class="muted">A program on this computer/);
+  assert.equal((await listed.post('token', fields)).status, 200);
+  assert.equal((await register(ada, 'no', uri)).status, 400);
+  assert.equal((await register(ada, 'yes', 'other://signed-in/callback')).status, 400);
+  assert.equal((await register(browser, 'yes', uri)).status, 400);
 });

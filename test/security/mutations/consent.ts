@@ -90,7 +90,7 @@ export const CONSENT_MUTATIONS: Mutation[] = [
     promise: 'C5',
     breaks: 'the redirect host is not shown',
     file: 'src/web/consent-screen.ts',
-    find: '{host}</strong>',
+    find: '{isPrivate ? protocol : host}</strong>',
     replace: "{''}</strong>",
     tests: [CONSENT],
   },
