@@ -22,7 +22,12 @@ export const demoCommand: Command = {
   summary: 'Serve both hosts with sample data and two demo apps to click through',
   options: {},
   async run(_, env) {
-    const settings = readSettings({ LOG_LEVEL: 'warn', WEBHOOKS_TO_LOOPBACK: 'yes', ...env });
+    const settings = readSettings({
+      LOG_LEVEL: 'warn',
+      WEBHOOKS_TO_LOOPBACK: 'yes',
+      DYNAMIC_REGISTRATION: 'on',
+      ...env,
+    });
     if (settings.baseUrl.startsWith('https:')) {
       throw new InvalidSetting('BASE_URL is public, and the demo is only for your own machine. Use: gatehouse serve');
     }

@@ -156,6 +156,7 @@ E6 M Whether an account exists cannot be learned from sign-in, reset or invitati
 ## Agents and registered clients
 G1 M A client metadata document is fetched only from public addresses, within limits, and never followed elsewhere; its client_id equals its URL — CIMD draft, W4, W5
 G2 M A token works only at the resource it was asked for — RFC 8707, RFC 9728, MCP
+G3 M Clients that register themselves are never first-party, always ask, and leave no row before Allow — RFC 7591 A.5.2
 G4 M Every tool checks scope and business like the endpoint it stands for; an Origin that is not ours is refused at the MCP endpoint — MCP 2026-07-28
 `;
 

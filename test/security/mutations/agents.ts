@@ -1,5 +1,8 @@
 import type { Mutation } from './mutation.ts';
 
+const ATTACKS = 'test/http/oauth/client-metadata-attacks.test.ts';
+const DOCUMENTS = 'test/http/oauth/client-metadata.test.ts';
+const REGISTRATION = 'test/http/oauth/registration.test.ts';
 const PUBLIC_APPS = 'test/http/oauth/public-apps.test.ts';
 const RESOURCES = 'test/http/oauth/resources.test.ts';
 const TOOLS = 'test/http/mcp/tenancy.test.ts';
@@ -86,5 +89,70 @@ export const AGENT_MUTATIONS: Mutation[] = [
     find: 'if (!authenticated.client.isPublic) return authenticated;',
     replace: 'return authenticated;',
     tests: [PUBLIC_APPS],
+  },
+  {
+    promise: 'G1',
+    breaks: 'a document may describe another client_id',
+    file: 'src/apps/client-metadata-documents.ts',
+    find: 'if (fields.client_id !== url) throw',
+    replace: 'if (false) throw',
+    tests: [ATTACKS],
+  },
+  {
+    promise: 'G1',
+    breaks: 'documents are fetched from loopback addresses',
+    file: 'src/apps/client-metadata-documents.ts',
+    find: 'timeout, allowsLoopback };',
+    replace: 'timeout, allowsLoopback: true };',
+    tests: [ATTACKS],
+  },
+  {
+    promise: 'G1',
+    breaks: 'a document of any length is read',
+    file: 'src/apps/client-metadata-documents.ts',
+    find: 'MAX_LENGTH = 16 * 1024',
+    replace: 'MAX_LENGTH = 16 * 1024 * 1024',
+    tests: [ATTACKS],
+  },
+  {
+    promise: 'G1',
+    breaks: 'a document with another status is used',
+    file: 'src/apps/client-metadata-documents.ts',
+    find: 'if (status !== 200)',
+    replace: 'if (false)',
+    tests: [ATTACKS],
+  },
+  {
+    promise: 'G1',
+    breaks: 'a document of any host is accepted',
+    file: 'src/apps/client-metadata-documents.ts',
+    find: "if (hosts === 'any' || hosts.includes(url.hostname)) return;",
+    replace: 'return;',
+    tests: [DOCUMENTS],
+  },
+  {
+    promise: 'G1',
+    breaks: 'any redirect URI of an external client is accepted',
+    file: 'src/apps/redirect-uris.ts',
+    find: 'return isRegistered(registered, sent) || registered.some(',
+    replace: 'return true || registered.some(',
+    tests: [DOCUMENTS],
+  },
+  {
+    promise: 'G3',
+    breaks: 'the signature of a dynamic client_id is not checked',
+    file: 'src/apps/dynamic-client-ids.ts',
+    find: 'const signed = decodeSigned<SignedMetadata>(keys, PURPOSE, clientId.slice(PREFIX.length));',
+    replace:
+      "const signed = keys && decodeSigned && (JSON.parse(Buffer.from(clientId.slice(PREFIX.length).split('.')[0] || 'bnVsbA', 'base64url').toString()) as SignedMetadata);",
+    tests: [REGISTRATION],
+  },
+  {
+    promise: 'G3',
+    breaks: 'an external client may use the business API',
+    file: 'src/oauth/authorize/request.ts',
+    find: "if (app.ownerScope !== 'external' || resource !== null) return resource;",
+    replace: 'return resource;',
+    tests: [DOCUMENTS],
   },
 ];

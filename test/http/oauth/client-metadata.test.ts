@@ -1,0 +1,273 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { findApp } from '../../../src/apps/apps.ts';
+import { appIdOf } from '../../../src/apps/client-ids.ts';
+import { OPERATOR } from '../../../src/audit/entries.ts';
+import { pauseApp } from '../../../src/grants/suspension.ts';
+import { retentionSteps } from '../../../src/jobs.ts';
+import { DAY, HOUR, MINUTE, SECOND } from '../../../src/lib/clock.ts';
+import { removeExpired } from '../../../src/storage/retention.ts';
+import {
+  CALLBACK,
+  countStored,
+  externalRequest,
+  startDocumentHost,
+  VERIFIER,
+} from '../../support/client-document-host.ts';
+import { fetchOnce } from '../../support/raw-http.ts';
+import { startTestServer, type TestServer } from '../../support/test-server.ts';
+
+const ON = { WEBHOOKS_TO_LOOPBACK: 'yes', LIMIT_EXTERNAL_CLIENTS: '1000000' };
+const server = await startTestServer(ON);
+const host = await startDocumentHost();
+const ada = await server.signedIn();
+
+const open = (clientId: string, changes: object = {}, at: TestServer = server) =>
+  fetchOnce(at.authorizeUrl({ ...externalRequest(at, clientId), ...changes }));
+const stored = (clientId: string) => findApp(server.storage().durable, appIdOf(clientId));
+
+/** In a new session: the tests advance the clock. */
+async function allow(clientId: string, changes: Record<string, string> = {}, user = server.ada): Promise<string> {
+  const browser = await server.signedIn(user);
+  const page = await browser.open(server.authorizeUrl({ ...externalRequest(server, clientId), ...changes }));
+  assert.equal(page.status, 200, page.text);
+  const { leftTo } = await browser.submit(page, '/consent', { decision: 'allow' });
+  return leftTo?.searchParams.get('code') ?? assert.fail('a code');
+}
+
+const exchange = async (client_id: string, redirect_uri = CALLBACK) => {
+  const code = await allow(client_id, { redirect_uri });
+  return server.post('token', {
+    grant_type: 'authorization_code',
+    client_id,
+    code,
+    redirect_uri,
+    code_verifier: VERIFIER,
+  });
+};
+const refresh = (client_id: string, refresh_token: string) =>
+  server.post('token', { grant_type: 'refresh_token', client_id, refresh_token });
+
+test('a client with a metadata document connects to the MCP server; its row is written by Allow, not before [G1][G3]', async () => {
+  const clientId = host.newClientId();
+  const before = await countStored(server);
+
+  const page = await ada.open(server.authorizeUrl(externalRequest(server, clientId)));
+  assert.match(page.text, /<h1><strong>Assistant<\/strong> wants to access/);
+  assert.match(page.text, /Assistant is an app from <strong>127\.0\.0\.1:\d+<\/strong>/);
+  assert.match(page.text, /Not registered with Gatehouse/);
+  assert.equal(await countStored(server), before);
+  const tokens = await exchange(clientId);
+  const app = await stored(clientId);
+
+  assert.equal(tokens.status, 200, JSON.stringify(tokens.body));
+  assert.partialDeepStrictEqual(app, { name: 'Assistant', ownerScope: 'external', isPublic: true, requiresPkce: true });
+  assert.equal(app?.externalClientId, clientId);
+  const denied = await server.listInvoices(tokens.body.access_token);
+  assert.deepEqual([denied.status, denied.body.reason], [401, 'token_for_other_resource']);
+});
+
+test('the derived id of such a client is not its client_id [G3]', async () => {
+  const clientId = host.newClientId();
+  const { body } = await exchange(clientId);
+
+  const page = await open(appIdOf(clientId));
+  const answer = await refresh(appIdOf(clientId), body.refresh_token);
+
+  assert.match(page.text, /No app has this client_id/);
+  assert.equal(answer.body.error, 'invalid_client');
+});
+
+test('such a client always sees the consent screen, and asks for the MCP server with PKCE, or gets an error [G3]', async () => {
+  const clientId = host.newClientId();
+  await exchange(clientId);
+  const reasonOf = async (changes: Record<string, string | undefined>) =>
+    (await ada.open(server.authorizeUrl({ ...externalRequest(server, clientId), ...changes }))).leftTo?.searchParams;
+
+  const silent = await reasonOf({ prompt: 'none' });
+  assert.equal(silent?.get('error'), 'consent_required');
+  assert.equal((await reasonOf({ resource: undefined }))?.get('reason'), 'resource_not_allowed');
+  assert.equal((await reasonOf({ resource: `${server.api}/api/v1` }))?.get('error'), 'invalid_target');
+  const plain = await reasonOf({ code_challenge: undefined, code_challenge_method: undefined });
+  assert.equal(plain?.get('reason'), 'pkce_required');
+});
+
+test('a document of ChatGPT, which can do without authentication, is accepted, and scopes are those that exist here', async () => {
+  host.change({
+    token_endpoint_auth_method: 'private_key_jwt',
+    token_endpoint_auth_methods_supported: ['none', 'private_key_jwt'],
+    scope: 'openid read:invoices',
+  });
+  const clientId = host.newClientId();
+
+  assert.equal((await open(clientId)).status, 303);
+  const beyond = await open(clientId, { scope: 'write:invoices' });
+  assert.match(beyond.location ?? '', /scope_not_registered/);
+  host.answer(undefined);
+});
+
+test('a redirect URI is in the document, except for the port of loopback; state may be missing [G1]', async () => {
+  const clientId = host.newClientId();
+  for (const redirect_uri of ['http://127.0.0.1:5123/callback', 'http://localhost:3118/callback', CALLBACK]) {
+    assert.equal((await open(clientId, { redirect_uri, state: undefined })).status, 303, redirect_uri);
+  }
+  for (const redirect_uri of [
+    'https://evil.example/callback',
+    `${CALLBACK}/`,
+    'https://assistant.example:444/callback',
+    'http://localhost:3118/other',
+    'http://localhost.evil.example:3118/callback',
+    'http://[::1]:3118/callback',
+    'javascript:alert(1)',
+  ]) {
+    const { status, location, text } = await open(clientId, { redirect_uri });
+    assert.deepEqual([status, location], [400, null], redirect_uri);
+    assert.match(text, /is not a redirect URI of Assistant/);
+  }
+});
+
+const CACHING: [headers: Record<string, string>, keptFor: number][] = [
+  [{}, 5 * MINUTE],
+  [{ 'cache-control': 'max-age=600' }, 10 * MINUTE],
+  [{ 'cache-control': 'public, max-age=600', age: '300' }, 5 * MINUTE],
+  [{ 'cache-control': 'max-age=9999999' }, DAY],
+  [{ 'cache-control': 'no-store' }, 30 * SECOND],
+  [{ 'cache-control': 'private, max-age=600' }, 30 * SECOND],
+  [{ 'cache-control': 'max-age=0' }, 30 * SECOND],
+  [{ expires: 'Tue, 01 Jan 2030 02:00:00 GMT', date: 'Tue, 01 Jan 2030 01:00:00 GMT' }, HOUR],
+  [{ expires: '0' }, 30 * SECOND],
+];
+
+for (const [headers, keptFor] of CACHING) {
+  test(`a document with ${JSON.stringify(headers)} is kept for ${keptFor / SECOND} s, and then fetched again`, async () => {
+    const clientId = host.newClientId();
+    const fetches = () => host.paths.filter((path) => clientId.endsWith(path)).length;
+    host.change({}, headers);
+
+    await open(clientId);
+    server.advanceClock(keptFor - 1);
+    await open(clientId);
+    const early = fetches();
+    server.advanceClock(1);
+    await open(clientId);
+
+    assert.deepEqual([early, fetches()], [1, 2]);
+    host.answer(undefined);
+  });
+}
+
+test('requests at the same time share one fetch, and an error is not kept', async () => {
+  const clientId = host.newClientId();
+  const fetches = () => host.paths.filter((path) => clientId.endsWith(path)).length;
+  host.answer((_, response) => response.writeHead(500).end());
+  assert.equal((await open(clientId)).status, 400);
+  host.answer(undefined);
+
+  const answers = await Promise.all([open(clientId), open(clientId), open(clientId)]);
+
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [303, 303, 303],
+  );
+  assert.equal(fetches(), 2);
+});
+
+test('a changed document counts from the next request on; grants go on, and so they do without a document', async () => {
+  const clientId = host.newClientId();
+  const { body: first } = await exchange(clientId);
+  server.advanceClock(5 * MINUTE);
+  host.change({ client_name: 'Helper', redirect_uris: ['https://new.example/callback'] });
+
+  const old = await open(clientId);
+  const { status } = await exchange(clientId, 'https://new.example/callback');
+  host.answer((_, response) => response.writeHead(404).end());
+  server.advanceClock(5 * MINUTE);
+  const gone = await open(clientId, { redirect_uri: 'https://new.example/callback' });
+  const refreshed = await refresh(clientId, first.refresh_token);
+  host.answer(undefined);
+
+  assert.match(old.text, /is not a redirect URI of Helper/);
+  assert.deepEqual([status, gone.status, refreshed.status], [200, 400, 200]);
+  assert.equal((await stored(clientId))?.name, 'Helper');
+});
+
+test('a paused client cannot connect, its document is not fetched, and its tokens stop', async () => {
+  const clientId = host.newClientId();
+  const { body } = await exchange(clientId);
+  const app = (await stored(clientId)) ?? assert.fail('a row');
+  await pauseApp(OPERATOR, server.storage().durable, { app }, server.clock());
+  server.advanceClock(HOUR);
+  const before = host.paths.length;
+
+  const page = await open(clientId);
+  const answer = await refresh(clientId, body.refresh_token);
+
+  assert.match(page.text, /Assistant is paused/);
+  assert.equal(answer.body.reason, 'app_paused');
+  assert.equal(host.paths.length, before);
+});
+
+test('the operator can switch documents off, or name the hosts, and the metadata say whether they are on [G1]', async () => {
+  const off = await startTestServer({ ...ON, CLIENT_ID_METADATA: 'off' });
+  const listed = await startTestServer({ ...ON, CLIENT_ID_METADATA: 'claude.ai,127.0.0.1' });
+  const others = await startTestServer({ ...ON, CLIENT_ID_METADATA: 'claude.ai' });
+  const supported = async (at: TestServer) =>
+    (await at.get('/.well-known/oauth-authorization-server')).body.client_id_metadata_document_supported;
+  const clientId = host.newClientId();
+
+  assert.deepEqual([await supported(off), await supported(listed)], [undefined, true]);
+  assert.match((await open(clientId, {}, off)).text, /accepts registered apps only/);
+  assert.match((await open(clientId, {}, others)).text, /does not accept apps from 127\.0\.0\.1/);
+  assert.equal(host.paths.filter((path) => clientId.endsWith(path)).length, 0);
+  assert.equal((await open(clientId, {}, listed)).status, 303);
+});
+
+test('documents that are fetched for one network are limited; those that are cached are not [G1]', async () => {
+  const scarce = await startTestServer({ ...ON, LIMIT_EXTERNAL_CLIENTS: '2' });
+  const known = host.newClientId();
+
+  const statuses = [];
+  for (const clientId of [known, host.newClientId(), host.newClientId(), known]) {
+    statuses.push((await open(clientId, {}, scarce)).status);
+  }
+
+  assert.deepEqual(statuses, [303, 303, 429, 303]);
+});
+
+test('two first Allows at the same time create one row', async () => {
+  const clientId = host.newClientId();
+  const boris = await server.addUser('Boris', [[server.acme, 'member']]);
+
+  await Promise.all([allow(clientId), allow(clientId, {}, boris)]);
+
+  const rows = await server
+    .storage()
+    .durable.selectFrom('apps')
+    .select('id')
+    .where('external_client_id', '=', clientId)
+    .execute();
+  assert.equal(rows.length, 1);
+});
+
+test('a row without grants and consents is removed a month after the last Allow; a connected or paused one stays', async () => {
+  const db = () => server.storage().durable;
+  const [unused, connected, paused] = [host.newClientId(), host.newClientId(), host.newClientId()];
+  for (const clientId of [unused, connected, paused]) await allow(clientId);
+  const app = (await stored(paused)) ?? assert.fail('a row');
+  await pauseApp(OPERATOR, db(), { app }, server.clock());
+  for (const clientId of [unused, paused]) {
+    await db().deleteFrom('consents').where('app_id', '=', appIdOf(clientId)).execute();
+  }
+  const clean = () => removeExpired(db(), retentionSteps(), server.clock());
+
+  server.advanceClock(30 * DAY);
+  await clean();
+  const early = await stored(unused);
+  server.advanceClock(2 * DAY);
+  await clean();
+
+  assert.ok(early);
+  assert.equal(await stored(unused), undefined);
+  assert.ok(await stored(connected));
+  assert.ok(await stored(paused));
+});
