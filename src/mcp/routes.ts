@@ -9,6 +9,7 @@ import { VERSION } from '../lib/package.ts';
 import { type Access, requireScope } from '../oauth/bearer.ts';
 import { mcpResource } from '../oauth/resource-indicators.ts';
 import { accessOf, type BearerDeps } from '../oauth/routes.ts';
+import { SCOPES } from '../oauth/scopes.ts';
 import { type Arguments, callTool, toErrorResult } from './calls.ts';
 import { describeMcp } from './operation.ts';
 import type { McpRequest, McpResponse } from './protocol.ts';
@@ -32,7 +33,7 @@ interface McpDeps extends BearerDeps {
 /** The business API for AI agents, by the Model Context Protocol: the resource `/mcp`, and one for each business. */
 export function mountMcp(host: FastifyInstance, deps: McpDeps): void {
   const endpoints = listEndpoints(deps.servesResources);
-  const scopes = [...new Set(endpoints.flatMap(({ scope }) => scope ?? []))];
+  const scopes = SCOPES.map(({ name }) => name).filter((name) => endpoints.some(({ scope }) => scope === name));
   const load = loader(deps, endpoints);
   const onOrigin = checkOrigin(new Set([deps.issuer, deps.consentUrl, ...deps.mcpAllowedOrigins]));
   // Before the body is read: a request without a valid token is a 401, whatever it says.

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { connectTo, messageOf, postMessage, REVISIONS } from '../../support/mcp.ts';
+import { SCOPES } from '../../support/scopes.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer({ MCP_ALLOWED_ORIGINS: 'https://inspector.example.com' });
@@ -77,6 +78,25 @@ for (const revision of REVISIONS) {
     assert.deepEqual([answer.status, answer.body.error.code], [400, -32600]);
   });
 }
+
+test('the challenge of each address names its metadata, and the scopes of the tools or of the call', async () => {
+  const limited = await connectTo(server, '/mcp', { scopes: ['read:invoices'] });
+  const sent = messageOf('2026-07-28', 'tools/call', { name: 'create_contact', arguments: {} });
+  for (const path of ['/mcp', `/mcp/${server.acme.id}`]) {
+    const { status, headers } = await postMessage({ url: server.api + path, ...sent });
+    const challenge = headers.get('www-authenticate') ?? '';
+    const [, metadata = ''] = /resource_metadata="([^"]+)"/.exec(challenge) ?? [];
+
+    assert.equal(status, 401);
+    assert.match(challenge, new RegExp(`scope="${SCOPES.join(' ')}"`));
+    assert.deepEqual(((await (await fetch(metadata)).json()) as { resource: string }).resource, server.api + path);
+  }
+  const { status, headers } = await postMessage({ url, token: limited, ...sent });
+  const challenge = headers.get('www-authenticate') ?? '';
+  assert.equal(status, 403);
+  assert.match(challenge, /resource_metadata="[^"]+\/\.well-known\/oauth-protected-resource\/mcp"/);
+  assert.match(challenge, /scope="[^"]*write:contacts[^"]*"/);
+});
 
 test('revision 2025-11-25 starts with a handshake that creates no session', async () => {
   const sent = messageOf('2025-11-25', 'initialize', initialize);
