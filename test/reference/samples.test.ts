@@ -8,6 +8,7 @@ import type { Resource } from '../../src/resources/resource.ts';
 import { listOperations } from '../../src/web/reference/document.ts';
 import { connectBusiness } from '../support/business-api.ts';
 import { REDIRECT_URI } from '../support/fixtures.ts';
+import { connectTo } from '../support/mcp.ts';
 import { redirectParams } from '../support/raw-http.ts';
 import { startTestServer } from '../support/test-server.ts';
 import { fetchDocument } from './document.ts';
@@ -38,10 +39,17 @@ async function fillIn(sample: string): Promise<string> {
     .replace('gat_…', access_token)
     .replace('grt_…', refresh_token)
     .replace('$CLIENT_ID:$CLIENT_SECRET', `${server.ledger.id}:${server.ledger.secret}`)
-    .replace('$ACCESS_TOKEN', api.token)
+    .replace('$ACCESS_TOKEN', await tokenFor(readSample(sample).path))
     .replace('$BUSINESS_ID', api.business.id)
     .replace('$(uuidgen)', randomUUID())
     .replace('https://app.example/callback', REDIRECT_URI);
+}
+
+/** A token works only at its own resource. */
+async function tokenFor(path: string): Promise<string> {
+  if (!path.startsWith('/mcp')) return api.token;
+  const resource = path.replace('$BUSINESS_ID', api.business.id);
+  return connectTo(server, resource, { user: api.user, business: api.business });
 }
 
 /** The transition that makes another one possible. */
@@ -131,5 +139,5 @@ for (const sample of samples) {
 function nameOf(sample: string): string {
   const { method, path } = readSample(sample);
   const [, grant = ''] = /"grant_type": "(\w+)"/.exec(sample) ?? [];
-  return `${method} ${path.replace('$ID', '{id}')} ${grant}`.trim();
+  return `${method} ${path.replace('$ID', '{id}').replace('$BUSINESS_ID', '{businessId}')} ${grant}`.trim();
 }

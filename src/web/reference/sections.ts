@@ -109,11 +109,14 @@ function addressOf({ servers }: Document, { path, parameters = [] }: RouteOperat
   const query = parameters
     .filter(({ in: location, required }) => location === 'query' && required)
     .map(({ name, schema, example }) => `${name}=${encodeURIComponent(String(schema.enum?.[0] ?? example ?? ''))}`);
-  const named = path.replace(/\{(\w+)\}/g, (_, name: string) => `$${name.toUpperCase()}`);
+  const named = path.replace(/\{(\w+)\}/g, (_, name: string) => `$${name.replace(/[A-Z]/g, '_$&').toUpperCase()}`);
   return `${servers[0]?.url}${named}${query.length > 0 ? `?${query.join('&')}` : ''}`;
 }
 
-function headersOf({ parameters = [], security = [] }: RouteOperation): string[] {
+/** An MCP server needs both media types in `Accept`, and responds 406 otherwise. */
+const ACCEPT = "-H 'Accept: application/json, text/event-stream'";
+
+function headersOf({ parameters = [], security = [], responses }: RouteOperation): string[] {
   const named = parameters.filter(({ in: location, required }) => location === 'header' && required);
   const takesKey = parameters.some(({ name }) => name === 'idempotency-key');
   const isBasicAlone = security.length === 1 && 'basic' in (security[0] ?? {});
@@ -122,6 +125,7 @@ function headersOf({ parameters = [], security = [] }: RouteOperation): string[]
     ...(security.some((scheme) => 'oauth2' in scheme) ? ['-H "Authorization: Bearer $ACCESS_TOKEN"'] : []),
     ...named.map(({ name }) => `-H "${name}: $BUSINESS_ID"`),
     ...(takesKey ? ['-H "Idempotency-Key: $(uuidgen)"'] : []),
+    ...(responses[406] ? [ACCEPT] : []),
   ];
 }
 

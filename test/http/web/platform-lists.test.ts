@@ -136,7 +136,7 @@ test('every platform page leads to the others, and says which it is', async () =
   for (const { path } of [...LISTS, { path: '/platform/developer/apps' }]) {
     const { text } = await admin.open(path);
     const [, tabs = ''] = /<nav class="tabs" aria-label="Platform">(.*?)<\/nav>/s.exec(text) ?? [];
-    assert.equal([...tabs.matchAll(/href=/g)].length, 5);
+    assert.equal([...tabs.matchAll(/href=/g)].length, 6);
     assert.ok(tabs.includes(`href="${path}" aria-current="page"`), path);
   }
 });
