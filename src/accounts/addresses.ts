@@ -39,7 +39,7 @@ export async function requestAddressLink(
   const email = readEmail(typed);
   await inTransaction(db, async (tx) => {
     const isTaken = await isAddressTaken(tx, { id: user.id, email });
-    const link = { userId: user.id, purpose: 'address', boundTo: bindingOf(current), email } as const;
+    const link = { subjectId: user.id, purpose: 'address', boundTo: bindingOf(current), email } as const;
     const path = `/settings/address/${await putMailLink(tx, link, now)}`;
     const mail = { to: { address: email, name: user.name }, userId: user.id, cause: user.id, values: {} };
     const isSame = email === user.email;
@@ -76,8 +76,8 @@ export async function findAddressLink(
   now: number,
 ): Promise<string | undefined> {
   const link = await findMailLink(db, { purpose: 'address', token }, now);
-  if (!link || link.user_id !== session.user.id) return undefined;
-  return isBound(await findCredentials(db, link.user_id), link.bound_to) ? (link.email ?? undefined) : undefined;
+  if (!link || link.subject_id !== session.user.id) return undefined;
+  return isBound(await findCredentials(db, link.subject_id), link.bound_to) ? (link.email ?? undefined) : undefined;
 }
 
 /** Signs out every other session if the address is a new one. False if the link no longer works. */
@@ -90,8 +90,8 @@ export async function confirmAddress(
 ): Promise<boolean> {
   return inTransaction(db, async (tx) => {
     const link = await findMailLink(tx, { purpose: 'address', token }, now);
-    if (!link?.email || link.user_id !== session.user.id) return false;
-    const found = await lockUser(tx, link.user_id);
+    if (!link?.email || link.subject_id !== session.user.id) return false;
+    const found = await lockUser(tx, link.subject_id);
     if (!isBound(found, link.bound_to) || !(await markMailLinkUsed(tx, link, now))) return false;
     const { user } = found;
     if (link.email === user.email) await verifyEmail(actor, tx, { user }, now);

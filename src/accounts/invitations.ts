@@ -23,7 +23,7 @@ export interface Invitation {
   withdrawnAt: number | null;
 }
 
-interface NewInvitation {
+export interface NewInvitation {
   /** Chosen when the form is shown, like the token: submitting the form twice creates one invitation. */
   id: string;
   token: string;
@@ -159,6 +159,10 @@ export async function markAccepted(
 
 export async function findInvitation(db: Database, token: string): Promise<Invitation | undefined> {
   return selectInvitations(db).where('invitations.token_hash', '=', hashSecret(token)).executeTakeFirst();
+}
+
+export async function findInvitationById(db: Database, id: string): Promise<Invitation | undefined> {
+  return selectInvitations(db).where('invitations.id', '=', id).executeTakeFirst();
 }
 
 /** While the inviter is disabled, it counts as withdrawn. */

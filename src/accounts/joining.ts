@@ -5,6 +5,7 @@ import { readName } from '../lib/names.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 import { type Invitation, invitationState, markAccepted } from './invitations.ts';
+import type { LinkSource } from './mailed-invitations.ts';
 import { findMembership, insertMembership } from './memberships.ts';
 import { hashNewPassword } from './passwords.ts';
 import type { Device, SignedIn } from './sessions.ts';
@@ -18,6 +19,7 @@ import {
   setCurrentBusiness,
   type User,
   userActor,
+  verifyEmail,
 } from './users.ts';
 
 interface FirstMembership {
@@ -78,10 +80,19 @@ export async function addMember(
 export type JoinObstacle = 'another address' | 'address not verified';
 
 /** An invitation is for one address. */
-export function findObstacle(user: User, { email, businessId }: Invitation): JoinObstacle | undefined {
+export function findObstacle(
+  user: User,
+  { email, businessId }: Invitation,
+  source: LinkSource = 'shown',
+): JoinObstacle | undefined {
   if (emailSkeleton(user.email) !== emailSkeleton(email)) return 'another address';
-  if (!mayJoin(user, businessId)) return 'address not verified';
+  if (!mayJoin(user, businessId) && !provesAddress(user, email, source)) return 'address not verified';
   return undefined;
+}
+
+/** Not for an address that only looks like it: the mail was sent to another mailbox. */
+function provesAddress({ email }: User, invited: string, source: LinkSource): boolean {
+  return source === 'mailed' && email === invited;
 }
 
 /**
@@ -96,7 +107,7 @@ function mayJoin({ emailVerifiedAt, originBusinessId }: User, businessId: string
 export async function acceptInvitation(
   actor: Actor,
   db: Database,
-  { invitation, user }: { invitation: Invitation; user: User },
+  { invitation, user, source }: { invitation: Invitation; user: User; source: LinkSource },
   now: number,
 ): Promise<boolean> {
   const { id, businessId, businessName, role, email } = invitation;
@@ -104,10 +115,11 @@ export async function acceptInvitation(
     if (await findMembership(tx, user.id, businessId)) {
       throw new FormError('member', `You are already a member of ${businessName}.`);
     }
-    const obstacle = findObstacle(user, invitation);
+    const obstacle = findObstacle(user, invitation, source);
     if (obstacle) throw new FormError('member', `You cannot join with this account: ${obstacle}.`);
     if (invitationState(invitation, now) !== 'open') return false;
     if (!(await markAccepted(tx, { id, userId: user.id }, now))) return false;
+    if (provesAddress(user, email, source)) await verifyEmail(actor, tx, { user, businessId }, now);
     await insertMembership(tx, { userId: user.id, businessId, role }, now);
     await setCurrentBusiness(tx, user.id, businessId);
     const detail = { role, invitation: email };
@@ -118,18 +130,19 @@ export async function acceptInvitation(
 
 interface Registration {
   invitation: Invitation;
+  source: LinkSource;
   name: string;
   password: string;
   device: Device;
 }
 
 const ADDRESS_TAKEN =
-  'There is an account with this email address already. Sign in with it to join. If you cannot, ask a platform admin for a link to set a new password.';
+  'There is an account with this email address already. Sign in with it to join. If you cannot, use “Forgot your password?” on the sign-in page.';
 
 /** Creates an account with the address of the invitation, joins, and signs in. Undefined if the invitation can no longer be used. */
 export async function joinAsNewUser(
   db: Database,
-  { invitation, name, password, device }: Registration,
+  { invitation, source, name, password, device }: Registration,
   now: number,
 ): Promise<SignedIn | undefined> {
   const { email, businessId: originBusinessId } = invitation;
@@ -139,7 +152,7 @@ export async function joinAsNewUser(
     if (!user) throw new FormError('email', ADDRESS_TAKEN);
     const actor = userActor(user, device.address);
     await recordUserAudit(actor, tx, { action: 'user.added', user }, now);
-    if (!(await acceptInvitation(actor, tx, { invitation, user }, now))) throw new InvitationClosed();
+    if (!(await acceptInvitation(actor, tx, { invitation, user, source }, now))) throw new InvitationClosed();
     const signedIn = await signIn(tx, { user, passwordHash: row.password_hash, device, previous: undefined }, now);
     if (!signedIn || signedIn === 'second_step') throw new Error('A user who has just been added cannot sign in.');
     return signedIn;

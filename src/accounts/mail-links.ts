@@ -1,4 +1,4 @@
-import { MINUTE } from '../lib/clock.ts';
+import { DAY, MINUTE } from '../lib/clock.ts';
 import { hashSecret, newSecret, sha256 } from '../lib/secrets.ts';
 import { retentionStep } from '../storage/retention.ts';
 import type { Database } from '../storage/storage.ts';
@@ -6,22 +6,25 @@ import type { Row } from '../storage/tables.ts';
 import type { Credentials } from './users.ts';
 
 /** A one-time link that is sent by mail. */
-type MailLink = Row<'mail_links'>;
+export type MailLink = Row<'mail_links'>;
 type Purpose = MailLink['purpose'];
 
 export const MAIL_LINK_LIFETIME = 30 * MINUTE;
 
+/** As long as an invitation: the page of an expired link offers a new one. */
+const KEPT_FOR = 7 * DAY;
+
 interface NewMailLink {
-  userId: string;
+  subjectId: string;
   purpose: Purpose;
   boundTo: string;
   email?: string;
 }
 
-/** Replaces the user's previous link for this purpose. Returns the token, of which only the hash is stored. */
+/** Replaces the previous link for this purpose. Returns the token, of which only the hash is stored. */
 export async function putMailLink(
   tx: Database,
-  { userId, purpose, boundTo, email }: NewMailLink,
+  { subjectId, purpose, boundTo, email }: NewMailLink,
   now: number,
 ): Promise<string> {
   const token = newSecret();
@@ -35,8 +38,8 @@ export async function putMailLink(
   };
   await tx
     .insertInto('mail_links')
-    .values({ user_id: userId, purpose, ...link })
-    .onConflict((conflict) => conflict.columns(['user_id', 'purpose']).doUpdateSet(link))
+    .values({ subject_id: subjectId, purpose, ...link })
+    .onConflict((conflict) => conflict.columns(['subject_id', 'purpose']).doUpdateSet(link))
     .execute();
   return token;
 }
@@ -55,6 +58,14 @@ export async function findMailLink(
     .where('used_at', 'is', null)
     .where('expires_at', '>', now)
     .executeTakeFirst();
+}
+
+/** Of an invitation: also if it is used or expired. */
+export async function findInvitationLink(db: Database, by: { token: string } | { id: string }) {
+  const links = db.selectFrom('mail_links').selectAll().where('purpose', '=', 'invitation');
+  const found =
+    'id' in by ? links.where('subject_id', '=', by.id) : links.where('token_hash', '=', hashSecret(by.token));
+  return found.executeTakeFirst();
 }
 
 /** Atomic: the conditional UPDATE succeeds for one caller only. */
@@ -84,4 +95,9 @@ export async function deleteAllMailLinks(db: Database): Promise<number> {
   return Number(numDeletedRows);
 }
 
-export const expiredMailLinks = retentionStep('mail_links', ['user_id', 'purpose'], 'expires_at', (now) => now);
+export const expiredMailLinks = retentionStep(
+  'mail_links',
+  ['subject_id', 'purpose'],
+  'expires_at',
+  (now) => now - KEPT_FOR,
+);

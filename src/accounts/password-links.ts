@@ -54,7 +54,7 @@ export async function mailPasswordLink(
   const userId = account?.user.id ?? newId(now);
   await inTransaction(db, async (tx) => {
     const boundTo = account ? bindingOf(account) : '';
-    const token = await putMailLink(tx, { userId, purpose: 'password', boundTo }, now);
+    const token = await putMailLink(tx, { subjectId: userId, purpose: 'password', boundTo }, now);
     const mail = {
       kind: 'password_reset',
       to: account && { address: account.user.email, name: account.user.name },
@@ -124,7 +124,7 @@ export async function findPasswordLink(db: Database, token: string, now: number)
   const row = await selectUnused(db, token, now).executeTakeFirst();
   if (row) return readLink(db, row, await findCredentials(db, row.user_id));
   const mailed = await findMailLink(db, { purpose: 'password', token }, now);
-  return mailed && readMailedLink(mailed, await findCredentials(db, mailed.user_id));
+  return mailed && readMailedLink(mailed, await findCredentials(db, mailed.subject_id));
 }
 
 /** Needs a transaction. Atomic: the conditional UPDATE succeeds for one caller only. */
@@ -144,7 +144,7 @@ export async function usePasswordLink(db: Database, token: string, now: number):
 
 async function useMailedLink(db: Database, token: string, now: number): Promise<PasswordLink | undefined> {
   const mailed = await findMailLink(db, { purpose: 'password', token }, now);
-  const link = mailed && readMailedLink(mailed, await lockUser(db, mailed.user_id));
+  const link = mailed && readMailedLink(mailed, await lockUser(db, mailed.subject_id));
   return link && (await markMailLinkUsed(db, mailed, now)) ? link : undefined;
 }
 

@@ -32,6 +32,19 @@ export const TEXTS = {
     action: 'Set a new password',
     closing: [ONCE, 'If it was not you, ignore this mail. Your password stays as it is.'],
   }),
+  invitation: ({
+    platformName,
+    businessName,
+    inviterName,
+  }: Common & { businessName: string; inviterName: string }): MailText => ({
+    subject: `Invitation to a business at ${platformName}`,
+    paragraphs: [`${inviterName} invites you to join ${businessName} at ${platformName}. Open this link:`],
+    action: 'See the invitation',
+    closing: [
+      'The link works once, for 30 minutes. After that, its page can send you a new one, for 7 days.',
+      'If you do not know them, ignore this mail.',
+    ],
+  }),
   address_verification: ({ platformName }: Common): MailText => ({
     subject: `Confirm your address for ${platformName}`,
     paragraphs: [

@@ -143,14 +143,14 @@ interface PasswordLinksTable {
   used_at: number | null;
 }
 
-/** One-time links that were sent by mail. A user has at most one for each purpose: a new link replaces the previous one. */
+/** One-time links that were sent by mail. There is at most one for each subject and purpose: a new link replaces the previous one. */
 interface MailLinksTable {
-  /** Or a random id, for a request that named no account. So both take the same work. */
-  user_id: string;
-  /** `password`: to set a new password. `address`: to prove that an address is the user's own. */
-  purpose: 'password' | 'address';
+  /** A user or an invitation; or a random id, for a request that named no account. So both take the same work. */
+  subject_id: string;
+  /** `password`: to set a new password. `address`: to prove that an address is the user's own. `invitation`: to join. */
+  purpose: 'password' | 'address' | 'invitation';
   token_hash: string;
-  /** A hash of the user's address and password hash at the time: the link ends when either changes. */
+  /** For users, a hash of their address and password hash at the time: the link ends when either changes. */
   bound_to: string;
   /** The address to prove. */
   email: string | null;

@@ -1,4 +1,6 @@
 import type { FastifyRequest } from 'fastify';
+import { normalizeEmail } from '../lib/email-addresses.ts';
+import { TooManyRequests } from '../lib/errors.ts';
 import { networkOf } from '../lib/ip-addresses.ts';
 import type { WebDeps } from './deps.ts';
 
@@ -9,4 +11,15 @@ import type { WebDeps } from './deps.ts';
 export async function countMail({ limits }: WebDeps, request: FastifyRequest, email: string): Promise<void> {
   await limits.mailPerNetwork.count(networkOf(request.ip));
   await limits.mailPerAddress.count(email);
+}
+
+/** For a mail that is not the only way: without it, the person is shown a link. */
+export async function isMailAllowed(deps: WebDeps, request: FastifyRequest, email: string): Promise<boolean> {
+  try {
+    await countMail(deps, request, normalizeEmail(email));
+    return true;
+  } catch (error) {
+    if (error instanceof TooManyRequests) return false;
+    throw error;
+  }
 }

@@ -7,6 +7,7 @@ import {
   listOpenInvitations,
   withdrawInvitation,
 } from '../../accounts/invitations.ts';
+import { inviteByMail } from '../../accounts/mailed-invitations.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { newSecret } from '../../lib/secrets.ts';
 import { access } from '../access.ts';
@@ -17,6 +18,7 @@ import { redirectWithFlash } from '../flash.ts';
 import { formKey, readFormKey } from '../form-keys.ts';
 import { copyable, type Form, input, type Problem, postForm, text, time, tryForm } from '../forms.ts';
 import { PAGE_SIZE, pager, readListing, takePage } from '../listing.ts';
+import { isMailAllowed } from '../mail-limits.ts';
 import {
   businessField,
   loadMembersContext,
@@ -61,10 +63,13 @@ function mountInvite(host: FastifyInstance, deps: WebDeps): void {
     const { id, token } = readFormKey<{ token: string }>(deps, 'new invitation', submittedKey);
     const create = async () => {
       const wanted = { id, token, businessId, role: typed.role, email: typed.email, inviter: actor };
-      const invitation = await createInvitation(actor, storage.durable, wanted, clock());
+      const isMailed = deps.mailer.isOn && (await isMailAllowed(deps, request, typed.email));
+      const invitation = isMailed
+        ? await inviteByMail(actor, storage.durable, deps.mailer, wanted, clock())
+        : await createInvitation(actor, storage.durable, wanted, clock());
       if (!invitation) throw notFound();
       if (invitationState(invitation, clock()) !== 'open') return reply.redirect(LIST, 303);
-      const body = linkBody(invitation, `${consentUrl}/invitation/${token}`);
+      const body = linkBody(invitation, { link: `${consentUrl}/invitation/${token}`, isMailed });
       return sendMembersPage(reply, deps, { context, title: 'The invitation is ready', body });
     };
     return tryForm(create, (problem) => {
@@ -124,9 +129,15 @@ ${input({ name: 'email', label: 'Email', type: 'email', value: email, hint }, pr
 <p><a href="${PATH}">All members</a></p>`;
 }
 
-function linkBody({ businessName, role, email, expiresAt }: Invitation, link: string): Html {
+interface ShownLink {
+  link: string;
+  isMailed: boolean;
+}
+
+function linkBody({ businessName, role, email, expiresAt }: Invitation, { link, isMailed }: ShownLink): Html {
   return html`<h1>The invitation is ready</h1>
-<section class="card"><h2>Send this link to ${email}</h2>
+${isMailed && html`<p class="notice">A mail with a link is on its way to ${email}. A person who joins with that link has proven the address.</p>`}
+<section class="card"><h2>${isMailed ? 'Or send' : 'Send'} this link to ${email}</h2>
 <p class="notice warn"><strong>Copy it now.</strong> It is not shown again.</p>
 <p>${copyable('invitation', link)}</p>
 <p class="muted">It works once, until ${time(expiresAt)}. With it, ${email} can join ${businessName} as ${AS_ROLE[role]}. Send it to nobody else: if the address has no account yet, anyone who has the link can create one.</p></section>

@@ -177,6 +177,8 @@ export const RULES: Record<string, Rule> = {
     foreignForm: { nobody: 303 },
     unchangedFor: VISITORS,
   },
+  // Mail is off on this server.
+  '/invitation/:token/mail': { who: 'anyone', POST: 404, unchangedFor: VISITORS },
   '/invitation/:token/account': {
     who: 'anyone',
     POST: 303,

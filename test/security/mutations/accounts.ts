@@ -113,8 +113,8 @@ export const ACCOUNT_MUTATIONS: Mutation[] = [
     promise: 'E4',
     breaks: 'an older mailed link works beside a newer one',
     file: 'src/accounts/mail-links.ts',
-    find: "conflict.columns(['user_id', 'purpose']).doUpdateSet(link)",
-    replace: "conflict.columns(['user_id', 'purpose']).doNothing()",
+    find: "conflict.columns(['subject_id', 'purpose']).doUpdateSet(link)",
+    replace: "conflict.columns(['subject_id', 'purpose']).doNothing()",
     tests: [FORGOTTEN],
   },
   {

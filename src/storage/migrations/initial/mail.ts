@@ -40,7 +40,7 @@ const mails: Migration = async (db, { id, integer, time }) => {
 const mailLinks: Migration = async (db, { id, time }) => {
   await db.schema
     .createTable('mail_links')
-    .addColumn('user_id', id, notNull)
+    .addColumn('subject_id', id, notNull)
     .addColumn('purpose', 'text', notNull)
     .addColumn('token_hash', 'text', (column) => column.notNull().unique())
     .addColumn('bound_to', 'text', notNull)
@@ -48,7 +48,7 @@ const mailLinks: Migration = async (db, { id, time }) => {
     .addColumn('created_at', time, notNull)
     .addColumn('expires_at', time, notNull)
     .addColumn('used_at', time)
-    .addPrimaryKeyConstraint('mail_links_key', ['user_id', 'purpose'])
+    .addPrimaryKeyConstraint('mail_links_key', ['subject_id', 'purpose'])
     .execute();
   await db.schema.createIndex('mail_links_by_expiry').on('mail_links').column('expires_at').execute();
 };

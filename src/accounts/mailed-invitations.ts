@@ -1,0 +1,61 @@
+import type { UserActor } from '../audit/entries.ts';
+import { type Mailer, queueMail } from '../mail/mails.ts';
+import { type Database, inTransaction } from '../storage/storage.ts';
+import {
+  createInvitation,
+  findInvitation,
+  findInvitationById,
+  type Invitation,
+  type NewInvitation,
+} from './invitations.ts';
+import { findInvitationLink, MAIL_LINK_LIFETIME, putMailLink } from './mail-links.ts';
+
+/**
+ * `shown`: the link that the owner got, which proves nothing about the address. `mailed`: the link in the mail, which proves
+ * it. `expired`: the same, 30 minutes later or replaced: the person can have a new one sent.
+ */
+export type LinkSource = 'shown' | 'mailed' | 'expired';
+
+/** Creates an invitation and mails a link to its address. A form that is sent twice sends one mail. */
+export async function inviteByMail(
+  actor: UserActor,
+  db: Database,
+  mailer: Mailer,
+  invitation: NewInvitation,
+  now: number,
+): Promise<Invitation | undefined> {
+  return inTransaction(db, async (tx) => {
+    const created = await createInvitation(actor, tx, invitation, now);
+    if (created && !(await findInvitationLink(tx, { id: created.id }))) await mailInvitation(tx, mailer, created, now);
+    return created;
+  });
+}
+
+/** Ends the previous link in a mail. The link that the owner got stays. */
+export async function mailInvitation(db: Database, mailer: Mailer, invitation: Invitation, now: number): Promise<void> {
+  const { id, email, businessName, inviterName } = invitation;
+  await inTransaction(db, async (tx) => {
+    const token = await putMailLink(tx, { subjectId: id, purpose: 'invitation', boundTo: '' }, now);
+    const mail = {
+      kind: 'invitation',
+      to: { address: email },
+      cause: id,
+      values: { businessName, inviterName },
+      path: `/invitation/${token}`,
+    } as const;
+    await queueMail(tx, mailer, { ...mail, validFor: MAIL_LINK_LIFETIME }, now);
+  });
+}
+
+/** The invitation of a link, shown or mailed. Undefined if the link is unknown. */
+export async function findInvitationOf(
+  db: Database,
+  token: string,
+  now: number,
+): Promise<{ invitation: Invitation; source: LinkSource } | undefined> {
+  const shown = await findInvitation(db, token);
+  if (shown) return { invitation: shown, source: 'shown' };
+  const link = await findInvitationLink(db, { token });
+  const invitation = link && (await findInvitationById(db, link.subject_id));
+  return invitation && { invitation, source: link.expires_at > now ? 'mailed' : 'expired' };
+}
