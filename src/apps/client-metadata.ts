@@ -42,11 +42,12 @@ export function readDocument(fields: Fields, rules: MetadataRules): ClientMetada
 
 /**
  * RFC 7591 §2. A secret is never issued: whatever `token_endpoint_auth_method` asks for, the response says `none`, as
- * §3.2.1 allows.
+ * §3.2.1 allows. Nor does `scope` limit the client: the official MCP clients register with the scopes of their first request,
+ * and ask for more when a tool needs them.
  */
 export function readRegistration(fields: Fields, rules: MetadataRules): ClientMetadata {
   const redirectUris = checkRedirectUris(readTexts(fields, 'redirect_uris'), rules.privateSchemes);
-  return { ...readCommon(fields, rules), redirectUris };
+  return { ...readCommon(fields, rules), redirectUris, scope: undefined };
 }
 
 function readCommon(fields: Fields, { nameless }: MetadataRules): Omit<ClientMetadata, 'redirectUris'> {

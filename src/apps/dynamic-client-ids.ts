@@ -10,7 +10,6 @@ const PURPOSE = 'dynamic client';
 interface SignedMetadata {
   n: string;
   r: string[];
-  s?: string;
 }
 
 export function isDynamicClientId(clientId: string): boolean {
@@ -21,8 +20,8 @@ export function isDynamicClientId(clientId: string): boolean {
  * The `client_id` of a client that registers itself contains its metadata and a signature, so that nothing is stored. The same
  * metadata has the same `client_id`, as RFC 7591 §3.2.1 allows for several instances of one client.
  */
-export function encodeDynamicClientId(keys: Keyring, { name, redirectUris, scope }: ClientMetadata): string {
-  const signed: SignedMetadata = { n: name, r: redirectUris, ...(scope !== undefined && { s: scope }) };
+export function encodeDynamicClientId(keys: Keyring, { name, redirectUris }: ClientMetadata): string {
+  const signed: SignedMetadata = { n: name, r: redirectUris };
   const clientId = PREFIX + encodeSigned(keys, PURPOSE, signed);
   if (clientId.length <= MAX_LENGTH) return clientId;
   throw new InvalidClientMetadata('redirect_uris', 'The metadata is too long: send fewer or shorter redirect_uris.');
@@ -32,5 +31,5 @@ export function encodeDynamicClientId(keys: Keyring, { name, redirectUris, scope
 export function decodeDynamicClientId(keys: Keyring, clientId: string): ClientMetadata | undefined {
   if (!isDynamicClientId(clientId) || clientId.length > MAX_LENGTH) return undefined;
   const signed = decodeSigned<SignedMetadata>(keys, PURPOSE, clientId.slice(PREFIX.length));
-  return signed && { name: signed.n, redirectUris: signed.r, scope: signed.s };
+  return signed && { name: signed.n, redirectUris: signed.r, scope: undefined };
 }

@@ -7,7 +7,7 @@ const list = (description: string) => Type.Array(Type.String(), { description })
 const CLIENT_METADATA = {
   redirect_uris: list('Where users are sent back to.'),
   client_name: Type.String({ description: 'Its name. Users see it, marked as not verified.' }),
-  scope: Type.String({ description: 'The scopes that it may request, separated by spaces; all by default.' }),
+  scope: Type.String({ description: 'The scopes that it may request, separated by spaces: all.' }),
   grant_types: list('With `authorization_code`.'),
   response_types: list('With `code`.'),
   token_endpoint_auth_method: Type.String({ description: 'In the response always `none`.' }),
@@ -23,7 +23,7 @@ const REGISTRATION_REQUEST = Type.Unsafe<Record<string, unknown>>({
   properties: {
     redirect_uris: { description: 'A list: where users are sent back to.' },
     client_name: { description: 'Its name. Users see it, marked as not verified.' },
-    scope: { description: 'The scopes that it may request, separated by spaces; all by default.' },
+    scope: { description: 'Text, if sent. It is replaced by all scopes.' },
     grant_types: { description: 'A list with `authorization_code`, if sent.' },
     response_types: { description: 'A list with `code`, if sent.' },
     token_endpoint_auth_method: { description: 'Any value is replaced by `none`.' },

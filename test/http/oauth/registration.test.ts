@@ -143,8 +143,18 @@ test('a registered client connects with PKCE and without a secret, after the con
   }
   const silent = await browser.open(server.authorizeUrl({ ...request, prompt: 'none' }));
   assert.equal(silent.leftTo?.searchParams.get('error'), 'consent_required');
-  const beyond = await browser.open(server.authorizeUrl({ ...request, scope: 'write:invoices' }));
-  assert.equal(beyond.leftTo?.searchParams.get('reason'), 'scope_not_registered');
+});
+
+test('the scope of a registration is no limit: a client may ask for more later, with the same client_id', async () => {
+  const client_id = await newClientId({ scope: 'read:invoices offline_access' });
+  const browser = await server.signedIn();
+
+  const page = await browser.open(
+    server.authorizeUrl({ ...externalRequest(server, client_id), scope: 'write:contacts' }),
+  );
+
+  assert.equal(page.status, 200);
+  assert.equal(client_id, await newClientId());
 });
 
 test('a private-use scheme works only while the operator lists it [G3]', async () => {
