@@ -1,34 +1,18 @@
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
-import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer as createPlainServer, type Server } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, afterEach, test } from 'node:test';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { checkAddresses } from '../../src/cli/doctor/addresses.ts';
 import { readSettings } from '../../src/config.ts';
 import { DAY } from '../../src/lib/clock.ts';
+import { makeCertificate, NO_CERTIFICATES } from '../support/certificates.ts';
 
-const skip = spawnSync('openssl', ['version']).status === 0 ? false : 'needs openssl to create a certificate';
+const skip = NO_CERTIFICATES;
 const TRUSTED = getCACertificates('default');
 afterEach(() => setDefaultCACertificates(TRUSTED));
-
-/** Self-signed, for localhost only. */
-function makeCertificate(): { cert: string; key: string; ends: number } {
-  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
-  const [cert, key] = [join(folder, 'certificate.pem'), join(folder, 'key.pem')];
-  const kind = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '60'];
-  const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'];
-  execFileSync('openssl', ['req', ...kind, ...subject, '-keyout', key, '-out', cert], { stdio: 'ignore' });
-  const made = { cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') };
-  rmSync(folder, { recursive: true });
-  return { ...made, ends: new X509Certificate(made.cert).validToDate.getTime() };
-}
 
 async function portOf(server: Server): Promise<number> {
   server.listen(0);
