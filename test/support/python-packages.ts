@@ -13,16 +13,16 @@ const UNREACHABLE = /No matching distribution found|NewConnectionError|ConnectTi
 
 export type Packages = { wheels: string; missing: false } | { wheels?: undefined; missing: string };
 
-/** The pinned Python packages that tests need, as wheels, each compared with its hash. Downloaded once. */
-export async function downloadPythonPackages(): Promise<Packages> {
+/** The pinned packages of a file, by default those of the Python library, as wheels compared with their hashes. Downloaded once. */
+export async function downloadPythonPackages(requirements = REQUIREMENTS): Promise<Packages> {
   const version = spawnSync('python3', ['-m', 'pip', '--version'], { encoding: 'utf8' });
   if (version.status !== 0) return { missing: 'there is no python3 with pip on the PATH' };
-  const wheels = join(CACHE, `wheels-${digestOf(version.stdout)}`);
+  const wheels = join(CACHE, `wheels-${digestOf(version.stdout, requirements)}`);
   if (existsSync(wheels)) return { wheels, missing: false };
 
   mkdirSync(CACHE, { recursive: true });
   const folder = mkdtempSync(join(CACHE, 'download-'));
-  const options = ['--require-hashes', '--only-binary', ':all:', '--requirement', REQUIREMENTS, '--dest', folder];
+  const options = ['--require-hashes', '--only-binary', ':all:', '--requirement', requirements, '--dest', folder];
   const { status, stderr } = await pip(['download', ...options]);
   if (status !== 0) {
     rmSync(folder, { recursive: true });
@@ -40,12 +40,12 @@ export async function downloadPythonPackages(): Promise<Packages> {
 }
 
 /** The same packages installed, in a folder for PYTHONPATH. pyproject.toml names it too. */
-export async function installPythonPackages(wheels: string): Promise<string> {
-  const site = join(CACHE, 'site');
+export async function installPythonPackages(wheels: string, requirements = REQUIREMENTS): Promise<string> {
+  const site = join(CACHE, requirements === REQUIREMENTS ? 'site' : `site-${digestOf('', requirements)}`);
   const stamp = join(site, 'installed-from');
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wheels) return site;
   rmSync(site, { recursive: true, force: true });
-  const offline = ['--no-index', '--find-links', wheels, '--target', site, '--requirement', REQUIREMENTS];
+  const offline = ['--no-index', '--find-links', wheels, '--target', site, '--requirement', requirements];
   const { status, stderr } = await pip(['install', ...offline]);
   if (status !== 0) throw new Error(`pip install failed:\n${stderr}`);
   writeFileSync(stamp, wheels);
@@ -60,6 +60,6 @@ async function pip(args: string[]): Promise<{ status: number | null; stderr: str
   return { status: child.exitCode, stderr };
 }
 
-function digestOf(python: string): string {
-  return createHash('sha256').update(python).update(readFileSync(REQUIREMENTS)).digest('hex').slice(0, 16);
+function digestOf(python: string, requirements: string): string {
+  return createHash('sha256').update(python).update(readFileSync(requirements)).digest('hex').slice(0, 16);
 }
