@@ -1,0 +1,78 @@
+const OF_THE_SUITE = 'it calls a tool that only the reference server of the suite has';
+const NO_RESOURCES = 'the server has no resources: records are read by tools';
+const NO_PROMPTS = 'the server has no prompts';
+const NO_INPUT = 'no tool asks for further input, and the suite calls tools that only its reference server has';
+const NO_TASKS = 'tasks are an extension: every call ends with its response';
+const NO_SESSIONS = 'there are no sessions and no streams: any node responds, with JSON';
+
+/** Why a scenario does not apply to this server; by the name of the scenario. */
+export const NOT_APPLICABLE: Record<string, string> = {
+  'completion-complete': 'there is nothing to complete without prompts and resource templates',
+  'logging-set-level': 'the server sends no log messages to clients; a later revision removes the method',
+  'tools-call-simple-text': OF_THE_SUITE,
+  'tools-call-image': OF_THE_SUITE,
+  'tools-call-audio': OF_THE_SUITE,
+  'tools-call-embedded-resource': OF_THE_SUITE,
+  'tools-call-mixed-content': OF_THE_SUITE,
+  'tools-call-error': OF_THE_SUITE,
+  'tools-call-with-logging': OF_THE_SUITE,
+  'tools-call-with-progress': OF_THE_SUITE,
+  'json-schema-2020-12': OF_THE_SUITE,
+  'tools-call-sampling': NO_INPUT,
+  'tools-call-elicitation': NO_INPUT,
+  'elicitation-sep1034-defaults': NO_INPUT,
+  'elicitation-sep1330-enums': NO_INPUT,
+  'input-required-result-basic-elicitation': NO_INPUT,
+  'input-required-result-basic-sampling': NO_INPUT,
+  'input-required-result-basic-list-roots': NO_INPUT,
+  'input-required-result-request-state': NO_INPUT,
+  'input-required-result-multiple-input-requests': NO_INPUT,
+  'input-required-result-multi-round': NO_INPUT,
+  'input-required-result-missing-input-response': NO_INPUT,
+  'input-required-result-non-tool-request': NO_INPUT,
+  'input-required-result-result-type': NO_INPUT,
+  'input-required-result-tampered-state': NO_INPUT,
+  'input-required-result-capability-check': NO_INPUT,
+  'input-required-result-ignore-extra-params': NO_INPUT,
+  'input-required-result-validate-input': NO_INPUT,
+  'resources-list': NO_RESOURCES,
+  'resources-read-text': NO_RESOURCES,
+  'resources-read-binary': NO_RESOURCES,
+  'resources-templates-read': NO_RESOURCES,
+  'resources-subscribe': NO_RESOURCES,
+  'resources-unsubscribe': NO_RESOURCES,
+  'sep-2164-resource-not-found': NO_RESOURCES,
+  'prompts-list': NO_PROMPTS,
+  'prompts-get-simple': NO_PROMPTS,
+  'prompts-get-with-args': NO_PROMPTS,
+  'prompts-get-embedded-resource': NO_PROMPTS,
+  'prompts-get-with-image': NO_PROMPTS,
+  'server-session-lifecycle': NO_SESSIONS,
+  'server-sse-polling': NO_SESSIONS,
+  'http-custom-header-server-validation': 'no tool takes an argument from a header (`x-mcp-header`)',
+  'tasks-lifecycle': NO_TASKS,
+  'tasks-capability-negotiation': NO_TASKS,
+  'tasks-wire-fields': NO_TASKS,
+  'tasks-request-state-removal': NO_TASKS,
+  'tasks-mrtr-input': NO_TASKS,
+  'tasks-request-headers': NO_TASKS,
+  'tasks-dispatch-and-envelope': NO_TASKS,
+  'tasks-status-notifications': NO_TASKS,
+  'tasks-required-task-error': NO_TASKS,
+  'tasks-mrtr-composition': NO_TASKS,
+};
+
+/** The same for single checks of a scenario that applies; by the id of the check. */
+export const CHECKS_NOT_APPLICABLE: Record<string, string> = {
+  'server-sse-multiple-streams-session': NO_SESSIONS,
+  'sep-2549-prompts-list-caching-hints': NO_PROMPTS,
+  'sep-2549-resources-list-caching-hints': NO_RESOURCES,
+  'sep-2549-resources-templates-list-caching-hints': NO_RESOURCES,
+  'sep-2549-resources-read-caching-hints': NO_RESOURCES,
+  'sep-2575-server-rejects-undeclared-capability': OF_THE_SUITE,
+  'sep-2575-missing-capability-http-400': OF_THE_SUITE,
+  'sep-2575-http-server-no-independent-requests-on-stream': OF_THE_SUITE,
+  'sep-2575-server-no-log-without-loglevel': OF_THE_SUITE,
+  'sep-2575-server-sends-prompts-list-changed-on-subscription': NO_PROMPTS,
+  'sep-2575-server-sends-tools-list-changed-on-subscription': 'the list of tools does not change while the server runs',
+};
