@@ -19,6 +19,8 @@ const ORDER = [
   'refresh-without-losing-anyone',
   'receive-webhooks',
   'protect-your-own-api',
+  'connect-an-assistant',
+  'build-an-agent',
   'test-your-integration',
   'bring-your-data',
   'run-in-production',

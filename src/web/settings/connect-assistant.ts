@@ -64,6 +64,6 @@ function abilities({ issuer }: WebDeps, { businessName }: Membership): Html {
 <p>It acts as you, in one business, and can do only what you allow: the screen that asks you lists what it may see and what it may change. If it needs more later, you are asked again. It never sees your password.</p>
 <p>What an assistant reads from ${businessName} is sent to its maker. Connect those that you trust with it.</p>
 <p>Under <a href="${CONNECTED_APPS}">Connected apps</a> you see what each assistant has done, and disconnect it. That ends its access at once.</p>
-<p class="muted small">Menus of assistants change: look for a custom connector, an app or an MCP server. <a href="${issuer}/docs/reference/mcp">The reference</a> lists every tool.</p>
+<p class="muted small">Menus of assistants change: look for a custom connector, an app or an MCP server. <a href="${issuer}/docs/guides/connect-an-assistant">The guide</a> has more, and <a href="${issuer}/docs/reference/mcp">the reference</a> lists every tool.</p>
 </section>`;
 }
