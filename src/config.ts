@@ -183,12 +183,13 @@ function readServesMcp(env: Environment): boolean {
 const RESERVED_SCHEME =
   /^(?:https?|wss?|ftp|file|filesystem|data|blob|about|javascript|vbscript|mailto|tel|sms|intent|content|view-source|chrome|ms-.*)$/;
 
+/** They are for the MCP server only: without it, none is accepted. */
 function readExternalClients(env: Environment): ExternalClientSettings {
-  return {
-    documentHosts: readDocumentHosts(env),
-    acceptsRegistrations: readOneOf(env, 'DYNAMIC_REGISTRATION', 'off', ['on', 'off']) === 'on',
-    privateSchemes: readPrivateSchemes(env),
-  };
+  const documentHosts = readDocumentHosts(env);
+  const acceptsRegistrations = readOneOf(env, 'DYNAMIC_REGISTRATION', 'off', ['on', 'off']) === 'on';
+  const privateSchemes = readPrivateSchemes(env);
+  if (!readServesMcp(env)) return { documentHosts: [], acceptsRegistrations: false, privateSchemes };
+  return { documentHosts, acceptsRegistrations, privateSchemes };
 }
 
 export function readPrivateSchemes(env: Environment): string[] {

@@ -136,7 +136,8 @@ async function newAuthorization(sessionId: string) {
   query.set('redirect_uri', ledger.redirectUris[0] ?? '');
   const keys = createKeyring(['the-key-that-the-tests-sign-their-tokens-with']);
   const externalClients = { documents: undefined, acceptsRegistrations: false, privateSchemes: [] };
-  const deps = { storage, keys, clock: systemClock, issuer: 'https://api.example.com', externalClients };
+  const issuer = 'https://api.example.com';
+  const deps = { storage, keys, clock: systemClock, issuer, servesMcp: true, externalClients };
   const request = await readAuthorizationRequest(deps, query.toString(), '127.0.0.1');
   const authorization = { request, grantId: newId(Date.now()), sessionId, businessId: acme.id };
   return { actor: userActor(ada, '127.0.0.1'), deps: { db: storage.durable, keys }, authorization };

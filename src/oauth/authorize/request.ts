@@ -36,6 +36,7 @@ export interface AuthorizeDeps {
   keys: Keyring;
   clock: Clock;
   issuer: string;
+  servesMcp: boolean;
   externalClients: ExternalClients;
 }
 
@@ -48,14 +49,13 @@ export async function readAuthorizationRequest(
   query: string,
   address: string,
 ): Promise<AuthorizationRequest> {
-  const { issuer } = deps;
   const parameters = parseQuery(query);
   const app = await findRequestedApp(deps, parameters, address);
   const redirectUri = readRedirectUri(app, parameters);
   const states = parameters.get('state') ?? [];
   const callback = { redirectUri, state: states.length === 1 ? states[0]?.raw : undefined };
   try {
-    const resource = readAppResource(issuer, app, parameters);
+    const resource = readAppResource(deps, app, parameters);
     const businessId = businessOf(resource) ?? boundBusiness(app);
     return { app, callback, resource, businessId, ...readParameters(app, parameters) };
   } catch (error) {
@@ -174,8 +174,11 @@ function valuesOf(parameters: Parameters, name: keyof AuthorizeQuery): string[] 
 }
 
 /** An app that is not registered here is for the MCP server only: nobody has decided that it may use the business API. */
-function readAppResource(issuer: string, app: App, parameters: Parameters): Resource {
+function readAppResource({ issuer, servesMcp }: AuthorizeDeps, app: App, parameters: Parameters): Resource {
   const resource = readResource(issuer, valuesOf(parameters, 'resource'));
+  if (resource !== null && !servesMcp) {
+    throw new OAuthError('invalid_target', 'resource_unknown', 'The MCP server of this platform is switched off.');
+  }
   if (app.ownerScope !== 'external' || resource !== null) return resource;
   throw new OAuthError(
     'invalid_target',
