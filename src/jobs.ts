@@ -1,5 +1,7 @@
 import { oldInvitations } from './accounts/invitations.ts';
 import { expiredMailLinks } from './accounts/mail-links.ts';
+import { startNoticeMails } from './accounts/notice-mails.ts';
+import { oldNotices } from './accounts/notices.ts';
 import { expiredChallenges } from './accounts/passkeys.ts';
 import { expiredSessions } from './accounts/sessions.ts';
 import { unusedExternalApps } from './apps/apps.ts';
@@ -44,7 +46,8 @@ export function startJobs(
   });
   const stopWebhooks = startWebhooks(deps, report);
   const stopMail = deps.mailTransport && startMailWorker(deps, deps.mailTransport, log);
-  return () => Promise.all([stopRetention(), stopWebhooks(), stopMail?.()]);
+  const stopNotices = deps.mailer.isOn ? startNoticeMails(deps, report) : undefined;
+  return () => Promise.all([stopRetention(), stopWebhooks(), stopMail?.(), stopNotices?.()]);
 }
 
 const STEPS: RetentionStep[] = [
@@ -56,6 +59,7 @@ const STEPS: RetentionStep[] = [
   expiredSessions,
   oldInvitations,
   oldMails,
+  oldNotices,
   expiredMailLinks,
   expiredChallenges,
   oldEvents,

@@ -153,7 +153,8 @@ export async function joinAsNewUser(
     const actor = userActor(user, device.address);
     await recordUserAudit(actor, tx, { action: 'user.added', user }, now);
     if (!(await acceptInvitation(actor, tx, { invitation, user, source }, now))) throw new InvitationClosed();
-    const signedIn = await signIn(tx, { user, passwordHash: row.password_hash, device, previous: undefined }, now);
+    const attempt = { user, passwordHash: row.password_hash, device, previous: undefined, isKnownBrowser: true };
+    const signedIn = await signIn(tx, attempt, now);
     if (!signedIn || signedIn === 'second_step') throw new Error('A user who has just been added cannot sign in.');
     return signedIn;
   }).catch((error) => {

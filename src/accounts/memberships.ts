@@ -117,6 +117,17 @@ export async function findMember(db: Database, businessId: string, userId: strin
     .executeTakeFirst();
 }
 
+/** The owners who are not disabled. */
+export async function listOwnerIds(db: Database, businessId: string): Promise<string[]> {
+  const owners = await selectMembers(db)
+    .where('memberships.business_id', '=', businessId)
+    .where('memberships.role', '=', 'owner')
+    .where('users.disabled_at', 'is', null)
+    .orderBy('memberships.user_id')
+    .execute();
+  return owners.map(({ id }) => id);
+}
+
 /** Whether the business has another owner who is not disabled. */
 export async function hasOtherOwner(
   db: Database,

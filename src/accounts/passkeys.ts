@@ -8,6 +8,7 @@ import { retentionStep } from '../storage/retention.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 import { findAuthenticatorApp } from './authenticator-apps.ts';
+import { notify } from './notices.ts';
 import { markSecondFactor, resumeSession, type Session } from './sessions.ts';
 import { lockUser, recordUserAudit, type User } from './users.ts';
 
@@ -67,6 +68,7 @@ export async function addPasskey(
     if (!passkey) throw passkeyNotAdded();
     await markSecondFactor(tx, id, 'passkey');
     await recordPasskeyAudit(actor, tx, { action: 'passkey.added', passkey }, now);
+    await notify(tx, [user.id], { kind: 'factor_added', values: { what: `The passkey ${passkey.name}` } }, now);
     return true;
   });
 }
@@ -83,7 +85,9 @@ export function passkeyNotAdded(): FormError {
 export async function removeAllPasskeys(actor: Actor, db: Database, user: User, now: number): Promise<number> {
   return inTransaction(db, async (tx) => {
     const removed = await deletePasskeysOfUser(tx, user.id);
-    if (removed > 0) await recordUserAudit(actor, tx, { action: 'passkey.all_removed', user }, now);
+    if (removed === 0) return 0;
+    await recordUserAudit(actor, tx, { action: 'passkey.all_removed', user }, now);
+    await notify(tx, [user.id], { kind: 'factor_removed', values: { what: 'Every passkey', by: 'an operator' } }, now);
     return removed;
   });
 }

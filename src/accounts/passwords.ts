@@ -2,6 +2,7 @@ import type { Actor } from '../audit/entries.ts';
 import { FormError } from '../lib/errors.ts';
 import { hashPassword, isCommonPassword, verifyPassword } from '../lib/passwords.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
+import { notify } from './notices.ts';
 import { type Device, deleteOtherSessions, insertSession, type Session, type SignedIn } from './sessions.ts';
 import { type Credentials, findCredentialsByEmail, recordUserAudit, replacePasswordHash, type User } from './users.ts';
 
@@ -45,6 +46,7 @@ export async function changePassword(
     const session = await insertSession(tx, { user, ...device, secondFactor }, now);
     await deleteOtherSessions(tx, session);
     await recordUserAudit(actor, tx, { action: 'user.password_changed', user }, now);
+    await notify(tx, [user.id], { kind: 'password_changed', values: { how: 'on your account page' } }, now);
     return { session, user, passwordHash };
   });
 }

@@ -4,6 +4,7 @@ import type { Keyring } from '../lib/keyring.ts';
 import type { SecondFactor } from '../storage/account-tables.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 import { deleteAuthenticatorApp, findAuthenticatorApp, insertAuthenticatorApp, useCode } from './authenticator-apps.ts';
+import { notify } from './notices.ts';
 import {
   type Challenge,
   deletePasskey,
@@ -26,6 +27,9 @@ export interface SecondFactors {
   passkeys: Passkey[];
   isRequired: boolean;
 }
+
+/** As notices name it. */
+const APP = 'The authenticator app';
 
 interface FactorDeps {
   db: Database;
@@ -80,6 +84,7 @@ export async function addAuthenticatorApp(
     await markSecondFactor(tx, session.id, 'authenticator app');
     await deleteOtherSessions(tx, session);
     await recordUserAudit(actor, tx, { action: 'factor.added', user }, now);
+    await notify(tx, [user.id], { kind: 'factor_added', values: { what: APP } }, now);
     return replaceRecoveryCodes(tx, user.id);
   });
 }
@@ -104,6 +109,7 @@ export async function proveSecondFactor(
   if (!(await useRecoveryCode(db, { userId, code }))) return undefined;
   const left = String(await countRecoveryCodes(db, userId));
   await recordUserAudit(actor, db, { action: 'factor.recovery_code_used', user, detail: { left } }, now);
+  await notify(db, [userId], { kind: 'recovery_code_used', values: { left } }, now);
   return 'recovery code';
 }
 
@@ -126,7 +132,7 @@ export async function removeAuthenticatorApp(
     if (isRequired && passkeys.length === 0) throw lastFactor();
     await requireProof(actor, { db: tx, keys }, { user, proof }, now);
     await deleteSecondFactors(tx, user.id);
-    await recordUserAudit(actor, tx, { action: 'factor.removed', user }, now);
+    await recordRemoval(actor, tx, user, now);
     return true;
   });
 }
@@ -143,6 +149,7 @@ export async function renewRecoveryCodes(
     if (!(await findAuthenticatorApp(tx, user.id))) return undefined;
     await requireProof(actor, { db: tx, keys }, { user, proof }, now);
     await recordUserAudit(actor, tx, { action: 'factor.recovery_codes_renewed', user }, now);
+    await notify(tx, [user.id], { kind: 'recovery_codes_renewed', values: {} }, now);
     return replaceRecoveryCodes(tx, user.id);
   });
 }
@@ -166,8 +173,11 @@ export async function removePasskey(
     if (factors.isRequired && factors.appAddedAt === null && factors.passkeys.length === 1) throw lastFactor();
     if (isProofNeeded(factors)) await requireProof(actor, { db: tx, keys }, { user, proof }, now);
     const passkey = await deletePasskey(tx, user.id, id);
-    if (passkey) await recordPasskeyAudit(actor, tx, { action: 'passkey.removed', passkey }, now);
-    return passkey !== undefined;
+    if (!passkey) return false;
+    await recordPasskeyAudit(actor, tx, { action: 'passkey.removed', passkey }, now);
+    const values = { what: `The passkey ${passkey.name}`, by: 'you' };
+    await notify(tx, [user.id], { kind: 'factor_removed', values }, now);
+    return true;
   });
 }
 
@@ -186,11 +196,18 @@ function lastFactor(): FormError {
   return new FormError('code', sentence);
 }
 
+/** The notice names nobody but the user: who acts for the platform is its own concern. */
+async function recordRemoval(actor: Actor, tx: Database, user: User, now: number): Promise<void> {
+  await recordUserAudit(actor, tx, { action: 'factor.removed', user }, now);
+  const by = actor.id === user.id ? 'you' : 'an operator';
+  await notify(tx, [user.id], { kind: 'factor_removed', values: { what: APP, by } }, now);
+}
+
 /** An operator removes the authenticator app and the recovery codes. False if there is none. */
 export async function resetSecondFactor(actor: Actor, db: Database, user: User, now: number): Promise<boolean> {
   return inTransaction(db, async (tx) => {
     if (!(await deleteSecondFactors(tx, user.id))) return false;
-    await recordUserAudit(actor, tx, { action: 'factor.removed', user }, now);
+    await recordRemoval(actor, tx, user, now);
     return true;
   });
 }

@@ -5,8 +5,10 @@ import { DAY, HOUR } from '../lib/clock.ts';
 import { networkOf } from '../lib/ip-addresses.ts';
 import type { Keyring } from '../lib/keyring.ts';
 import { hashSecret } from '../lib/secrets.ts';
+import { describeUserAgent } from '../lib/user-agents.ts';
 import type { SecondFactor } from '../storage/account-tables.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
+import { notify } from './notices.ts';
 import { type Challenge, type Passkey, spendChallenge, usePasskey } from './passkeys.ts';
 import { findSecondFactors, needsSecondStep, proveSecondFactor } from './second-factors.ts';
 import {
@@ -25,6 +27,8 @@ interface SignIn extends Credentials {
   device: Device;
   /** The session that this browser had so far. It ends: every sign-in creates a new session id. */
   previous: Session | undefined;
+  /** Whether this browser has signed in to the account before. */
+  isKnownBrowser: boolean;
 }
 
 /**
@@ -87,7 +91,14 @@ const METHODS = {
 
 async function startSession(
   tx: Database,
-  { user, passwordHash, device, previous, secondFactor }: SignIn & { secondFactor: SecondFactor | null },
+  {
+    user,
+    passwordHash,
+    device,
+    previous,
+    isKnownBrowser,
+    secondFactor,
+  }: SignIn & { secondFactor: SecondFactor | null },
   now: number,
 ): Promise<SignedIn | undefined> {
   if (!(await markSignedIn(tx, { user, passwordHash }, now))) return undefined;
@@ -99,6 +110,11 @@ async function startSession(
     detail: { with: METHODS[secondFactor ?? 'none'] },
   };
   await recordSessionAudit(userActor(user, device.address), tx, { action: 'session.started', ...entry }, now);
+  if (!isKnownBrowser) {
+    const values = { browser: describeUserAgent(device.browser), address: device.address };
+    const cause = `${user.id} ${values.browser} ${networkOf(device.address)}`;
+    await notify(tx, [user.id], { kind: 'new_sign_in', values, cause }, now);
+  }
   return { session, user, passwordHash };
 }
 
@@ -130,6 +146,8 @@ export async function recordFailedSignIn(
     const detail = { with: method, ...(times > 1 && { attempts_within_an_hour: String(times) }) };
     const subject = auditedUser(user);
     await recordAudit(tx, { action: 'session.failed', actor, businessId: null, subject, detail }, now);
+    if (method !== 'code' && method !== 'recovery code') return;
+    await notify(tx, [user.id], { kind: 'wrong_code', values: { address }, cause: user.id }, now);
   });
 }
 

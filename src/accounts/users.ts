@@ -174,6 +174,11 @@ export function markUserEnabled(db: Database, userId: string): Promise<boolean> 
   return isChanged(updateUser(db, userId, { disabled_at: null }).where('disabled_at', 'is not', null));
 }
 
+export async function listPlatformAdminIds(db: Database): Promise<string[]> {
+  const admins = db.selectFrom('users').select('id').where('platform_admin', '=', 1).where('disabled_at', 'is', null);
+  return (await admins.orderBy('id').execute()).map(({ id }) => id);
+}
+
 /** The ids of the enabled platform admins. Their rows are locked until the transaction ends. */
 export async function lockPlatformAdmins(db: Database): Promise<string[]> {
   const admins = db.selectFrom('users').select('id').where('platform_admin', '=', 1).where('disabled_at', 'is', null);

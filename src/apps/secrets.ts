@@ -1,3 +1,4 @@
+import { notifyOwners } from '../accounts/notices.ts';
 import type { Actor } from '../audit/entries.ts';
 import { recordEvent } from '../events/events.ts';
 import { MINUTE } from '../lib/clock.ts';
@@ -38,6 +39,8 @@ export async function addSecret(
     const secret = await insertSecret(tx, app, now);
     const detail = { secret: secretName(secret.slice(-4)) };
     await recordAppAudit(actor, tx, { action: 'secret.added', app, detail }, now);
+    const values = { app: app.name, by: actor.kind === 'operator' ? 'An operator' : actor.name };
+    await notifyOwners(tx, app.ownerBusinessId, { kind: 'secret_added', values, cause: app.id }, now);
     return secret;
   });
 }

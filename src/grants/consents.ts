@@ -1,4 +1,6 @@
+import { findBusiness } from '../accounts/businesses.ts';
 import { findMembership } from '../accounts/memberships.ts';
+import { notify } from '../accounts/notices.ts';
 import type { App } from '../apps/apps.ts';
 import { type Action, recordAudit, type UserActor } from '../audit/entries.ts';
 import { countRepeat, isRepeat } from '../audit/repeats.ts';
@@ -140,6 +142,9 @@ export async function recordAllowed(
 ): Promise<void> {
   const detail = { scope: formatScopes(scopes) };
   await recordAudit(tx, { action: 'grant.allowed', actor, businessId, subject: subjectOf(app), detail }, now);
+  const values = { app: app.name, business: (await findBusiness(tx, businessId))?.name ?? '' };
+  const cause = `${actor.id} ${app.id} ${businessId}`;
+  await notify(tx, [actor.id], { kind: 'app_connected', values, cause }, now);
 }
 
 /**

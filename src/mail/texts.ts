@@ -1,3 +1,5 @@
+import type { NoticeText } from './notice-texts.ts';
+
 /** A mail in words. Text and HTML are made from it (render.ts). */
 export interface MailText {
   subject: string;
@@ -93,6 +95,11 @@ export const TEXTS = {
       `Your account at ${platformName} now has the address ${newAddress}. You sign in with that one.`,
       `If it was not you, contact a platform admin of ${platformName} at once.`,
     ],
+  }),
+  notice: ({ platformName, title, sentence, advice }: Common & NoticeText): MailText => ({
+    subject: `${title} (${platformName})`,
+    paragraphs: [sentence, advice],
+    action: 'Open your account page',
   }),
 } satisfies Record<string, (values: never) => MailText>;
 

@@ -11,6 +11,7 @@ export interface AccountTables {
   used_challenges: UsedChallengesTable;
   authenticator_apps: AuthenticatorAppsTable;
   recovery_codes: RecoveryCodesTable;
+  notices: NoticesTable;
   platform_settings: PlatformSettingsTable;
   password_links: PasswordLinksTable;
   mails: MailsTable;
@@ -118,6 +119,17 @@ interface AuthenticatorAppsTable {
 interface RecoveryCodesTable {
   user_id: string;
   code_hash: string;
+}
+
+interface NoticesTable {
+  id: string;
+  user_id: string;
+  kind: string;
+  /** A JSON object of strings. */
+  detail: string;
+  at: number;
+  /** 1 until its mail is queued. */
+  mail_due: number;
 }
 
 /** One row. */

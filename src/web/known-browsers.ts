@@ -6,7 +6,7 @@ import { TooManyRequests } from '../lib/errors.ts';
 import { decodeSigned, encodeSigned, sign, verifySignature } from '../lib/keyring.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
 import type { WebDeps } from './deps.ts';
-import { COOKIE_OPTIONS } from './session.ts';
+import { COOKIE_OPTIONS, clientOf } from './session.ts';
 
 /** A browser in which the user has signed in before. */
 interface KnownBrowser {
@@ -32,6 +32,12 @@ export function rememberBrowser(
     binding: sign(keys, BINDING, passwordHash),
   };
   reply.setCookie(NAME, encodeSigned(keys, BROWSER, known), { ...COOKIE_OPTIONS, maxAge: LIFETIME / SECOND });
+}
+
+/** A sign-in in this browser, after the credentials were checked. */
+export async function signInFrom(deps: WebDeps, request: FastifyRequest, credentials: Credentials) {
+  const isKnownBrowser = await isKnown(deps, request, credentials.user.email);
+  return { ...credentials, device: clientOf(request), previous: request.session, isKnownBrowser };
 }
 
 interface CountedAttempt {

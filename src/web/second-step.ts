@@ -15,10 +15,10 @@ import { passkeySignInForm } from './components.ts';
 import type { WebDeps } from './deps.ts';
 import { SignInRequired } from './errors.ts';
 import type { Form, Problem } from './forms.ts';
-import { countCodeAttempt, rememberBrowser } from './known-browsers.ts';
+import { countCodeAttempt, rememberBrowser, signInFrom } from './known-browsers.ts';
 import { type Page, sendPage } from './layout.ts';
 import { type Destination, findDestination, readReturnTo } from './return-to.ts';
-import { COOKIE_OPTIONS, clientOf, setSessionCookie } from './session.ts';
+import { COOKIE_OPTIONS, setSessionCookie } from './session.ts';
 
 /** A browser in which the password was right. There is no session before the second step. */
 interface PendingSignIn {
@@ -83,7 +83,7 @@ export function startSecondStep(
 export function finishSignIn(deps: WebDeps, reply: FastifyReply, signedIn: SignedIn, returnTo: string): FastifyReply {
   setSessionCookie(reply, signedIn.session);
   rememberBrowser(deps, reply, signedIn);
-  reply.clearCookie(NAME, COOKIE_OPTIONS);
+  if (reply.request.cookies[NAME] !== undefined) reply.clearCookie(NAME, COOKIE_OPTIONS);
   return reply.redirect(returnTo, 303);
 }
 
@@ -113,7 +113,7 @@ async function checkCode(
   await limits.signInPerAddress.count(network);
   const counted = await countCodeAttempt(deps, request, { user, method });
   await limits.changesPerUser.count(user.id);
-  const attempt = { ...credentials, keys, code, device: clientOf(request), previous: request.session };
+  const attempt = { ...(await signInFrom(deps, request, credentials)), keys, code };
   const signedIn = await signInWithCode(storage.durable, attempt, clock());
   if (!signedIn) {
     await recordFailedSignIn(storage.durable, { user, method, address: request.ip }, clock());

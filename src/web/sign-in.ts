@@ -14,7 +14,7 @@ import { passkeySignInForm } from './components.ts';
 import { siteOf, type WebDeps } from './deps.ts';
 import { redirectWithFlash, signInFlashMessage } from './flash.ts';
 import { type Form, input, type Problem, postForm, text } from './forms.ts';
-import { countAttempt } from './known-browsers.ts';
+import { countAttempt, signInFrom } from './known-browsers.ts';
 import { type Page, sendPage } from './layout.ts';
 import { type Destination, findDestination, readReturnTo } from './return-to.ts';
 import { finishSignIn, mountSecondStep, startSecondStep } from './second-step.ts';
@@ -116,7 +116,7 @@ async function checkPassword(
     throw error;
   });
   if (credentials) await limits.changesPerUser.count(credentials.user.id);
-  const attempt = credentials && { ...credentials, device: clientOf(request), previous: request.session };
+  const attempt = credentials && (await signInFrom(deps, request, credentials));
   const signedIn = attempt && (await signIn(db, attempt, clock()));
   if (!credentials || !signedIn) {
     const user = await findUserByEmail(db, email);
@@ -156,7 +156,7 @@ async function verifyPasskey(
   const credentials = verified && (await findCredentials(storage.durable, passkey.userId));
   if (!credentials) return undefined;
   await limits.changesPerUser.count(credentials.user.id);
-  const attempt = { ...credentials, device: clientOf(request), previous: request.session, passkey, verified };
+  const attempt = { ...(await signInFrom(deps, request, credentials)), passkey, verified };
   return signInWithPasskey(storage.durable, attempt, clock());
 }
 

@@ -3,12 +3,12 @@ import { lockApp } from '../apps/apps.ts';
 import { type Action, type Actor, recordAudit } from '../audit/entries.ts';
 import type { Keyring } from '../lib/keyring.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
+import { switchEndpointOff } from './endpoint-notices.ts';
 import {
   deleteEndpoint,
   type Endpoint,
   findEndpoint,
   insertEndpoint,
-  markEndpointDisabled,
   markEndpointEnabled,
   rotateFingerprintedSecret,
   rotateSecret,
@@ -88,7 +88,7 @@ export async function replaceSecret(
 /** Events wait until the endpoint is enabled again. False if it was disabled already. */
 export async function disableEndpoint(actor: Actor, db: Database, on: EndpointOfApp, now: number): Promise<boolean> {
   return inTransaction(db, async (tx) => {
-    const isChange = await markEndpointDisabled(tx, on.endpoint.id, 'by_owner', now);
+    const isChange = await switchEndpointOff(tx, on.endpoint.id, 'by_owner', now);
     if (isChange) await record(actor, tx, { action: 'endpoint.disabled', ...on }, now);
     return isChange;
   });

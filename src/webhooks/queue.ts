@@ -1,8 +1,9 @@
 import { DAY, HOUR, MINUTE, SECOND } from '../lib/clock.ts';
 import type { Keyring } from '../lib/keyring.ts';
 import type { Database } from '../storage/storage.ts';
+import { switchEndpointOff } from './endpoint-notices.ts';
 import { secretsOf } from './endpoint-secrets.ts';
-import { type Endpoint, fromRow, markEndpointDisabled, updateEndpoints } from './endpoints.ts';
+import { type Endpoint, fromRow, updateEndpoints } from './endpoints.ts';
 
 /** The endpoints of one owner that a node sends to at the same time: the other slots are for other owners. */
 const MAX_PER_OWNER = 50;
@@ -183,7 +184,7 @@ export async function recordFailure(
   if (!row) return undefined;
   const failingFor = now - (row.failing_since ?? now);
   if (!shouldDisable({ failingFor, failures: row.failures })) return backoffAfter(row.failures, chance);
-  await markEndpointDisabled(db, id, 'failing', now);
+  await switchEndpointOff(db, id, 'failing', now);
   return undefined;
 }
 

@@ -5,7 +5,7 @@ import type { Keyring } from '../lib/keyring.ts';
 import { randomFraction } from '../lib/secrets.ts';
 import type { Database, Storage } from '../storage/storage.ts';
 import { type Delivery, dispatchEvents, listDue, nextDueAt, type Outcome, recordAttempt } from './deliveries.ts';
-import { markEndpointDisabled } from './endpoints.ts';
+import { switchEndpointOff } from './endpoint-notices.ts';
 import {
   type ActiveByOwner,
   areEndpointsDue,
@@ -152,6 +152,6 @@ async function recordOutcome(
     return 0;
   }
   if (status !== 410) return recordFailure(db, endpoint, randomFraction(), now);
-  await markEndpointDisabled(db, endpoint.id, 'gone', now);
+  await switchEndpointOff(db, endpoint.id, 'gone', now);
   return undefined;
 }

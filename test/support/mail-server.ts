@@ -21,8 +21,11 @@ export interface ReceivedMail extends Email {
 
 export type MailServer = Awaited<ReturnType<typeof startMailServer>>;
 
-/** A real SMTP server on a free port. `reject` can make it fail with a status. */
-export async function startMailServer() {
+/**
+ * A real SMTP server on a free port. `reject` can make it fail with a status. It forgets notices, which almost everything in
+ * a test causes, unless they are wanted.
+ */
+export async function startMailServer({ wantsNotices = false } = {}) {
   const received: ReceivedMail[] = [];
   let waiting: (() => void)[] = [];
   let status: number | undefined;
@@ -41,7 +44,8 @@ export async function startMailServer() {
       const bytes = await buffer(stream);
       const parsed = await PostalMime.parse(bytes);
       const recipients = envelope.rcptTo.map(({ address }) => address);
-      received.push({ ...parsed, recipients, raw: bytes.toString('latin1') });
+      const isNotice = parsed.html?.includes('Open your account page');
+      if (wantsNotices || !isNotice) received.push({ ...parsed, recipients, raw: bytes.toString('latin1') });
       for (const [, kind = '', token] of parsed.text?.matchAll(/\/(password|invitation|address)\/([\w-]{43})/g) ?? []) {
         rememberSecret(LINK_KINDS[kind] ?? kind, token);
       }

@@ -27,6 +27,7 @@ import { countAttempt, rememberBrowser } from '../known-browsers.ts';
 import { type PageContext, sendPage } from '../layout.ts';
 import { loadPageContext } from '../page-context.ts';
 import { actorOf, clientOf, isSafeMethod, requireSession, setSessionCookie } from '../session.ts';
+import { noticeSection } from './notices.ts';
 import { mountPasskeys, passkeySection } from './passkeys.ts';
 import { mountTwoStep, showTwoStep } from './two-step.ts';
 import { twoStepSection } from './two-step-views.ts';
@@ -115,6 +116,7 @@ ${personSection(context, { typed, problem })}
 ${passwordSection(context, await recoveryHistory(deps, context.user), problem)}
 ${twoStepSection(factors)}
 ${passkeySection({ context, factors, request, typed, problem }, clock())}
+${await noticeSection(deps, context.user.id)}
 ${failedSection(await listFailedSignIns(storage.durable, context.user.id, clock()))}
 ${sessionSection({ context, sessions, here: hashSecret(context.session.id), keys })}`;
   const page = { title: 'Account', platformName, width: 'wide' as const, context, body };

@@ -1,7 +1,7 @@
 import { type Migration, notNull, primaryKey, references, zeroByDefault } from '../migration.ts';
 
 export const createAccounts: Migration = async (db, types) => {
-  for (const create of [users, memberships, sessions, invitations, passkeys, secondFactors, passwordLinks]) {
+  for (const create of [users, memberships, sessions, invitations, passkeys, secondFactors, notices, passwordLinks]) {
     await create(db, types);
   }
 };
@@ -134,6 +134,26 @@ const secondFactors: Migration = async (db, { id, integer, time }) => {
     .createTable('platform_settings')
     .addColumn('id', integer, primaryKey)
     .addColumn('requires_second_factor', integer, zeroByDefault)
+    .execute();
+};
+
+const notices: Migration = async (db, { id, integer, time }) => {
+  await db.schema
+    .createTable('notices')
+    .addColumn('id', id, primaryKey)
+    .addColumn('user_id', id, references('users.id'))
+    .addColumn('kind', 'text', notNull)
+    .addColumn('detail', 'text', notNull)
+    .addColumn('at', time, notNull)
+    .addColumn('mail_due', integer, notNull)
+    .execute();
+  await db.schema.createIndex('notices_by_user').on('notices').columns(['user_id', 'id']).execute();
+  await db.schema.createIndex('notices_by_age').on('notices').column('at').execute();
+  await db.schema
+    .createIndex('notices_to_mail')
+    .on('notices')
+    .column('id')
+    .where('mail_due' as never, '=', 1)
     .execute();
 };
 

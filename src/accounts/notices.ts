@@ -1,0 +1,113 @@
+import { countRepeat } from '../audit/repeats.ts';
+import { DAY, HOUR } from '../lib/clock.ts';
+import { newId } from '../lib/ids.ts';
+import { type Mailer, queueMail } from '../mail/mails.ts';
+import { type NoticeKind, type NoticeText, type NoticeValues, noticeText } from '../mail/notice-texts.ts';
+import { retentionStep } from '../storage/retention.ts';
+import type { Database } from '../storage/storage.ts';
+import { listOwnerIds } from './memberships.ts';
+import { findUser, listPlatformAdminIds } from './users.ts';
+
+interface NewNotice<Kind extends NoticeKind> {
+  kind: Kind;
+  values: NoticeValues<Kind>;
+  /** What it is about. With a cause, only the first notice within an hour is stored. Without one, every notice is. */
+  cause?: string;
+}
+
+export interface Notice extends NoticeText {
+  id: string;
+  at: number;
+}
+
+const KEPT_FOR = 90 * DAY;
+const REPEAT_WINDOW = HOUR;
+/** A notice that is older is not mailed: mail was off. */
+const MAILED_WITHIN = DAY;
+
+/** Call it in the transaction of the change. The account page shows the notice; a job mails it, if mail is on. */
+export async function notify<Kind extends NoticeKind>(
+  tx: Database,
+  userIds: string[],
+  { kind, values, cause }: NewNotice<Kind>,
+  now: number,
+): Promise<void> {
+  if (userIds.length === 0) return;
+  if (cause !== undefined) {
+    const times = await countRepeat(tx, { key: `notice ${kind} ${cause}`, window: REPEAT_WINDOW }, now);
+    if (times > 1) return;
+  }
+  const rows = userIds.map((userId) => ({
+    id: newId(now),
+    user_id: userId,
+    kind,
+    detail: JSON.stringify(values),
+    at: now,
+    mail_due: 1,
+  }));
+  await tx.insertInto('notices').values(rows).execute();
+}
+
+/** Notifies the owners of the business that owns an app, or the platform admins about an app of the platform. */
+export async function notifyOwners<Kind extends NoticeKind>(
+  tx: Database,
+  businessId: string | null,
+  notice: NewNotice<Kind>,
+  now: number,
+): Promise<void> {
+  const owners = businessId === null ? await listPlatformAdminIds(tx) : await listOwnerIds(tx, businessId);
+  await notify(tx, owners, notice, now);
+}
+
+/** Newest first. */
+export async function listNotices(
+  db: Database,
+  { userId, limit }: { userId: string; limit: number },
+  now: number,
+): Promise<Notice[]> {
+  const rows = await db
+    .selectFrom('notices')
+    .selectAll()
+    .where('user_id', '=', userId)
+    .where('at', '>', now - KEPT_FOR)
+    .orderBy('id', 'desc')
+    .limit(limit)
+    .execute();
+  return rows.flatMap(({ id, at, kind, detail }) => {
+    const text = noticeText(kind, JSON.parse(detail));
+    return text ? [{ id, at, ...text }] : [];
+  });
+}
+
+const BATCH = 50;
+
+/** Queues the mails for new notices. Needs a transaction. Returns how many notices it has processed. */
+export async function mailNotices(tx: Database, mailer: Mailer, now: number): Promise<number> {
+  const due = tx.selectFrom('notices').selectAll().where('mail_due', '=', 1).orderBy('id').limit(BATCH);
+  const notices = await due.forUpdate().skipLocked().execute();
+  if (notices.length === 0) return 0;
+  const ids = notices.map(({ id }) => id);
+  await tx.updateTable('notices').set({ mail_due: 0 }).where('id', 'in', ids).execute();
+  for (const { user_id: userId, kind, detail, at } of notices) {
+    const values = noticeText(kind, JSON.parse(detail));
+    const user = await findUser(tx, userId);
+    // An address that is not verified may belong to someone else.
+    if (!values || !user || user.disabledAt !== null || user.emailVerifiedAt === null) continue;
+    if (now - at >= MAILED_WITHIN) continue;
+    const to = { address: user.email, name: user.name };
+    const cause = `${userId} ${kind}`;
+    await queueMail(tx, mailer, { kind: 'notice', to, userId, cause, values, path: '/settings/account' }, now);
+  }
+  return notices.length;
+}
+
+export async function areNoticesDue(db: Database): Promise<boolean> {
+  const due = db.selectFrom('notices').select('id').where('mail_due', '=', 1).limit(1);
+  return (await due.executeTakeFirst()) !== undefined;
+}
+
+export async function deleteNoticesOfUser(db: Database, userId: string): Promise<void> {
+  await db.deleteFrom('notices').where('user_id', '=', userId).execute();
+}
+
+export const oldNotices = retentionStep('notices', ['id'], 'at', (now) => now - KEPT_FOR);

@@ -1,0 +1,23 @@
+import { listNotices, type Notice } from '../../accounts/notices.ts';
+import { type Html, html } from '../../lib/html.ts';
+import type { WebDeps } from '../deps.ts';
+import { time } from '../forms.ts';
+
+const SHOWN = 30;
+
+/** On the account page: what happened to the account and to the apps of the user's businesses. */
+export async function noticeSection({ storage, clock }: WebDeps, userId: string): Promise<Html> {
+  const notices = await listNotices(storage.durable, { userId, limit: SHOWN + 1 }, clock());
+  const shown = notices.slice(0, SHOWN);
+  return html`<section class="card" id="notices"><h2>Notices</h2>
+<p class="muted">What happened to your account, and to the apps of businesses that you own, in the last 90 days.</p>
+${shown.length === 0 && html`<p>None yet.</p>`}
+${shown.length > 0 && html`<ul class="rows">${shown.map(noticeRow)}</ul>`}
+${notices.length > SHOWN && html`<p class="muted">These are the ${SHOWN} most recent; there are more.</p>`}</section>`;
+}
+
+function noticeRow({ at, title, sentence }: Notice): Html {
+  return html`<li><div><strong>${title}</strong>
+<p class="small">${sentence}</p>
+<p class="muted small">${time(at)}</p></div></li>`;
+}
