@@ -17,17 +17,20 @@ import { exitSoon, untilStopped } from './serve.ts';
 
 const CREDENTIALS = 'data/demo-apps.json';
 
+/** Assistants on this machine can connect, also those that have no metadata document. */
+const DEFAULTS = {
+  LOG_LEVEL: 'warn',
+  WEBHOOKS_TO_LOOPBACK: 'yes',
+  DYNAMIC_REGISTRATION: 'on',
+  PRIVATE_REDIRECT_SCHEMES: 'cursor,vscode,vscode-insiders',
+};
+
 export const demoCommand: Command = {
   name: 'demo',
   summary: 'Serve both hosts with sample data and two demo apps to click through',
   options: {},
   async run(_, env) {
-    const settings = readSettings({
-      LOG_LEVEL: 'warn',
-      WEBHOOKS_TO_LOOPBACK: 'yes',
-      DYNAMIC_REGISTRATION: 'on',
-      ...env,
-    });
+    const settings = readSettings({ ...DEFAULTS, ...env });
     if (settings.baseUrl.startsWith('https:')) {
       throw new InvalidSetting('BASE_URL is public, and the demo is only for your own machine. Use: gatehouse serve');
     }
@@ -129,7 +132,8 @@ interface Ports {
   mail: number;
 }
 
-function welcomeMessage({ baseUrl, consentUrl, smtp }: Settings, { third, first, mail }: Ports): string {
+function welcomeMessage(settings: Settings, { third, first, mail }: Ports): string {
+  const { baseUrl, consentUrl, smtp, servesMcp } = settings;
   const { owner, member, admin } = DEMO_USERS;
   return `
 Gatehouse is running. Open the first address and click Connect.
@@ -137,7 +141,7 @@ Gatehouse is running. Open the first address and click Connect.
   http://127.0.0.1:${third}   Ledgerly, a third-party app: sign in, allow, see the invoices
   http://127.0.0.1:${first}   Workbench, a first-party app: no consent screen
   ${consentUrl}   the web host: connected apps, developer settings, account
-  ${baseUrl}   the API, described at /docs${smtp ? '' : `\n  http://127.0.0.1:${mail}   the mail that the demo would send`}
+  ${baseUrl}   the API, described at /docs${servesMcp ? `\n  ${baseUrl}/mcp   the MCP server: add this address to an AI assistant on this machine` : ''}${smtp ? '' : `\n  http://127.0.0.1:${mail}   the mail that the demo would send`}
 
 Sign in with the password "${DEMO_PASSWORD}" as
   ${owner.email.padEnd(24)} owner of Harbour Coffee
