@@ -21,6 +21,8 @@ const ECHOING_ROUTES: typeof ISSUING_ROUTES = [
   [/^\w+ \/(?:invitation\/|sign-in)/, ['link of an invitation']],
   [/^\w+ \/password\//, ['link to set a password']],
   [/^\w+ \/(?:settings\/address\/|sign-in)/, ['link to confirm an address']],
+  // The set-up is shown again after a wrong code.
+  [/^\w+ \/settings\/two-step/, ['authenticator secret', 'recovery code']],
   // The playground shows codes and tokens to users who may change the app.
   [/^\w+ \/[\w/-]+\/try(?:\/|$)/, ['code', 'access token', 'refresh token']],
 ];

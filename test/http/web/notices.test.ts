@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { retentionSteps } from '../../../src/jobs.ts';
 import { DAY, HOUR } from '../../../src/lib/clock.ts';
+import { createKeyring } from '../../../src/lib/keyring.ts';
 import { removeExpired } from '../../../src/storage/retention.ts';
+import { switchEndpointOff } from '../../../src/webhooks/endpoint-notices.ts';
+import { insertEndpoint } from '../../../src/webhooks/endpoints.ts';
 import type { Browser } from '../../support/browser.ts';
 import { createCommandRunner } from '../../support/command-runner.ts';
 import { PASSWORD } from '../../support/fixtures.ts';
@@ -116,6 +119,27 @@ test('the owners get a notice when an endpoint is switched off', async () => {
     (await noticesIn(browser))[0] ?? '',
     /^Webhook endpoint switched off: The endpoint at hooks\.example of the app Hooked is off/,
   );
+});
+
+test('the owners get a notice when an endpoint says that it is gone, and when it has failed for days', async () => {
+  const { browser } = await addUser('Gil');
+  const app = await server.addApp({ ownerBusinessId: server.acme.id, name: 'Failing' });
+  const keys = createKeyring(server.settings.secretKeys);
+  const wish = { appId: app.id, eventTypes: ['grant.created'] };
+  for (const [host, reason] of [
+    ['gone.example', 'gone'],
+    ['down.example', 'failing'],
+  ] as const) {
+    await server.storage().transaction(async (tx) => {
+      const { endpoint } = await insertEndpoint(tx, keys, { ...wish, url: `https://${host}/` }, server.clock());
+      await switchEndpointOff(tx, endpoint.id, reason, server.clock());
+    });
+  }
+
+  assert.deepEqual((await noticesIn(browser)).slice(0, 2), [
+    'Webhook endpoint switched off: The endpoint at down.example of the app Failing is off: it failed for days.',
+    'Webhook endpoint switched off: The endpoint at gone.example of the app Failing is off: it responded with 410 Gone.',
+  ]);
 });
 
 test('an operator who removes a second factor or sets a password leaves a notice', async () => {
