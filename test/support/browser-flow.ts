@@ -21,6 +21,8 @@ interface FlowOptions {
   worksWithoutScript?: boolean;
   /** Mail is on; the server that receives it is `smtp` of the context. */
   sendsMail?: boolean;
+  /** Settings of the server. */
+  env?: Record<string, string>;
 }
 
 interface FlowContext {
@@ -36,11 +38,11 @@ interface FlowContext {
 /** Runs each flow on a wide light and a narrow dark screen, with a new server, and asserts that the console shows no errors. */
 export function createFlowTest(chromium: Awaited<ReturnType<typeof launchChromium>>) {
   return (name: string, run: (context: FlowContext) => Promise<void>, options: FlowOptions = {}): void => {
-    const { rejects = false, worksWithoutScript = false, sendsMail = false } = options;
+    const { rejects = false, worksWithoutScript = false, sendsMail = false, env = {} } = options;
     for (const device of [...DEVICES, ...(worksWithoutScript ? [WITHOUT_SCRIPT] : [])]) {
       test(`${name} (${describe(device)})`, async () => {
         const smtp = await startMailServer();
-        const server = await startTestServer(sendsMail ? smtp.env : {});
+        const server = await startTestServer({ ...env, ...(sendsMail && smtp.env) });
         const errors: string[][] = [];
         const openPage = async (path: string) => {
           const { page, consoleErrors } = await chromium.newPage(device);

@@ -15,7 +15,7 @@ export const CALLBACK = 'http://127.0.0.1:33418/callback';
 
 /** What an assistant keeps between two connections. Ada is its user, and decides as `decision` says. */
 export class Agent implements current.OAuthClientProvider {
-  readonly redirectUrl = CALLBACK;
+  readonly redirectUrl: string = CALLBACK;
   readonly clientMetadata: current.OAuthClientMetadata = {
     client_name: 'Assistant',
     redirect_uris: [CALLBACK],
