@@ -95,5 +95,11 @@ function propertiesOf(schema: object | undefined): Record<string, TSchema> {
 
 /** Without the properties that TypeBox hides. */
 function toJson(schema: object): Schema {
-  return JSON.parse(JSON.stringify(schema));
+  return JSON.parse(JSON.stringify(schema), (_, value) => (Array.isArray(value?.type) ? splitType(value) : value));
+}
+
+/** A value that may be null. Some models take schemas of one type only, and no list of types. */
+function splitType({ type, description, ...rest }: { type: string[]; description?: string }): object {
+  const [first, ...others] = type;
+  return { description, anyOf: [{ type: first, ...rest }, ...others.map((other) => ({ type: other }))] };
 }

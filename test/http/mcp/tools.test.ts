@@ -131,6 +131,19 @@ test('a null argument of a list counts as absent', async () => {
   assert.ok((await done(agent, 'list_invoices', { status: null, cursor: null })).items);
 });
 
+test('every schema of a tool has one type, because some models accept no list of types', async () => {
+  for (const agent of agents.values()) {
+    const { tools } = await agent.listTools();
+    const create = tools.find(({ name }) => name === 'create_company');
+
+    assert.doesNotMatch(JSON.stringify(tools), /"type":\[/);
+    assert.match(
+      JSON.stringify(create?.inputSchema.properties?.country),
+      /^{"description":"ISO 3166-1 alpha-2.","anyOf":\[{"type":"string",.*},{"type":"null"}\]}$/,
+    );
+  }
+});
+
 test('every tool that reads responds with what its output schema says', async () => {
   const { tools } = await agent.listTools();
   const reading = tools.filter(({ annotations, inputSchema }) => annotations?.readOnlyHint && !inputSchema.required);
