@@ -1,5 +1,6 @@
 // `npm run recipes`: runs the programs of docs/guides/connect-with-your-framework.md against a real server, each with the tools
-// and packages it needs. Downloads packages. A recipe whose tool this machine lacks is listed as not run.
+// and packages it needs, and programs from npm that connect to the MCP server. Downloads packages. A recipe whose tool this machine
+// lacks is listed as not run.
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
@@ -10,6 +11,8 @@ const RECIPES: Record<string, string[]> = {
   'test/guides/connect-with-your-framework.test.ts': ['node'],
   'test/guides/recipes/authlib.ts': ['python3'],
   'test/guides/recipes/go.ts': ['go'],
+  'test/guides/recipes/mcp-inspector.ts': ['npm'],
+  'test/guides/recipes/mcp-remote.ts': ['npm'],
   'test/guides/recipes/league.ts': ['php', 'composer'],
   'test/guides/recipes/spring-security.ts': ['java', 'mvn'],
 };
