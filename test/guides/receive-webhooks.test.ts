@@ -11,10 +11,9 @@ import { freePort } from '../support/ports.ts';
 import { startTestServer } from '../support/test-server.ts';
 
 const guide = openGuide('receive-webhooks');
-const server = await startTestServer({ WEBHOOKS_TO_LOOPBACK: 'yes' });
+// The receivers are programs of their own, which have the real clock.
+const server = await startTestServer({ WEBHOOKS_TO_LOOPBACK: 'yes' }, Date.now());
 const desk = createWorkspace();
-// The receivers are programs of their own, which have the real clock. Who joins now has joined before they allow anything.
-server.advanceClock(Date.now() - server.clock());
 const cafe = await server.addBusiness('Cafe');
 const bob = await server.addUser('Bob', [[cafe, 'owner']]);
 const browser = await server.signedIn(bob);
@@ -57,7 +56,7 @@ test('the Python receiver does the same', { skip: NO_PYTHON }, async () => {
 
 async function assertReceives(command: string[]): Promise<void> {
   const { app, url, port, endpoint, gatehouse } = await addEndpoint();
-  // An endpoint hears of nothing from before its time, and the command line has added it by the real clock.
+  // An endpoint receives no event from before it was added, and the command line has added it by the real clock.
   server.advanceClock(Date.now() - server.clock());
   const secrets = [newSigningSecret(), endpoint.secret];
   const PYTHONPATH = join(desk.checkout, 'sdk/python/src');

@@ -22,7 +22,7 @@ export type TestServer = Awaited<ReturnType<typeof startTestServer>>;
  * Starts with the business Acme, its owner Ada, and the app Ledger, which belongs to Acme and may request
  * `read:invoices`, `write:invoices` and `read:contacts`.
  */
-export async function startTestServer(env: Record<string, string> = {}) {
+export async function startTestServer(env: Record<string, string> = {}, startsAt = Date.UTC(2030, 0, 1)) {
   const callers = new Error().stack?.match(/[\w/-]+\.test\.ts/)?.[0] ?? 'a test';
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
   const database = await createTestDatabase(folder);
@@ -41,7 +41,7 @@ export async function startTestServer(env: Record<string, string> = {}) {
   // On a busy machine, tests delay the event loop themselves.
   settings.overload = { ...settings.overload, maxEventLoopDelay: 0 };
   for (const key of settings.secretKeys) rememberSecret('key', key);
-  let now = Date.UTC(2030, 0, 1);
+  let now = startsAt;
   const clock = () => now;
   let server = await startServer(settings, clock);
   after(async () => {
