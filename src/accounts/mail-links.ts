@@ -89,6 +89,10 @@ export function isBound(found: Credentials | undefined, boundTo: string): found 
   return found?.user.disabledAt === null && bindingOf(found) === boundTo;
 }
 
+export async function deleteMailLinksOf(db: Database, subjectId: string): Promise<void> {
+  await db.deleteFrom('mail_links').where('subject_id', '=', subjectId).execute();
+}
+
 /** After a restore: a link that is unused in the backup may have been used since. */
 export async function deleteAllMailLinks(db: Database): Promise<number> {
   const { numDeletedRows } = await db.deleteFrom('mail_links').executeTakeFirstOrThrow();

@@ -148,6 +148,10 @@ async function useMailedLink(db: Database, token: string, now: number): Promise<
   return link && (await markMailLinkUsed(db, mailed, now)) ? link : undefined;
 }
 
+export async function deletePasswordLinkOf(db: Database, userId: string): Promise<void> {
+  await db.deleteFrom('password_links').where('user_id', '=', userId).execute();
+}
+
 /** After a restore: a link that is unused in the backup may have been used since. */
 export async function deleteAllPasswordLinks(db: Database): Promise<number> {
   const { numDeletedRows } = await db.deleteFrom('password_links').executeTakeFirstOrThrow();

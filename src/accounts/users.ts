@@ -179,6 +179,11 @@ export async function listPlatformAdminIds(db: Database): Promise<string[]> {
   return (await admins.orderBy('id').execute()).map(({ id }) => id);
 }
 
+/** Everything that refers to the row has to be deleted before. */
+export async function deleteUser(db: Database, userId: string): Promise<void> {
+  await db.deleteFrom('users').where('id', '=', userId).execute();
+}
+
 /** The ids of the enabled platform admins. Their rows are locked until the transaction ends. */
 export async function lockPlatformAdmins(db: Database): Promise<string[]> {
   const admins = db.selectFrom('users').select('id').where('platform_admin', '=', 1).where('disabled_at', 'is', null);

@@ -57,6 +57,7 @@ export const ACTIONS = {
   'user.email_verified': 'Marked the email address as verified',
   'user.email_change_requested': 'Asked to change the email address',
   'user.email_changed': 'Changed the email address',
+  'user.deleted': 'Deleted their account',
   'user.disabled': 'Disabled the user',
   'user.enabled': 'Enabled the user',
   'passkey.added': 'Added a passkey',

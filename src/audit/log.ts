@@ -157,6 +157,19 @@ export async function listEntriesOn(
   return rows.map((row) => toEntry(row, undefined));
 }
 
+/** What a user did, and what was done to them, newest first. */
+export async function listEntriesOfUser(
+  db: Database,
+  { userId, limit }: { userId: string; limit: number },
+): Promise<AuditEntry[]> {
+  const rows = await selectEntries(db, {})
+    .where(({ eb, or }) => or([eb('audit_entries.actor_id', '=', userId), eb('audit_entries.subject_id', '=', userId)]))
+    .orderBy('audit_entries.id', 'desc')
+    .limit(limit)
+    .execute();
+  return rows.map((row) => toEntry(row, undefined));
+}
+
 /** The newest entry about a subject with this action. */
 export async function findLastEntry(db: Database, subjectId: string, action: Action): Promise<AuditEntry | undefined> {
   const [last] = await listEntriesOn(db, { subjectId, actions: [action], limit: 1 });

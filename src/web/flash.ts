@@ -41,6 +41,7 @@ const MESSAGES = {
     'A mail with a link is on its way. The link works for 30 minutes, in a browser in which you are signed in.',
   address_confirmed: 'Your address is confirmed.',
   invitation_mailed: 'A mail with a new link to the invitation is on its way. The link works for 30 minutes.',
+  account_deleted: 'Your account is deleted.',
   email_verified: 'The email address is marked as verified.',
 } as const;
 
@@ -57,6 +58,7 @@ const SHOWN_AT_SIGN_IN: string[] = [
   'signed_out',
   'password_set',
   'password_mailed',
+  'account_deleted',
   'invitation_mailed',
   'second_step_required',
 ] satisfies Flash[];

@@ -26,6 +26,7 @@ import { mountConnectedApps } from './settings/connected-apps.ts';
 import { mountInvitations } from './settings/invitations.ts';
 import { mountMember } from './settings/member.ts';
 import { mountMembers } from './settings/members.ts';
+import { mountOwnData } from './settings/own-data.ts';
 import { mountSignIn, mountSignOut } from './sign-in.ts';
 
 /** Pages that only some users may see respond 404 to everyone else, whatever the method. */
@@ -55,6 +56,7 @@ export function mountWeb(host: FastifyInstance, deps: WebDeps): void {
     mountDeveloper,
     mountAccount,
     mountAddress,
+    mountOwnData,
     mountCurrentBusiness,
     mountPlatform,
   ]) {

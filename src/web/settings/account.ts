@@ -28,6 +28,7 @@ import { type PageContext, sendPage } from '../layout.ts';
 import { loadPageContext } from '../page-context.ts';
 import { actorOf, clientOf, isSafeMethod, requireSession, setSessionCookie } from '../session.ts';
 import { noticeSection } from './notices.ts';
+import { ownDataSection } from './own-data.ts';
 import { mountPasskeys, passkeySection } from './passkeys.ts';
 import { mountTwoStep, showTwoStep } from './two-step.ts';
 import { twoStepSection } from './two-step-views.ts';
@@ -118,7 +119,8 @@ ${twoStepSection(factors)}
 ${passkeySection({ context, factors, request, typed, problem }, clock())}
 ${await noticeSection(deps, context.user.id)}
 ${failedSection(await listFailedSignIns(storage.durable, context.user.id, clock()))}
-${sessionSection({ context, sessions, here: hashSecret(context.session.id), keys })}`;
+${sessionSection({ context, sessions, here: hashSecret(context.session.id), keys })}
+${ownDataSection}`;
   const page = { title: 'Account', platformName, width: 'wide' as const, context, body };
   return sendPage(reply, page, { status: problem ? 400 : 200 });
 }

@@ -1,0 +1,100 @@
+import { withdrawInvitationsOf } from '../accounts/invitations.ts';
+import { deleteMailLinksOf } from '../accounts/mail-links.ts';
+import {
+  deleteMembership,
+  listMembers,
+  listMemberships,
+  lockOwnership,
+  type Membership,
+} from '../accounts/memberships.ts';
+import { deleteNoticesOfUser } from '../accounts/notices.ts';
+import { deletePasskeysOfUser } from '../accounts/passkeys.ts';
+import { deletePasswordLinkOf } from '../accounts/password-links.ts';
+import { deleteSecondFactors } from '../accounts/second-factors.ts';
+import { endSessionsOfUser } from '../accounts/sessions.ts';
+import {
+  auditedUser,
+  type Credentials,
+  deleteUser,
+  lockPlatformAdmins,
+  lockUser,
+  recordUserAudit,
+  type User,
+} from '../accounts/users.ts';
+import { type App, listAppsOf } from '../apps/apps.ts';
+import { type Actor, recordAudit } from '../audit/entries.ts';
+import { FormError } from '../lib/errors.ts';
+import { type Database, inTransaction } from '../storage/storage.ts';
+import { forgetConsentsOfUser } from './consents.ts';
+import { revokeGrantsOfUser } from './grants.ts';
+import { disableApp } from './suspension.ts';
+
+/** What the deletion of an account ends in one business. */
+export interface EndedMembership extends Membership {
+  /** Other people belong to the business, and none of them is an owner who can sign in: the account has to stay. */
+  needsOwner: boolean;
+  /** Apps of a business that nobody else belongs to. They are disabled. */
+  apps: App[];
+}
+
+/** Locks the owners of each business if `db` is a transaction. */
+export async function listEndedMemberships(db: Database, userId: string): Promise<EndedMembership[]> {
+  const ended: EndedMembership[] = [];
+  for (const membership of await listMemberships(db, userId)) {
+    const { businessId, role } = membership;
+    const members = await listMembers(db, businessId, { search: '', after: undefined, limit: 2 });
+    const isAlone = members.every(({ id }) => id === userId);
+    const { owners } = await lockOwnership(db, { userId, businessId });
+    const needsOwner = !isAlone && role === 'owner' && owners.every((id) => id === userId);
+    ended.push({ ...membership, needsOwner, apps: isAlone ? await listAppsOf(db, businessId) : [] });
+  }
+  return ended;
+}
+
+/** False if the password was changed since it was checked. */
+export async function deleteAccount(actor: Actor, db: Database, current: Credentials, now: number): Promise<boolean> {
+  const { user } = current;
+  return inTransaction(db, async (tx) => {
+    if (user.isPlatformAdmin) await rejectLastAdmin(tx, user);
+    const found = await lockUser(tx, user.id);
+    if (found?.passwordHash !== current.passwordHash) return false;
+    for (const ended of await listEndedMemberships(tx, user.id)) await endMembership(actor, tx, { user, ended }, now);
+    await endSessionsOfUser(tx, user.id);
+    // In this order: a grant that relies on a consent is either revoked below, or waits and finds no consent.
+    await forgetConsentsOfUser(tx, user.id);
+    await revokeGrantsOfUser(tx, { userId: user.id, reason: 'member_removed' }, now);
+    await recordUserAudit(actor, tx, { action: 'user.deleted', user }, now);
+    await deleteNoticesOfUser(tx, user.id);
+    await deletePasskeysOfUser(tx, user.id);
+    await deleteSecondFactors(tx, user.id);
+    await deletePasswordLinkOf(tx, user.id);
+    await deleteMailLinksOf(tx, user.id);
+    await deleteUser(tx, user.id);
+    return true;
+  });
+}
+
+async function rejectLastAdmin(tx: Database, user: User): Promise<void> {
+  const admins = await lockPlatformAdmins(tx);
+  if (admins.every((id) => id === user.id)) throw new FormError('current_password', 'You are the last platform admin.');
+}
+
+async function endMembership(
+  actor: Actor,
+  tx: Database,
+  { user, ended }: { user: User; ended: EndedMembership },
+  now: number,
+): Promise<void> {
+  const { businessId, businessName, role, needsOwner, apps } = ended;
+  if (needsOwner) {
+    throw new FormError(
+      'current_password',
+      `You are the only owner of ${businessName}. Make someone else an owner first.`,
+    );
+  }
+  for (const app of apps) await disableApp(actor, tx, app, now);
+  await deleteMembership(tx, user.id, businessId);
+  await withdrawInvitationsOf(tx, { userId: user.id, businessId }, now);
+  const entry = { action: 'member.removed', actor, businessId, subject: auditedUser(user) } as const;
+  await recordAudit(tx, { ...entry, detail: { role, account: 'deleted' } }, now);
+}
