@@ -5,6 +5,7 @@ import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { PKCE, VERIFIER } from '../../support/client-document-host.ts';
 import { downloadPythonPackages, installPythonPackages, type Packages } from '../../support/python-packages.ts';
 import { startTestServer } from '../../support/test-server.ts';
 import { NO_PYTHON } from '../python/interpreter.ts';
@@ -16,34 +17,83 @@ const MINUTES = 60_000;
 
 const packages: Packages = NO_PYTHON ? { missing: NO_PYTHON } : await downloadPythonPackages(REQUIREMENTS);
 const site = packages.wheels ? await installPythonPackages(packages.wheels, REQUIREMENTS) : '';
+const skip = packages.missing;
 const server = await startTestServer({ DYNAMIC_REGISTRATION: 'on' });
 await server.addInvoice(server.acme, { number: 'INV-2001' });
+const url = `${server.api}/mcp`;
+
+interface Said {
+  open?: string;
+  revision?: string;
+  tools?: number;
+  // biome-ignore lint/suspicious/noExplicitAny: tests read any field, and assert its value.
+  results?: any[];
+  client?: string;
+  scope?: string;
+}
+
+type Call = [tool: string, args: Record<string, unknown>];
+
+/** Runs the program, with Ada as its user. Returns the authorize URL that it has opened, and what it says at the end. */
+async function run(calls: Call[], { mode = 'auto', stored = {} }: { mode?: string; stored?: object } = {}) {
+  const env = { MCP_URL: url, MCP_MODE: mode, MCP_STORED: JSON.stringify(stored), PYTHONPATH: site };
+  const child = spawn('python3', [PROGRAM, JSON.stringify(calls)], {
+    env: { ...process.env, ...env },
+    timeout: 3 * MINUTES,
+  });
+  const [ended, errors] = [once(child, 'close'), text(child.stderr)];
+  const lines: Said[] = [];
+  for await (const line of createInterface(child.stdout)) {
+    const said: Said = JSON.parse(line);
+    lines.push(said);
+    if (said.open) child.stdin.write(`${await decide(server, said.open)}\n`);
+  }
+  await ended;
+  assert.equal(child.exitCode, 0, await errors);
+  assert.equal(lines.length, 2);
+  return { asked: new URL(lines[0]?.open ?? '').searchParams, said: lines[1] ?? {} };
+}
 
 for (const [mode, revision] of [
   ['auto', '2026-07-28'],
   ['legacy', '2025-11-25'],
-]) {
-  test(`the official Python client needs only the URL, and calls tools of revision ${revision}`, {
-    skip: packages.missing,
-  }, async () => {
-    const env = { MCP_URL: `${server.api}/mcp`, MCP_MODE: String(mode), PYTHONPATH: site };
-    const child = spawn('python3', [PROGRAM], { env: { ...process.env, ...env }, timeout: 3 * MINUTES });
-    const [ended, errors] = [once(child, 'close'), text(child.stderr)];
-    const lines: Record<string, unknown>[] = [];
-    for await (const line of createInterface(child.stdout)) {
-      const said: Record<string, unknown> = JSON.parse(line);
-      lines.push(said);
-      if (typeof said.open === 'string') child.stdin.write(`${await decide(server, said.open)}\n`);
-    }
-    await ended;
+] as const) {
+  test(`the official Python client needs only the URL, and calls tools of revision ${revision}`, { skip }, async () => {
+    const calls: Call[] = [
+      ['get_me', {}],
+      ['list_invoices', { limit: 10 }],
+    ];
 
-    const [asked, result, ...more] = lines;
-    assert.equal(child.exitCode, 0, await errors);
-    assert.equal(new URL(String(asked?.open)).searchParams.get('resource'), env.MCP_URL);
-    const { client, tools, ...seen } = result ?? {};
-    assert.deepEqual(seen, { revision, business: 'Acme', invoices: ['INV-2001'] });
-    assert.match(String(client), /^dyn_/);
-    assert.ok(Number(tools) > 30);
-    assert.deepEqual(more, []);
+    const { asked, said } = await run(calls, { mode });
+
+    const [me, invoices] = said.results ?? [];
+    assert.equal(asked.get('resource'), url);
+    assert.equal(said.revision, revision);
+    assert.match(said.client ?? '', /^dyn_/);
+    assert.ok(Number(said.tools) > 30);
+    assert.equal(me.business.name, 'Acme');
+    assert.deepEqual([invoices.items.length, invoices.items[0].number], [1, 'INV-2001']);
   });
+}
+
+test('the official Python client asks the user for what a tool needs in addition', { skip }, async () => {
+  const stored = await connectCareful();
+
+  const { asked, said } = await run([['create_contact', { name: 'Grace' }]], { stored });
+
+  assert.deepEqual(asked.get('scope')?.split(' ').sort(), ['read:invoices', 'write:contacts']);
+  assert.deepEqual(said.scope?.split(' ').sort(), ['read:invoices', 'write:contacts']);
+  assert.equal(said.results?.[0].name, 'Grace');
+});
+
+/** What a client stores that may read invoices only. */
+async function connectCareful() {
+  const redirect_uri = 'http://127.0.0.1:33419/callback';
+  const { body: client } = await server.post('register', { client_name: 'Careful', redirect_uris: [redirect_uri] });
+  const { client_id } = client;
+  const asked = { client_id, redirect_uri, resource: url, scope: 'read:invoices', ...PKCE };
+  const code = await server.allow(asked);
+  const fields = { grant_type: 'authorization_code', code, client_id, redirect_uri, code_verifier: VERIFIER };
+  const { body: tokens } = await server.post('token', fields);
+  return { client, tokens };
 }

@@ -1,11 +1,13 @@
 """An application with the official Python client: a line of output for each authorize URL, and at the end what the tools say.
 
-The redirect that follows is read from the standard input, as an application would receive it at its redirect URI.
+The redirect that follows is read from the standard input, as an application would receive it at its redirect URI. MCP_STORED is
+what an earlier run has stored, if anything.
 """
 
 import asyncio
 import json
 import os
+import sys
 from urllib.parse import parse_qsl, urlsplit
 
 from mcp import Client
@@ -20,9 +22,9 @@ URL = os.environ["MCP_URL"]
 class Storage:
     """Keeps the tokens and the registration for as long as the program runs."""
 
-    def __init__(self) -> None:
-        self.tokens: OAuthToken | None = None
-        self.client: OAuthClientInformationFull | None = None
+    def __init__(self, stored: dict) -> None:
+        self.tokens = OAuthToken(**stored["tokens"]) if stored else None
+        self.client = OAuthClientInformationFull(**stored["client"]) if stored else None
 
     async def get_tokens(self) -> OAuthToken | None:
         return self.tokens
@@ -52,25 +54,20 @@ async def main() -> None:
         redirect_uris=["http://127.0.0.1:33419/callback"],
         token_endpoint_auth_method="none",
     )
-    storage = Storage()
+    storage = Storage(json.loads(os.environ["MCP_STORED"]))
     auth = OAuthClientProvider(URL, metadata, storage, open_browser, wait_for_redirect)
     async with create_mcp_http_client(auth=auth) as http:
         async with Client(streamable_http_client(URL, http_client=http), mode=os.environ["MCP_MODE"]) as client:
-            tools = await client.list_tools()
-            me = await client.call_tool("get_me")
-            invoices = await client.call_tool("list_invoices", {"limit": 10})
-            print(
-                json.dumps(
-                    {
-                        "revision": client.protocol_version,
-                        "tools": len(tools.tools),
-                        "business": me.structured_content["business"]["name"],
-                        "invoices": [item["number"] for item in invoices.structured_content["items"]],
-                        "client": storage.client.client_id,
-                    }
-                ),
-                flush=True,
-            )
+            listed = await client.list_tools()
+            results = [await client.call_tool(name, arguments) for name, arguments in json.loads(sys.argv[1])]
+            said = {
+                "revision": client.protocol_version,
+                "tools": len(listed.tools),
+                "results": [result.structured_content for result in results],
+                "client": storage.client.client_id,
+                "scope": storage.tokens.scope,
+            }
+            print(json.dumps(said), flush=True)
 
 
 asyncio.run(main())
