@@ -22,6 +22,7 @@ const settings = readSettings({
   SECRET_KEYS: 'only-for-pictures-and-for-nothing-else-at-all',
   LOG_LEVEL: 'silent',
   WEBHOOKS_TO_LOOPBACK: 'yes',
+  DYNAMIC_REGISTRATION: 'on',
 });
 const server = await startServer(settings);
 const businessId = await ensureDemoData(server.storage, Date.now());
@@ -52,6 +53,7 @@ const PAGES = {
   'new-app': `${settings.consentUrl}/settings/developer/new`,
   app: `${settings.consentUrl}/settings/developer/${thirdParty.clientId}`,
   'connected-apps': `${settings.consentUrl}/settings/connected-apps`,
+  'connect-assistant': `${settings.consentUrl}/settings/connected-apps/assistant`,
   members: `${settings.consentUrl}/settings/members`,
   'audit-log': `${settings.consentUrl}/settings/audit-log`,
   requests: `${settings.consentUrl}/settings/developer/${parcelwise}/requests`,
@@ -115,7 +117,9 @@ async function takePictures(page: Page, suffix: string): Promise<void> {
 /** The user who would open the page: a developer, a member who is asked for consent, or an owner. */
 function visitorOf(name: string): string {
   if (name === 'consent') return DEMO_USERS.member.email;
-  return ['connected-apps', 'members', 'audit-log'].includes(name) ? DEMO_USERS.owner.email : DEMO_USERS.admin.email;
+  return ['connected-apps', 'connect-assistant', 'members', 'audit-log'].includes(name)
+    ? DEMO_USERS.owner.email
+    : DEMO_USERS.admin.email;
 }
 
 async function signIn(page: Page, email: string): Promise<void> {

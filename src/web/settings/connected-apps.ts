@@ -86,9 +86,9 @@ function listBody(context: PageContext, { listing, here, elsewhere }: Found, dep
   const isWhole = !next && !after && !search;
   const forEveryone = (people: Connection[]) => isOwner(context) && (people.length > 1 || !isWhole);
   const isLong = shown.length > 1 || elsewhere.length > 0 || !isWhole;
-  return html`<div class="head"><div><h1>Connected apps</h1>
-<p class="muted">${isOwner(context) ? `Apps that you and other members have connected to ${context.current?.businessName}.` : 'Apps that you have connected to your businesses.'} Disconnecting an app ends its access at once.</p></div>
+  return html`<div class="head"><h1>Connected apps</h1>
 ${deps.servesMcp && context.current && html`<a class="button" href="${CONNECT_ASSISTANT}">Connect an assistant</a>`}</div>
+<p class="muted">${isOwner(context) ? `Apps that you and other members have connected to ${context.current?.businessName}.` : 'Apps that you have connected to your businesses.'} Disconnecting an app ends its access at once.</p>
 ${isLong && searchForm({ path: CONNECTED_APPS, search, label: isOwner(context) ? 'Search by app or person' : 'Search by app' })}
 ${shown.length > 0 && html`<p class="muted small">Usage counts cover the last 30 days.</p>`}
 ${shown.length === 0 && html`<p class="empty">${emptySentence(context, listing, elsewhere)}</p>`}

@@ -86,10 +86,15 @@ ${scopeList('May change', 'write', { scopes, uses })}
 </li>`;
 }
 
-function assistantFacts({ resources, lastScope }: Connection, { issuer }: Viewer): Html {
+function assistantFacts({ resources, lastScope }: Connection, { issuer }: Viewer): Html | false {
   const [last] = listScopes(lastScope ? [lastScope] : []);
-  return html`${resources.map((resource) => html`<p class="small">At <code>${resourceUri(issuer, resource)}</code></p>`)}
-${last && html`<p class="small">Last call: ${last.meaning}</p>`}`;
+  const lines = [
+    ...resources.map((resource) => html`At <code>${resourceUri(issuer, resource)}</code>`),
+    ...(last ? [html`Last call: ${last.meaning}`] : []),
+  ];
+  return (
+    lines.length > 0 && html`<p class="muted small">${lines.map((line, i) => html`${i > 0 && html`<br>`}${line}`)}</p>`
+  );
 }
 
 /** Fetching tokens uses no scope, so it is not in the usage counts either. */
