@@ -1,12 +1,13 @@
 import type { Actor } from '../audit/entries.ts';
 import { DAY } from '../lib/clock.ts';
+import { FormError } from '../lib/errors.ts';
 import { isId, newId } from '../lib/ids.ts';
 import { formatScopes } from '../lib/scope-lists.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import type { RetentionStep } from '../storage/retention.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 import { type App, type AppSettings, fromRow, settingsRow } from './app.ts';
-import { type AuditedApp, changedSettings, recordAppAudit } from './app-audit.ts';
+import { changedSettings, recordAppAudit } from './app-audit.ts';
 import { insertSecret } from './secrets.ts';
 
 export type { App, AppSettings } from './app.ts';
@@ -194,7 +195,11 @@ export async function setAppStatus(db: Database, appId: string, { column, value 
 }
 
 /** Keeps the row, so that its grants still have the reason why they ended. False if the app was deleted already. */
-export async function deleteApp(actor: Actor, db: Database, app: AuditedApp, now: number): Promise<boolean> {
+/** An app that describes itself cannot be deleted: the next Allow would bring it back. To ban it, pause it. */
+export async function deleteApp(actor: Actor, db: Database, app: App, now: number): Promise<boolean> {
+  if (app.ownerScope === 'external') {
+    throw new FormError('app', 'This app is not registered here: it describes itself. Pause it instead.');
+  }
   return inTransaction(db, async (tx) => {
     const { numUpdatedRows } = await tx
       .updateTable('apps')

@@ -14,6 +14,7 @@ import {
   startDocumentHost,
   VERIFIER,
 } from '../../support/client-document-host.ts';
+import { createCommandRunner } from '../../support/command-runner.ts';
 import { fetchOnce } from '../../support/raw-http.ts';
 import { startTestServer, type TestServer } from '../../support/test-server.ts';
 
@@ -205,6 +206,16 @@ test('a paused client cannot connect, its document is not fetched, and its token
   assert.match(page.text, /Assistant is paused/);
   assert.equal(answer.body.reason, 'app_paused');
   assert.equal(host.paths.length, before);
+});
+
+test('such a client cannot be deleted: the next Allow would bring it back', async () => {
+  const clientId = host.newClientId();
+  await allow(clientId);
+
+  const deletion = createCommandRunner(server)('app delete', { app: clientId });
+
+  await assert.rejects(deletion, /Pause it instead/);
+  assert.equal((await stored(clientId))?.externalClientId, clientId);
 });
 
 test('the operator can switch documents off, or name the hosts, and the metadata say whether they are on [G1]', async () => {
