@@ -151,6 +151,7 @@ test('an operator who removes a second factor or sets a password leaves a notice
     .durable.selectFrom('notices')
     .selectAll()
     .where('user_id', '=', user.id)
+    .orderBy('id')
     .execute();
 
   assert.ok(browser);
