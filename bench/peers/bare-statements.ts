@@ -33,6 +33,9 @@ export const STATEMENTS = {
   user: 'select * from "users" where "id" = ?',
   memberships:
     'select "memberships"."user_id" as "userId", "memberships"."business_id" as "businessId", "businesses"."name" as "businessName", "memberships"."role" as "role", "memberships"."created_at" as "since" from "memberships" inner join "businesses" on "businesses"."id" = "memberships"."business_id" where "memberships"."user_id" = ? order by "businesses"."name"',
+  appRules:
+    'select "memberships"."role", "own"."who" as "ownWho", "own"."reserves_sensitive" as "ownReserves", "platform"."who" as "platformWho", "platform"."reserves_sensitive" as "platformReserves", "platform"."is_binding" as "isBinding", "approval"."status", "approval"."scopes", "approval"."reason" as "blockReason", "asked"."status" as "requestStatus", "asked"."approved_scopes" as "personalScopes", "asked"."reason" as "refusalReason", "asked"."requested_at" as "requestedAt" from "memberships" left join "app_policies" as "own" on "own"."business_id" = "memberships"."business_id" left join "platform_app_policy" as "platform" on true left join "app_approvals" as "approval" on "approval"."business_id" = "memberships"."business_id" and "approval"."app_id" = ? left join "app_requests" as "asked" on "asked"."business_id" = "memberships"."business_id" and "asked"."user_id" = "memberships"."user_id" and "asked"."app_id" = ? where "memberships"."user_id" = ? and "memberships"."business_id" = ?',
+  lockBusiness: 'select "id" from "businesses" where "id" = ?',
   consent: CONSENT,
   lockSession: 'select "id_hash" from "sessions" where "id_hash" = ?',
   isRepeat: 'select "count" from "audit_repeats" where "key" = ? and "window_start" > ?',

@@ -134,10 +134,13 @@ export function allow({ db, keys }: Bare, stamped: string, cookies: Fields, from
   const asked = new URLSearchParams(readTimestamp(keys, stamped, now).query);
   const app = db.one('app', asked.get('client_id'));
   const [{ businessId }] = db.all('memberships', user.id) as [Row];
+  db.one('appRules', app.id, app.id, user.id, businessId);
   db.one('consent', user.id, app.id, businessId);
   const [id, salt, expiresAt] = [newId(now), newSalt(), now + 10 * MINUTE];
   db.atomically(() => {
     db.one('lockSession', user.id_hash);
+    db.one('lockBusiness', businessId);
+    db.one('appRules', app.id, app.id, user.id, businessId);
     const { scopes: scope } = db.one('consent', user.id, app.id, businessId);
     const key = `grant.allowed ${app.id} ${businessId} ${user.id} ${scope}`;
     const hasGrant = () => db.one('unrevokedGrant', businessId, app.id, user.id, 1) !== undefined;

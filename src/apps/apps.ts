@@ -111,7 +111,7 @@ export async function saveExternalApp(db: Database, app: App, now: number): Prom
 }
 
 /**
- * External apps that nobody has allowed for a month and that have no grant and no consent. The rest of those that are due is
+ * External apps that nobody has allowed for a month, without a grant, a consent or a decision of an owner. The rest of those that are due is
  * postponed. A paused app stays, because removing it would resume it.
  */
 export const unusedExternalApps: RetentionStep = {
@@ -136,6 +136,8 @@ export const unusedExternalApps: RetentionStep = {
           eb('paused_at', 'is not', null),
           exists(selectFrom('grants').select('grants.id').whereRef('grants.app_id', '=', 'apps.id')),
           exists(selectFrom('consents').select('consents.app_id').whereRef('consents.app_id', '=', 'apps.id')),
+          exists(selectFrom('app_approvals').select('app_id').whereRef('app_approvals.app_id', '=', 'apps.id')),
+          exists(selectFrom('app_requests').select('app_id').whereRef('app_requests.app_id', '=', 'apps.id')),
         ]),
       )
       .execute();

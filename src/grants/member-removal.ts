@@ -4,6 +4,7 @@ import { auditedUser } from '../accounts/users.ts';
 import { type App, listAppsById } from '../apps/apps.ts';
 import { type Actor, recordAudit } from '../audit/entries.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
+import { deleteRequestsOfMember } from './app-requests.ts';
 import { forgetConsentsOfMember } from './consents.ts';
 import { revokeGrantsOfUser } from './grants.ts';
 import { selectLiveGrants } from './status.ts';
@@ -30,6 +31,7 @@ export async function removeMember(
     rejectLastOwner(ownership, actor);
     await deleteMembership(tx, userId, businessId);
     await withdrawInvitationsOf(tx, { userId, businessId }, now);
+    await deleteRequestsOfMember(tx, { userId, businessId });
     // In this order: a grant that relies on a consent is either revoked below, or waits and finds no consent.
     await forgetConsentsOfMember(tx, { userId, businessId });
     await revokeGrantsOfUser(tx, { userId, businessId, reason: 'member_removed' }, now);

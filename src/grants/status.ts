@@ -210,6 +210,7 @@ const INACTIVE_SENTENCES: Record<InactiveReason, string> = {
   app_paused: 'The platform has paused the app.',
   app_disabled: 'The app is disabled.',
   app_closed: 'The app is no longer open to other businesses than its own.',
+  app_blocked: 'An owner of the business has blocked the app.',
   user_disabled: 'The user who allowed this is disabled.',
   member_removed: 'The user who allowed this is no longer a member of the business.',
   password_reset: 'The password of the user was reset, and every grant from before was ended.',

@@ -15,6 +15,10 @@ interface AppChange {
   by: string;
 }
 
+interface InBusiness {
+  business: string;
+}
+
 /** Every notice, for the account page and for mail. */
 export const NOTICE_TEXTS = {
   new_sign_in: ({ browser, address }: { browser: string; address: string }): NoticeText => ({
@@ -31,6 +35,21 @@ export const NOTICE_TEXTS = {
     title: 'App connected',
     sentence: `You allowed ${app} to access ${business}.`,
     advice: 'If it was not you, disconnect the app under Connected apps, and change your password.',
+  }),
+  approval_requested: ({ app, business, by }: AppChange & InBusiness): NoticeText => ({
+    title: 'Approval requested',
+    sentence: `${by} asks to connect ${app} to ${business}.`,
+    advice: 'Decide about it under Business, Apps.',
+  }),
+  app_approved: ({ app, business }: { app: string } & InBusiness): NoticeText => ({
+    title: 'App approved',
+    sentence: `An owner of ${business} has approved your request to connect ${app}.`,
+    advice: `Go to ${app} and connect it again.`,
+  }),
+  app_refused: ({ app, business, reason }: { app: string; reason: string } & InBusiness): NoticeText => ({
+    title: 'App refused',
+    sentence: `An owner of ${business} has refused your request to connect ${app}.`,
+    advice: reason ? `Their reason: ${reason}` : 'They gave no reason. Ask them if you need the app for your work.',
   }),
   secret_added: ({ app, by }: AppChange): NoticeText => ({
     title: 'Secret added',

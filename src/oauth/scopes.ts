@@ -5,6 +5,8 @@ export interface Scope {
   /** Whether it only reads or also changes; the consent screen lists the two separately. */
   kind: 'read' | 'write';
   meaning: string;
+  /** It concerns staff or the money of the business: a business can reserve it to its owners. */
+  isSensitive?: true;
 }
 
 /** Every scope of this server, in the order in which lists show them. */
@@ -15,9 +17,9 @@ export const SCOPES: readonly Scope[] = [
   { name: 'write:contacts', kind: 'write', meaning: 'Create and update contacts' },
   { name: 'read:deals', kind: 'read', meaning: 'View CRM deals and pipeline' },
   { name: 'write:deals', kind: 'write', meaning: 'Create deals and change stages' },
-  { name: 'read:expenses', kind: 'read', meaning: 'View expense claims and categories' },
-  { name: 'read:reports', kind: 'read', meaning: 'View financial reports and analytics' },
-  { name: 'read:employees', kind: 'read', meaning: 'View employee records (HR module)' },
+  { name: 'read:expenses', kind: 'read', meaning: 'View expense claims and categories', isSensitive: true },
+  { name: 'read:reports', kind: 'read', meaning: 'View financial reports and analytics', isSensitive: true },
+  { name: 'read:employees', kind: 'read', meaning: 'View employee records (HR module)', isSensitive: true },
   { name: 'read:orders', kind: 'read', meaning: 'View ecommerce orders and fulfilment' },
 ];
 

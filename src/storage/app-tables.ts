@@ -7,6 +7,10 @@ export interface AppTables {
   grants: GrantsTable;
   consents: ConsentsTable;
   revoked_access_tokens: RevokedAccessTokensTable;
+  app_policies: AppPoliciesTable;
+  platform_app_policy: PlatformAppPolicyTable;
+  app_approvals: AppApprovalsTable;
+  app_requests: AppRequestsTable;
 }
 
 interface AppsTable {
@@ -89,4 +93,52 @@ interface RevokedAccessTokensTable {
   grant_id: string;
   rotation: number;
   expires_at: number;
+}
+
+/** Who may connect apps to a business: anyone, apps that an owner approved, or owners and admins. */
+export type WhoConnects = 'anyone' | 'approved' | 'admins';
+
+/** What owners have decided. A business without a row follows the platform. */
+interface AppPoliciesTable {
+  business_id: string;
+  who: WhoConnects;
+  /** Whether only owners may allow scopes that concern staff or money. */
+  reserves_sensitive: number;
+}
+
+/** One row, or none: then anyone connects apps, and owners may change that. */
+interface PlatformAppPolicyTable {
+  id: number;
+  who: WhoConnects;
+  reserves_sensitive: number;
+  /** Whether owners cannot decide otherwise. */
+  is_binding: number;
+}
+
+/** What owners have decided about an app, for everyone in the business. */
+interface AppApprovalsTable {
+  business_id: string;
+  app_id: string;
+  status: 'approved' | 'blocked';
+  /** Those that were approved. */
+  scopes: string;
+  reason: string;
+  decided_by: string | null;
+  decided_at: number;
+}
+
+/** The request of one member for one app, and what an owner decided about it. */
+interface AppRequestsTable {
+  business_id: string;
+  app_id: string;
+  user_id: string;
+  status: 'requested' | 'approved' | 'refused';
+  scopes: string;
+  /** Those that an owner approved for this member. They stay while a request for more waits. */
+  approved_scopes: string;
+  note: string;
+  requested_at: number;
+  reason: string;
+  decided_by: string | null;
+  decided_at: number | null;
 }

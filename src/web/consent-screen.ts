@@ -34,17 +34,21 @@ interface ShownConsent extends ConsentContext {
 }
 
 export async function showConsent(deps: WebDeps, reply: FastifyReply, shown: ShownConsent): Promise<FastifyReply> {
+  const { authRequest, consent, ticked, isSwitched = false, problem } = shown;
+  const page = consentScreen({ ...(await loadScreen(deps, shown)), consent, ticked, isSwitched, problem });
+  const formTargets = [cspSource(authRequest.callback.redirectUri), deps.issuer];
+  return sendPage(reply, page, { status: problem ? 400 : 200, formTargets });
+}
+
+/** What the consent screen and the pages in its place show. */
+export async function loadScreen(deps: WebDeps, shown: ConsentContext): Promise<Screen> {
   const { storage, keys, platformName, issuer, consentUrl } = deps;
-  const { request, authRequest, session, state, consent, ticked, path, isSwitched = false, problem } = shown;
+  const { request, authRequest, session, state, path } = shown;
   const db = storage.durable;
   const owner = await findBusiness(db, authRequest.app.ownerBusinessId ?? '');
-  const page = consentScreen({
+  return {
     platformName,
     authRequest,
-    consent,
-    ticked,
-    isSwitched,
-    problem,
     ownerName: makerName(authRequest.app, owner?.name, platformName),
     state: signConsentState(keys, state),
     sites: [issuer, consentUrl],
@@ -55,27 +59,28 @@ export async function showConsent(deps: WebDeps, reply: FastifyReply, shown: Sho
       memberships: await listMemberships(db, session.user.id),
       path,
     },
-  });
-  const formTargets = [cspSource(authRequest.callback.redirectUri), issuer];
-  return sendPage(reply, page, { status: problem ? 400 : 200, formTargets });
+  };
 }
 
-interface ConsentScreen {
+export interface Screen {
   platformName: string;
   authRequest: AuthorizationRequest;
+  ownerName: string;
+  /** Signed. */
+  state: string;
+  /** The origins of this server. */
+  sites: string[];
+  context: PageContext;
+}
+
+interface ConsentScreen extends Screen {
   /** What the user has allowed or declined before. */
   consent: Consent;
   /** The optional scopes that are ticked. */
   ticked: Scopes;
   /** Whether the user has just switched to this business on the screen. */
   isSwitched: boolean;
-  ownerName: string;
-  /** Signed. */
-  state: string;
-  /** The origins of this server. */
-  sites: string[];
   problem: Problem | undefined;
-  context: PageContext;
 }
 
 function consentScreen(screen: ConsentScreen): Page {
@@ -112,7 +117,7 @@ ${requestFacts(screen)}
 }
 
 /** Apps of the platform show no consent screen, unless they are public. */
-function appOwner({ authRequest: { app, callback }, ownerName, platformName }: ConsentScreen): Html {
+export function appOwner({ authRequest: { app, callback }, ownerName, platformName }: Screen): Html {
   if (app.ownerScope === 'external') return externalOwner({ app, redirectUri: callback.redirectUri, platformName });
   if (app.ownerScope === 'platform') return html`<p class="muted">${app.name} is an app by ${platformName}.</p>`;
   return html`<p class="muted">${app.name} is an app by ${ownerName}. It is not made by ${platformName}.</p>
@@ -160,7 +165,7 @@ function scopeList(heading: string, kind: Scope['kind'], screen: ConsentScreen):
   })}</ul>`;
 }
 
-function requestFacts({ authRequest, context, sites }: ConsentScreen): Html {
+export function requestFacts({ authRequest, context, sites }: Screen): Html {
   const isBound = authRequest.businessId !== null;
   // In ASCII: an internationalised name that imitates a known one is shown as xn--.
   const { host, hostname, origin, protocol } = new URL(authRequest.callback.redirectUri);

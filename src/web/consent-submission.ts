@@ -6,9 +6,11 @@ import { type Consent, chooseScopes, denyApp } from '../grants/consents.ts';
 import { findActingMembership } from '../grants/tenancy.ts';
 import { isId } from '../lib/ids.ts';
 import { commonScopes, formatScopes } from '../lib/scope-lists.ts';
+import { findPermission } from '../oauth/authorize/permission.ts';
 import { readAuthorizationRequest } from '../oauth/authorize/request.ts';
 import { codeLocation, issueCode, needsNoScreen } from '../oauth/authorize/response.ts';
 import { CallbackError, OAuthError } from '../oauth/errors.ts';
+import { showObstacle, submitObstacle } from './consent-obstacle.ts';
 import { type ConsentContext, findEarlierConsent, restart, showConsent } from './consent-screen.ts';
 import { createConsentState, isExpired, readConsentState } from './consent-state.ts';
 import type { WebDeps } from './deps.ts';
@@ -25,14 +27,24 @@ export async function submitConsent(
   reply: FastifyReply,
 ): Promise<FastifyReply> {
   const submitted = await readSubmission(deps, request);
-  const { authRequest, state } = submitted;
+  const { state } = submitted;
   const businessId = await switchBusiness(deps, submitted);
   if (businessId) return showOtherBusiness(deps, reply, { ...submitted, state: { ...state, businessId } });
-  if (text(request.body, 'decision') !== 'allow') throw await deny(deps, submitted);
-  if (!(await isCurrent(deps, submitted))) return restart(deps, reply, state.query);
-  const decision = chooseScopes(authRequest, list(request.body, 'optional_scope'));
-  if (decision.allowed.length === 0) return showNothingTicked(deps, reply, submitted);
-  return allow(deps, reply, submitted, decision);
+  const answer = text(request.body, 'decision');
+  if (answer === 'ask' || answer === 'back') return submitObstacle(deps, reply, submitted);
+  if (answer !== 'allow') throw await deny(deps, submitted);
+  const permission = await findPermissionOf(deps, submitted);
+  if (permission.obstacle) return showObstacle(deps, reply, { ...submitted, obstacle: permission.obstacle });
+  const permitted = { ...submitted, authRequest: permission.request };
+  if (!(await isCurrent(deps, permitted))) return restart(deps, reply, state.query);
+  const decision = chooseScopes(permission.request, list(request.body, 'optional_scope'));
+  if (decision.allowed.length === 0) return showNothingTicked(deps, reply, permitted);
+  return allow(deps, reply, permitted, decision);
+}
+
+function findPermissionOf({ storage }: WebDeps, { authRequest, session: { user }, state }: SubmittedConsent) {
+  const asked = { request: authRequest, userId: user.id, businessId: state.businessId };
+  return findPermission(storage.durable, asked);
 }
 
 async function readSubmission(deps: WebDeps, request: FastifyRequest<{ Body: Form }>): Promise<SubmittedConsent> {
@@ -52,7 +64,13 @@ async function switchBusiness(
 ): Promise<string | undefined> {
   if (authRequest.businessId !== null) return undefined;
   const [decision, chosen] = [text(request.body, 'decision'), text(request.body, 'business')];
-  if (decision === 'deny' || chosen === '' || (chosen === state.businessId && decision !== 'switch')) return undefined;
+  if (
+    decision === 'deny' ||
+    decision === 'back' ||
+    chosen === '' ||
+    (chosen === state.businessId && decision !== 'switch')
+  )
+    return undefined;
   if (!isId(chosen) || !(await findMembership(storage.durable, user.id, chosen))) throw notFound();
   await setCurrentBusiness(storage.durable, user.id, chosen);
   return chosen;
@@ -81,15 +99,22 @@ async function isCurrent(
 }
 
 async function allow(
-  { storage, keys, clock, issuer }: WebDeps,
+  deps: WebDeps,
   reply: FastifyReply,
-  { request, authRequest, session, state: { grantId, businessId }, path }: SubmittedConsent,
+  submitted: SubmittedConsent,
   decision: Consent,
 ): Promise<FastifyReply> {
+  const { storage, keys, clock, issuer } = deps;
+  const { request, authRequest, session, state, path } = submitted;
+  const { grantId, businessId } = state;
   const authorization = { request: authRequest, grantId, sessionId: session.id, businessId, decision };
   const code = await issueCode(actorOf(request), { db: storage.durable, keys }, authorization, clock());
   if (code) return reply.redirect(codeLocation(authRequest.callback, code, issuer), 303);
-  throw (await resumeSession(storage.durable, session.id, clock())) ? alreadySubmitted() : sessionExpired(path);
+  if (!(await resumeSession(storage.durable, session.id, clock()))) throw sessionExpired(path);
+  // An owner has changed the rules while the user clicked.
+  const { obstacle } = await findPermissionOf(deps, submitted);
+  if (obstacle) return showObstacle(deps, reply, { ...submitted, obstacle });
+  throw alreadySubmitted();
 }
 
 /** The same screen for the selected business, with the same boxes ticked. */
@@ -98,13 +123,18 @@ async function showOtherBusiness(
   reply: FastifyReply,
   submitted: SubmittedConsent,
 ): Promise<FastifyReply> {
-  const { request, authRequest, session, state } = submitted;
+  const { request, session, state } = submitted;
   const { query, businessId } = state;
+  const permission = await findPermissionOf(deps, submitted);
+  const authRequest = permission.request ?? submitted.authRequest;
   const consent = await findEarlierConsent(deps, authRequest, session, businessId);
-  if (isExpired(state, deps.clock()) || needsNoScreen(authRequest, consent)) return restart(deps, reply, query);
-  const ticked = commonScopes(authRequest.optionalScopes, list(request.body, 'optional_scope'));
+  if (isExpired(state, deps.clock())) return restart(deps, reply, query);
   const again = createConsentState({ query, businessId, scopes: authRequest.scopes, session }, deps.clock());
-  return showConsent(deps, reply, { ...submitted, state: again, consent, ticked, isSwitched: true });
+  const { obstacle } = permission;
+  if (obstacle) return showObstacle(deps, reply, { ...submitted, state: again, obstacle });
+  if (needsNoScreen(authRequest, consent)) return restart(deps, reply, query);
+  const ticked = commonScopes(authRequest.optionalScopes, list(request.body, 'optional_scope'));
+  return showConsent(deps, reply, { ...submitted, authRequest, state: again, consent, ticked, isSwitched: true });
 }
 
 /** All scopes are optional, and none is ticked: a grant needs at least one. */

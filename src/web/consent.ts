@@ -6,13 +6,15 @@ import { TooManyRequests } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
 import { scopesBeyond } from '../lib/scope-lists.ts';
+import { findPermission, type Obstacle, obstacleError } from '../oauth/authorize/permission.ts';
 import { type AuthorizationRequest, readAuthorizationRequest } from '../oauth/authorize/request.ts';
 import { codeLocation, issueCodeSilently, needsNoScreen } from '../oauth/authorize/response.ts';
 import { rawQuery, readTimestamp } from '../oauth/authorize/timestamp.ts';
 import { CallbackError, OAuthError } from '../oauth/errors.ts';
 import { access } from './access.ts';
-import { findEarlierConsent, restart, showConsent } from './consent-screen.ts';
-import { createConsentState } from './consent-state.ts';
+import { showObstacle } from './consent-obstacle.ts';
+import { type ConsentContext, findEarlierConsent, restart, showConsent } from './consent-screen.ts';
+import { type ConsentState, createConsentState } from './consent-state.ts';
 import { submitConsent } from './consent-submission.ts';
 import type { WebDeps } from './deps.ts';
 import { SignInRequired } from './errors.ts';
@@ -27,12 +29,16 @@ export function mountConsent(host: FastifyInstance, deps: WebDeps): void {
 async function openConsent(deps: WebDeps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const { storage, keys, clock, issuer } = deps;
   const { query, requestedAt } = readTimestamp(keys, rawQuery(request.url), clock());
-  const authRequest = await readAuthorizationRequest(deps, query, request.ip);
+  const asked = await readAuthorizationRequest(deps, query, request.ip);
   if (requestedAt === null) return restart(deps, reply, query);
-  const session = requireSignIn(request, authRequest, requestedAt);
+  const session = requireSignIn(request, asked, requestedAt);
   requireSecondFactor(request);
-  await countRequest(deps.limits.perUser, authRequest, session);
-  const { businessId } = await requireMembership(deps, authRequest, session);
+  await countRequest(deps.limits.perUser, asked, session);
+  const { businessId } = await requireMembership(deps, asked, session);
+  const context = { request, session, path: request.url, query, businessId };
+  const permission = await findPermission(storage.durable, { request: asked, userId: session.user.id, businessId });
+  if (permission.obstacle) return openObstacle(deps, reply, { ...context, authRequest: asked }, permission.obstacle);
+  const authRequest = permission.request;
   const consent = await findEarlierConsent(deps, authRequest, session, businessId);
 
   if (needsNoScreen(authRequest, consent)) {
@@ -48,6 +54,21 @@ async function openConsent(deps: WebDeps, request: FastifyRequest, reply: Fastif
   const state = createConsentState({ query, businessId, scopes: authRequest.scopes, session }, clock());
   const ticked = scopesBeyond(authRequest.optionalScopes, consent.declined);
   return showConsent(deps, reply, { request, authRequest, session, state, consent, ticked, path: request.url });
+}
+
+type Opened = Omit<ConsentContext, 'state'> & Pick<ConsentState, 'query' | 'businessId'>;
+
+/** With `prompt=none` there is no page, and the app gets the reason at once. */
+async function openObstacle(
+  deps: WebDeps,
+  reply: FastifyReply,
+  { query, businessId, ...opened }: Opened,
+  obstacle: Obstacle,
+): Promise<FastifyReply> {
+  const { authRequest, session } = opened;
+  if (authRequest.prompt === 'none') throw new CallbackError(authRequest.callback, obstacleError(obstacle));
+  const state = createConsentState({ query, businessId, scopes: authRequest.scopes, session }, deps.clock());
+  return showObstacle(deps, reply, { ...opened, state, obstacle });
 }
 
 /** With `prompt=none` the app may be waiting in a hidden frame, so the response goes to the app. */

@@ -20,6 +20,7 @@ import { readReturnTo } from './return-to.ts';
 import { addSessionHooks, requireSession } from './session.ts';
 import { mountAccount } from './settings/account.ts';
 import { mountAddress } from './settings/address.ts';
+import { mountAppRules } from './settings/app-rules.ts';
 import { mountBusinessSettings } from './settings/business.ts';
 import { mountConnectAssistant } from './settings/connect-assistant.ts';
 import { mountConnectedApps } from './settings/connected-apps.ts';
@@ -52,6 +53,7 @@ export function mountWeb(host: FastifyInstance, deps: WebDeps): void {
     mountInvitations,
     mountMember,
     mountBusinessSettings,
+    mountAppRules,
     mountAuditLog,
     mountDeveloper,
     mountAccount,

@@ -64,6 +64,9 @@ C5 M Page names the app, its redirect host, each scope in words, and the busines
 C6 M Deny returns access_denied with state and iss, issues nothing — 6749 §4.1.2.1, OIDF user-rejects
 C7 M New or wider scope asks again; remembered consent never widens silently — V10.7.1
 C9 M Referrer-Policy same-origin or no-referrer (then accept Origin: null with CSRF token); no third-party resources — BCP 4.2.4, V3.4.5
+C10 M An app that the rules of a business do not let in is not granted anything, by Allow, silently or in a race with the decision of an owner; nobody approves their own request — V2.3.2, V8.2.1, V8.3.1
+C11 M A blocked app loses its access to the business at once and cannot be connected again — V7.4.1, V8.3.2
+C12 M Scopes that a business reserves to its owners are never granted by others — V8.2.1
 ## Token endpoint
 T1 M Only POST; GET gives 405; credentials or tokens in the URL are never honoured — 6749 §3.2/§2.3.1, V14.2.1
 T2 M Success and error responses carry Cache-Control: no-store (and Pragma: no-cache) — 6749 §5.1, 2.1, V14.3.2

@@ -20,6 +20,7 @@ import { type Database, inTransaction } from '../../storage/storage.ts';
 import type { Callback, CallbackError } from '../errors.ts';
 import { readScopes } from '../scopes.ts';
 import { encodeToken, NO_SCOPE_BITS } from '../tokens.ts';
+import { lockPermission } from './permission.ts';
 import type { AuthorizationRequest } from './request.ts';
 
 interface Authorization {
@@ -38,7 +39,7 @@ interface CodeDeps {
 
 /**
  * The user allowed the request on the consent screen. Saves the consent, and returns the same code if it is called twice.
- * Undefined if that code has been used or has expired, or if the session has ended.
+ * Undefined if that code has been used or has expired, if the session has ended, or if the business does not permit it now.
  */
 export async function issueCode(
   actor: UserActor,
@@ -49,7 +50,9 @@ export async function issueCode(
   const { request, businessId, grantId, sessionId } = authorization;
   await inTransaction(db, async (tx) => {
     if (!(await lockSession(tx, sessionId))) return;
-    const scopes = await scopesToGrant(actor, tx, authorization, decision);
+    const permit = await lockPermission(tx, { request, userId: actor.id, businessId });
+    if (permit(decision.allowed).length < decision.allowed.length) return;
+    const scopes = permit(await scopesToGrant(actor, tx, authorization, decision));
     const isFirst = await createGrant(tx, grantOf(actor, authorization, scopes), now);
     if (!isFirst) return;
     if (request.app.ownerScope === 'external') await saveExternalApp(tx, request.app, now);
@@ -87,7 +90,7 @@ export function needsNoScreen(authRequest: AuthorizationRequest, consent: Consen
 
 /**
  * No consent screen is needed: the app is the platform's own, or the user has allowed the request before. Undefined if
- * the user has withdrawn that consent, or the session has ended, in the meantime.
+ * the user has withdrawn that consent, the session has ended, or the business has changed its rules, in the meantime.
  */
 export async function issueCodeSilently(
   actor: UserActor,
@@ -113,8 +116,10 @@ async function findSilentScopes(
 ): Promise<Scopes> {
   if (request.app.isPublic) return [];
   if (request.app.ownerScope === 'platform') return request.scopes;
+  const permit = await lockPermission(db, { request, userId: actor.id, businessId });
   const consent = await findConsentForShare(db, { userId: actor.id, appId: request.app.id, businessId });
-  return scopesAllowedBefore(request, consent);
+  const scopes = scopesAllowedBefore(request, consent);
+  return permit(scopes).length < scopes.length ? [] : scopes;
 }
 
 function codeOf(keys: Keyring, { id: grantId, salt, codeExpiresAt: expiresAt }: NewCode): string {

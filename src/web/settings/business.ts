@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { changeBusinessRule, isRequiredByPlatform, readBusinessRule } from '../../accounts/second-factor-rules.ts';
+import { countWaitingRequests } from '../../grants/app-requests.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { access } from '../access.ts';
 import { pluralize } from '../components.ts';
@@ -7,6 +8,7 @@ import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
 import { type Form, postForm, text } from '../forms.ts';
+import { APP_RULES } from './app-rules-views.ts';
 import {
   businessField,
   loadMembersContext,
@@ -24,6 +26,7 @@ export function mountBusinessSettings(host: FastifyInstance, deps: WebDeps): voi
   host.get(PATH, access('owner'), async (request, reply) => {
     const context = await loadMembersContext(deps, request);
     const body = html`<h1>${context.business.businessName}</h1>
+${await appRules(deps, context)}
 ${await twoStepRule(deps, context)}`;
     return sendMembersPage(reply, deps, { context, title: 'Business settings', body });
   });
@@ -35,6 +38,14 @@ ${await twoStepRule(deps, context)}`;
     if (!(await changeBusinessRule(context.actor, storage.durable, rule, clock()))) throw notFound();
     return redirectWithFlash(reply, PATH, rule.isRequired ? 'two_step_required' : 'two_step_optional');
   });
+}
+
+async function appRules({ storage }: WebDeps, { business }: MembersContext): Promise<Html> {
+  const waiting = await countWaitingRequests(storage.durable, business.businessId);
+  return html`<section class="card"><h2>Apps</h2>
+<p>Who may connect apps, which apps are approved, and which are blocked.</p>
+${waiting > 0 && html`<p class="notice">${pluralize(waiting, 'request waits', 'requests wait')} for an owner.</p>`}
+<a class="button secondary" href="${APP_RULES}">Decide about apps</a></section>`;
 }
 
 async function twoStepRule({ storage, platformName }: WebDeps, context: MembersContext): Promise<Html> {

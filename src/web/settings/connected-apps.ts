@@ -82,7 +82,7 @@ function listBody(context: PageContext, { listing, here, elsewhere }: Found, dep
   const last = shown.at(-1);
   const next = here.length > PER_PAGE && last ? `${last.app.id}.${last.user.id}` : undefined;
   const { platformName, issuer } = deps;
-  const viewer = { userId: context.user.id, csrf: context.csrf, platformName, issuer };
+  const viewer = { userId: context.user.id, isOwner: isOwner(context), csrf: context.csrf, platformName, issuer };
   const isWhole = !next && !after && !search;
   const forEveryone = (people: Connection[]) => isOwner(context) && (people.length > 1 || !isWhole);
   const isLong = shown.length > 1 || elsewhere.length > 0 || !isWhole;

@@ -5,10 +5,13 @@ import { resourceUri } from '../../oauth/resource-indicators.ts';
 import { listScopes, type Scope } from '../../oauth/scopes.ts';
 import { appBadges, makerName } from '../components.ts';
 import { postForm, time } from '../forms.ts';
+import { APP_RULES } from './app-rules-views.ts';
 import { CONNECTED_APPS } from './disconnecting.ts';
 
 export interface Viewer {
   userId: string;
+  /** Whether they own the business. */
+  isOwner: boolean;
   csrf: string;
   platformName: string;
   /** The URL of the API host, below which the MCP servers are. */
@@ -34,7 +37,8 @@ function appCard({ people, ...first }: Card, viewer: Viewer, forEveryone: boolea
   const { app, business } = first;
   return html`<li class="card">
 <div class="head"><h2>${app.name} ${appBadges(app)} ${people.some(isAssistant) && assistantBadge}</h2>
-${forEveryone && html`<a class="button quiet" href="${CONNECTED_APPS}/${business.id}/${app.id}/disconnect" aria-label="Disconnect for everyone: ${app.name}">Disconnect for everyone…</a>`}</div>
+${forEveryone && html`<a class="button quiet" href="${CONNECTED_APPS}/${business.id}/${app.id}/disconnect" aria-label="Disconnect for everyone: ${app.name}">Disconnect for everyone…</a>`}
+${viewer.isOwner && app.ownerScope !== 'platform' && html`<a class="button quiet" href="${APP_RULES}/${app.id}/block" aria-label="Block ${app.name}">Block…</a>`}</div>
 <p class="muted">${origin(first, viewer)}</p>
 ${suspendedNotice(people[0], viewer.platformName)}
 <ul class="people">${people.map((connection) => person(connection, viewer))}</ul>

@@ -20,6 +20,10 @@ const TABLES: (keyof Tables)[] = [
   'invitations',
   'passkeys',
   'password_links',
+  'app_policies',
+  'platform_app_policy',
+  'app_approvals',
+  'app_requests',
 ];
 
 /**

@@ -9,6 +9,7 @@ import type { App } from '../../../src/apps/apps.ts';
 import { addSecret } from '../../../src/apps/secrets.ts';
 import { OPERATOR } from '../../../src/audit/entries.ts';
 import { recordEvent } from '../../../src/events/events.ts';
+import { requestApproval } from '../../../src/grants/app-requests.ts';
 import { newId } from '../../../src/lib/ids.ts';
 import { createKeyring, encrypt } from '../../../src/lib/keyring.ts';
 import { hashSecret, newSecret } from '../../../src/lib/secrets.ts';
@@ -75,6 +76,7 @@ export async function createValues(server: TestServer, owned: ValueOwner, route 
   const member = await server.addUser(`${word}${++userCount}`, [[tenant, 'member']]);
   if (isAbout('/verify-email')) await unverify(server, member);
   const app = await server.addApp({ name: `${word} app`, ownerBusinessId: business?.id ?? null });
+  if (isAbout('/business/apps')) await askFor(server, { app, business: tenant, member });
   if (isAbout('/connected-apps')) await connectFor(server, { app, business: tenant, users: [member, user] });
   const values = {
     ...NO_VALUES,
@@ -121,6 +123,14 @@ async function connectFor(
     const browser = await server.signedIn(user);
     await createClient({ ...server, user, app, business }).authorize({}, browser);
   }
+}
+
+async function askFor(
+  { storage, clock }: TestServer,
+  { app, business, member }: { app: App; business: Business; member: User },
+): Promise<void> {
+  const request = { app, businessId: business.id, scopes: ['read:invoices'], note: 'For work' };
+  await requestApproval(userActor(member, '127.0.0.1'), storage().durable, request, clock());
 }
 
 async function addSecretTo({ storage, clock }: TestServer, app: App): Promise<Pick<RouteValues, 'secret'>> {

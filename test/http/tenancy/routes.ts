@@ -231,6 +231,35 @@ export const RULES: Record<string, Rule> = {
     foreign: { other: 409, unknown: 409, malformed: 409 },
     unchangedFor: VISITORS,
   },
+  '/settings/business/apps': { who: 'owners', GET: 200 },
+  '/settings/business/apps/policy': {
+    who: 'owners',
+    POST: 303,
+    fields: ({ business }) => ({ business, who: 'anyone', reserves: 'no' }),
+    foreign: { other: 409, unknown: 409, malformed: 409 },
+  },
+  '/settings/business/apps/:app/requests/:user': {
+    who: 'owners',
+    POST: 303,
+    fields: ({ business }) => ({ business, verdict: 'approve_person', scopes: 'read:invoices' }),
+  },
+  '/settings/business/apps/:app/requests/:user/withdraw': {
+    who: 'owners',
+    POST: 303,
+    fields: ({ business }) => ({ business }),
+  },
+  '/settings/business/apps/:app/block': {
+    who: 'owners',
+    GET: 200,
+    POST: 303,
+    fields: ({ business }) => ({ business }),
+  },
+  '/settings/business/apps/:app/withdraw': {
+    who: 'owners',
+    POST: 303,
+    fields: ({ business }) => ({ business }),
+    after: '/settings/business/apps/:app/block',
+  },
   '/settings/audit-log': {
     who: 'owners',
     GET: 200,
@@ -310,6 +339,13 @@ export const RULES: Record<string, Rule> = {
     who: 'platform',
     POST: 303,
     fields: () => ({ required: 'no' }),
+    unchangedFor: VISITORS,
+  },
+  // The same as before, which is not recorded: any other choice would change what the other visitors may allow.
+  '/platform/settings/apps': {
+    who: 'platform',
+    POST: 303,
+    fields: () => ({ who: 'anyone' }),
     unchangedFor: VISITORS,
   },
   '/platform/audit-log': { who: 'platform', GET: 200 },

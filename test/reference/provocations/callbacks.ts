@@ -1,5 +1,9 @@
+import { userActor } from '../../../src/accounts/users.ts';
 import { encodeDynamicClientId } from '../../../src/apps/dynamic-client-ids.ts';
+import { changeAppPolicy } from '../../../src/grants/app-policies.ts';
+import { newId } from '../../../src/lib/ids.ts';
 import { createKeyring } from '../../../src/lib/keyring.ts';
+import { block, decide } from '../../support/app-rules.ts';
 import { REDIRECT_URI } from '../../support/fixtures.ts';
 import { once } from '../../support/once.ts';
 import type { TestServer } from '../../support/test-server.ts';
@@ -62,6 +66,58 @@ function dynamicClientId({ settings }: TestServer): string {
   return encodeDynamicClientId(createKeyring(settings.secretKeys), metadata);
 }
 
+/** Each in a business of its own, whose owners have decided which apps come in. */
+function refusedByTheBusiness(server: TestServer): CallbackProvocation[] {
+  const arrive = async (who: 'approved' | 'admins') => {
+    const business = await server.addBusiness('Strict');
+    const boss = await server.addUser(`Boss${newId(server.clock())}`, [[business, 'owner']]);
+    const member = await server.addUser(`Member${newId(server.clock())}`, [[business, 'member']]);
+    const app = await server.addApp({ ownerBusinessId: business.id });
+    const rules = { businessId: business.id, who, reservesSensitive: false };
+    await changeAppPolicy(userActor(boss, '127.0.0.1'), server.storage().durable, rules, server.clock());
+    const browser = await server.signedIn(member);
+    const address = server.authorizeUrl({ client_id: app.id });
+    const back = async () =>
+      (await browser.submit(await browser.open(address), '/consent', { decision: 'back' })).leftTo;
+    return { app, address, browser, back, asked: { app, user: member }, owner: await server.signedIn(boss) };
+  };
+  return [
+    [
+      'access_denied',
+      'approval_required',
+      'an app that is not approved',
+      async () => (await arrive('approved')).back(),
+    ],
+    [
+      'access_denied',
+      'role_required',
+      'a member who may not connect apps',
+      async () => (await arrive('admins')).back(),
+    ],
+    [
+      'access_denied',
+      'app_refused',
+      'an app that an owner has refused',
+      async () => {
+        const { address, browser, owner, asked, back } = await arrive('approved');
+        await browser.submit(await browser.open(address), '/consent', { decision: 'ask' });
+        await decide(owner, asked, 'refuse');
+        return back();
+      },
+    ],
+    [
+      'access_denied',
+      'app_blocked',
+      'an app that an owner has blocked',
+      async () => {
+        const { app, owner, back } = await arrive('approved');
+        await block(owner, app);
+        return back();
+      },
+    ],
+  ];
+}
+
 function refusedAtTheScreen(
   server: TestServer,
   member: () => ReturnType<TestServer['signedIn']>,
@@ -87,6 +143,7 @@ function refusedAtTheScreen(
         return (await (await server.signedIn(stranger)).open(server.authorizeUrl())).leftTo;
       },
     ],
+    ...refusedByTheBusiness(server),
     [
       'login_required',
       'login_required',

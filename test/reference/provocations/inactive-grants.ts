@@ -4,6 +4,7 @@ import { markUserDisabled } from '../../../src/accounts/users.ts';
 import { changeApp, deleteApp } from '../../../src/apps/apps.ts';
 import { OPERATOR } from '../../../src/audit/entries.ts';
 import { resetAccount } from '../../../src/grants/account-reset.ts';
+import { blockApp } from '../../../src/grants/app-approvals.ts';
 import { endConnections } from '../../../src/grants/connections.ts';
 import { revokeGrant } from '../../../src/grants/grants.ts';
 import { disableApp, pauseApp } from '../../../src/grants/suspension.ts';
@@ -131,6 +132,12 @@ function endedByPeople({ server, connect }: Connections) {
         { appId: connected.app.id, change: () => ({ ...connected.app, openToAnyBusiness: false }) },
         server.clock(),
       );
+      return connected;
+    },
+    async app_blocked() {
+      const connected = await connect();
+      const blocked = { app: connected.app, businessId: server.acme.id, reason: '' };
+      await blockApp(OPERATOR, db(), blocked, server.clock());
       return connected;
     },
     async user_disabled() {

@@ -2,6 +2,8 @@ import type { Mutation } from './mutation.ts';
 
 const FORM = 'test/http/oauth/consent-form.test.ts';
 const CONSENT = 'test/http/oauth/consent.test.ts';
+const APPROVAL = 'test/http/web/app-approval.test.ts';
+const LOCKS = 'test/postgres/app-rule-locks.test.ts';
 const HEADERS = 'test/http/web/headers.test.ts';
 
 /** The consent screen. */
@@ -106,7 +108,7 @@ export const CONSENT_MUTATIONS: Mutation[] = [
     promise: 'C6',
     breaks: 'Deny allows',
     file: 'src/web/consent-submission.ts',
-    find: "text(request.body, 'decision') !== 'allow'",
+    find: "answer !== 'allow'",
     replace: 'false',
     tests: [CONSENT],
   },
@@ -133,5 +135,79 @@ export const CONSENT_MUTATIONS: Mutation[] = [
     find: "'referrer-policy', 'same-origin'",
     replace: "'referrer-policy', 'unsafe-url'",
     tests: [CONSENT, HEADERS],
+  },
+  {
+    promise: 'C10',
+    breaks: 'Allow does not check the rules of the business in its transaction',
+    file: 'src/oauth/authorize/response.ts',
+    find: 'if (permit(decision.allowed).length < decision.allowed.length) return;',
+    replace: '',
+    tests: [LOCKS],
+    database: 'postgres',
+  },
+  {
+    promise: 'C10',
+    breaks: 'Allow does not lock the rules of the business',
+    file: 'src/oauth/authorize/permission.ts',
+    find: 'await lockAppRulesForShare(tx, businessId);',
+    replace: '',
+    tests: [LOCKS],
+    database: 'postgres',
+  },
+  {
+    promise: 'C10',
+    breaks: 'the page of an app that is not approved is skipped',
+    file: 'src/web/consent.ts',
+    find: 'if (permission.obstacle) return openObstacle(deps, reply, { ...context, authRequest: asked }, permission.obstacle);',
+    replace: 'if (permission.obstacle) permission.request = asked as never;',
+    tests: [APPROVAL],
+  },
+  {
+    promise: 'C10',
+    breaks: 'an approval covers every scope',
+    file: 'src/oauth/authorize/permission.ts',
+    find: "return commonScopes(unreserved, [...parseScopes(rules.scopes ?? ''), ...parseScopes(rules.personalScopes ?? '')]);",
+    replace: 'return rules.scopes || rules.personalScopes ? unreserved : [];',
+    tests: [APPROVAL],
+  },
+  {
+    promise: 'C10',
+    breaks: 'an owner can approve their own request',
+    file: 'src/grants/app-approvals.ts',
+    find: 'if (userId === actor.id)',
+    replace: 'if (false)',
+    tests: [APPROVAL],
+  },
+  {
+    promise: 'C10',
+    breaks: 'an approval survives the membership',
+    file: 'src/grants/member-removal.ts',
+    find: 'await deleteRequestsOfMember(tx, { userId, businessId });',
+    replace: '',
+    tests: [APPROVAL],
+  },
+  {
+    promise: 'C11',
+    breaks: 'a block leaves the grants of the app',
+    file: 'src/grants/app-approvals.ts',
+    find: "(await endConnections(tx, { appId: app.id, businessId }, 'app_blocked', now)) ?? 0",
+    replace: '0',
+    tests: [APPROVAL],
+  },
+  {
+    promise: 'C11',
+    breaks: 'owners can connect a blocked app',
+    file: 'src/oauth/authorize/permission.ts',
+    find: "if (rules.status === 'blocked') return [];",
+    replace: "if (rules.status === 'blocked' && rules.role !== 'owner') return [];",
+    tests: [APPROVAL],
+  },
+  {
+    promise: 'C12',
+    breaks: 'members may allow scopes that are reserved to owners',
+    file: 'src/oauth/authorize/permission.ts',
+    find: 'reservesSensitive ? scopesBeyond(scopes, SENSITIVE_SCOPES) : scopes',
+    replace: 'scopes',
+    tests: [APPROVAL],
   },
 ];

@@ -2,7 +2,7 @@ import { type Migration, notNull, primaryKey, references, zeroByDefault } from '
 
 /** Apps, and what users have allowed them. */
 export const createApps: Migration = async (db, types) => {
-  for (const create of [apps, grants, consents, revokedAccessTokens]) await create(db, types);
+  for (const create of [apps, grants, consents, revokedAccessTokens, appApprovals]) await create(db, types);
 };
 
 const apps: Migration = async (db, { id, integer, time }) => {
@@ -111,4 +111,49 @@ const revokedAccessTokens: Migration = async (db, { id, time }) => {
     .on('revoked_access_tokens')
     .column('expires_at')
     .execute();
+};
+
+const appApprovals: Migration = async (db, { id, integer, time }) => {
+  await db.schema
+    .createTable('app_policies')
+    .addColumn('business_id', id, (column) => column.primaryKey().references('businesses.id'))
+    .addColumn('who', 'text', notNull)
+    .addColumn('reserves_sensitive', integer, notNull)
+    .execute();
+  await db.schema
+    .createTable('platform_app_policy')
+    .addColumn('id', integer, primaryKey)
+    .addColumn('who', 'text', notNull)
+    .addColumn('reserves_sensitive', integer, notNull)
+    .addColumn('is_binding', integer, notNull)
+    .execute();
+  await db.schema
+    .createTable('app_approvals')
+    .addColumn('business_id', id, references('businesses.id'))
+    .addColumn('app_id', id, references('apps.id'))
+    .addColumn('status', 'text', notNull)
+    .addColumn('scopes', 'text', notNull)
+    .addColumn('reason', 'text', notNull)
+    .addColumn('decided_by', id)
+    .addColumn('decided_at', time, notNull)
+    .addPrimaryKeyConstraint('app_approvals_key', ['business_id', 'app_id'])
+    .execute();
+  await db.schema.createIndex('app_approvals_by_app').on('app_approvals').column('app_id').execute();
+  await db.schema
+    .createTable('app_requests')
+    .addColumn('business_id', id, references('businesses.id'))
+    .addColumn('app_id', id, references('apps.id'))
+    .addColumn('user_id', id, notNull)
+    .addColumn('status', 'text', notNull)
+    .addColumn('scopes', 'text', notNull)
+    .addColumn('approved_scopes', 'text', notNull)
+    .addColumn('note', 'text', notNull)
+    .addColumn('requested_at', time, notNull)
+    .addColumn('reason', 'text', notNull)
+    .addColumn('decided_by', id)
+    .addColumn('decided_at', time)
+    .addPrimaryKeyConstraint('app_requests_key', ['business_id', 'app_id', 'user_id'])
+    .execute();
+  await db.schema.createIndex('app_requests_by_app').on('app_requests').column('app_id').execute();
+  await db.schema.createIndex('app_requests_by_user').on('app_requests').column('user_id').execute();
 };

@@ -1,0 +1,235 @@
+import { findMember, type Member } from '../accounts/memberships.ts';
+import { notify } from '../accounts/notices.ts';
+import { type App, findApp } from '../apps/apps.ts';
+import type { Actor } from '../audit/entries.ts';
+import { FormError } from '../lib/errors.ts';
+import { formatScopes, parseScopes, type Scopes, scopesBeyond } from '../lib/scope-lists.ts';
+import { type Database, inTransaction } from '../storage/storage.ts';
+import type { Row } from '../storage/tables.ts';
+import { lockAppRules } from './app-policies.ts';
+import {
+  type AppInBusiness,
+  deleteRequests,
+  findRequest,
+  hasRequest,
+  listWaitingFor,
+  type RequestKey,
+  recordDecision,
+  setVerdict,
+} from './app-requests.ts';
+import { endConnections } from './connections.ts';
+import { wasGranted } from './status.ts';
+
+/** What an owner has decided about an app, for everyone in the business. */
+export interface AppDecision {
+  appId: string;
+  appName: string;
+  status: 'approved' | 'blocked';
+  scopes: Scopes;
+  reason: string;
+  /** The name of the owner; null for an operator. */
+  decidedBy: string | null;
+  decidedAt: number;
+}
+
+/** At most this many: a business that approves more apps than this lets anyone connect them. */
+const MAX_LISTED = 200;
+
+/** Blocked apps first, then by name. */
+export async function listAppDecisions(db: Database, businessId: string): Promise<AppDecision[]> {
+  const rows = await db
+    .selectFrom('app_approvals')
+    .innerJoin('apps', 'apps.id', 'app_approvals.app_id')
+    .leftJoin('users', 'users.id', 'app_approvals.decided_by')
+    .select(['app_id as appId', 'apps.name as appName', 'status', 'scopes', 'reason', 'decided_at as decidedAt'])
+    .select('users.name as decidedBy')
+    .where('business_id', '=', businessId)
+    .where('apps.deleted_at', 'is', null)
+    .orderBy('status', 'desc')
+    .orderBy('apps.name')
+    .limit(MAX_LISTED)
+    .execute();
+  return rows.map((row) => ({ ...row, scopes: parseScopes(row.scopes) }));
+}
+
+export type Verdict = 'approve_person' | 'approve_all' | 'refuse';
+
+interface Decision extends RequestKey {
+  businessName: string;
+  verdict: Verdict;
+  reason: string;
+  /** As the page showed them: a request that has changed since is not decided. */
+  scopes: Scopes;
+}
+
+/**
+ * An owner decides about the request of a member, who is notified. False if no such request waits, or if the actor is no
+ * owner. Nobody decides about a request of their own.
+ */
+export async function decideRequest(actor: Actor, db: Database, decision: Decision, now: number): Promise<boolean> {
+  const { businessId, appId, userId, verdict, reason, scopes } = decision;
+  return inTransaction(db, async (tx) => {
+    if (!(await lockAppRules(actor, tx, businessId))) return false;
+    const [app, member] = [await findApp(tx, appId), await findMember(tx, businessId, userId)];
+    const request = await findRequest(tx, decision);
+    if (request?.status !== 'requested' || !app || !member) return false;
+    if (userId === actor.id) throw new FormError('verdict', 'Another owner has to decide about your own request.');
+    if (request.scopes !== formatScopes(scopes))
+      throw new FormError('verdict', 'The request has changed. Read it again.');
+    if (verdict === 'approve_all') {
+      await approveForAll(actor, tx, { app, businessId, scopes }, now);
+      await closeRequests(tx, { app, member, decision }, now);
+    } else if (verdict === 'approve_person') {
+      await setVerdict(tx, decision, { status: 'approved', approved_scopes: request.scopes }, { actor, now });
+    } else await setVerdict(tx, decision, { status: 'refused', reason }, { actor, now });
+    await recordVerdict(actor, tx, { app, member, decision }, now);
+    await notifyMember(tx, { app, member, decision }, now);
+    return true;
+  });
+}
+
+/** Needs a transaction, with the rules locked. Adds the scopes to those that were approved before. A blocked app stays blocked. */
+async function approveForAll(
+  actor: Actor,
+  tx: Database,
+  { app, businessId, scopes }: AppInBusiness & { scopes: Scopes },
+  now: number,
+): Promise<void> {
+  const before = await findDecision(tx, { app, businessId });
+  if (before?.status === 'blocked') throw new FormError('verdict', `${app.name} is blocked. Unblock it first.`);
+  const earlier = parseScopes(before?.scopes ?? '');
+  const approved = formatScopes([...earlier, ...scopesBeyond(scopes, earlier)]);
+  const row = { status: 'approved', scopes: approved, reason: '', decided_by: actor.id, decided_at: now } as const;
+  await putDecision(tx, { app, businessId }, row);
+}
+
+/**
+ * The approval of everyone replaces that of one person, which would otherwise remain when it is withdrawn. Other members
+ * who wait for the same are notified, too.
+ */
+async function closeRequests(tx: Database, decided: Decided, now: number): Promise<void> {
+  const { businessId, appId, userId, scopes } = decided.decision;
+  await deleteRequests(tx, { businessId, appId, userId });
+  for (const waiting of await listWaitingFor(tx, { businessId, appId })) {
+    if (scopesBeyond(parseScopes(waiting.scopes), scopes).length > 0) continue;
+    await deleteRequests(tx, { businessId, appId, userId: waiting.userId });
+    const member = await findMember(tx, businessId, waiting.userId);
+    if (member) await notifyMember(tx, { ...decided, member }, now);
+  }
+}
+
+interface Decided {
+  app: App;
+  member: Member;
+  decision: Decision;
+}
+
+async function recordVerdict(actor: Actor, tx: Database, { app, member, decision }: Decided, now: number) {
+  const { businessId, verdict, reason, scopes } = decision;
+  const isRefused = verdict === 'refuse';
+  const detail: Record<string, string> = { user: verdict === 'approve_all' ? 'everyone' : member.name };
+  if (!isRefused) detail.scope = formatScopes(scopes);
+  else if (reason) detail.reason = reason;
+  const action = isRefused ? 'grant.approval_refused' : 'grant.approved';
+  await recordDecision(actor, tx, { action, app, businessId, detail }, now);
+}
+
+async function notifyMember(tx: Database, { app, member, decision }: Decided, now: number): Promise<void> {
+  const { businessName: business, verdict, reason } = decision;
+  const notice =
+    verdict === 'refuse'
+      ? ({ kind: 'app_refused', values: { app: app.name, business, reason } } as const)
+      : ({ kind: 'app_approved', values: { app: app.name, business } } as const);
+  await notify(tx, [member.id], notice, now);
+}
+
+/**
+ * An owner blocks an app: everyone's connections to it in the business end at once, and nobody can connect it again. False
+ * if the actor is no owner.
+ */
+export async function blockApp(
+  actor: Actor,
+  db: Database,
+  { app, businessId, reason }: AppInBusiness & { reason: string },
+  now: number,
+): Promise<boolean> {
+  if (app.ownerScope === 'platform') throw new FormError('reason', 'An app of the platform cannot be blocked.');
+  return inTransaction(db, async (tx) => {
+    if (!(await lockAppRules(actor, tx, businessId))) return false;
+    if ((await findDecision(tx, { app, businessId }))?.status === 'blocked') return true;
+    const row = { status: 'blocked', scopes: '', reason, decided_by: actor.id, decided_at: now } as const;
+    await putDecision(tx, { app, businessId }, row);
+    await deleteRequests(tx, { appId: app.id, businessId });
+    const people = (await endConnections(tx, { appId: app.id, businessId }, 'app_blocked', now)) ?? 0;
+    const detail = { people: String(people), ...(reason && { reason }) };
+    await recordDecision(actor, tx, { action: 'grant.app_blocked', app, businessId, detail }, now);
+    return true;
+  });
+}
+
+/**
+ * An owner takes an approval or a block back. An approved app keeps the connections that it has. Undefined if there is
+ * nothing to take back, or if the actor is no owner.
+ */
+export async function withdrawAppDecision(
+  actor: Actor,
+  db: Database,
+  { app, businessId }: AppInBusiness,
+  now: number,
+): Promise<AppDecision['status'] | undefined> {
+  return inTransaction(db, async (tx) => {
+    if (!(await lockAppRules(actor, tx, businessId))) return undefined;
+    const before = await findDecision(tx, { app, businessId });
+    if (!before) return undefined;
+    await tx.deleteFrom('app_approvals').where('business_id', '=', businessId).where('app_id', '=', app.id).execute();
+    const withdrawn = { action: 'grant.approval_withdrawn', detail: { user: 'everyone' } } as const;
+    const change = before.status === 'blocked' ? ({ action: 'grant.app_unblocked' } as const) : withdrawn;
+    await recordDecision(actor, tx, { ...change, app, businessId }, now);
+    return before.status;
+  });
+}
+
+/** An owner takes back what was decided about the request of one member, who can ask again. */
+export async function withdrawVerdict(
+  actor: Actor,
+  db: Database,
+  { app, businessId, userId }: AppInBusiness & { userId: string },
+  now: number,
+): Promise<boolean> {
+  return inTransaction(db, async (tx) => {
+    if (!(await lockAppRules(actor, tx, businessId))) return false;
+    const key = { businessId, appId: app.id, userId };
+    const [before, member] = [await findRequest(tx, key), await findMember(tx, businessId, userId)];
+    if (!before || !member) return false;
+    await deleteRequests(tx, key);
+    const detail = { user: member.name };
+    await recordDecision(actor, tx, { action: 'grant.approval_withdrawn', app, businessId, detail }, now);
+    return true;
+  });
+}
+
+/** Whether the business owns the app, or someone there has connected it, asked for it or decided about it. */
+export async function isKnownApp(db: Database, { app, businessId }: AppInBusiness): Promise<boolean> {
+  const parties = { appId: app.id, businessId };
+  if (app.ownerBusinessId === businessId || (await wasGranted(db, parties))) return true;
+  return (await hasRequest(db, parties)) || (await findDecision(db, { app, businessId })) !== undefined;
+}
+
+type DecisionRow = Omit<Row<'app_approvals'>, 'business_id' | 'app_id'>;
+
+async function putDecision(tx: Database, { app, businessId }: AppInBusiness, row: DecisionRow): Promise<void> {
+  await tx
+    .insertInto('app_approvals')
+    .values({ business_id: businessId, app_id: app.id, ...row })
+    .onConflict((conflict) => conflict.columns(['business_id', 'app_id']).doUpdateSet(row))
+    .execute();
+}
+
+function findDecision(db: Database, { app, businessId }: AppInBusiness) {
+  return db
+    .selectFrom('app_approvals')
+    .selectAll()
+    .where('business_id', '=', businessId)
+    .where('app_id', '=', app.id)
+    .executeTakeFirst();
+}

@@ -1,0 +1,141 @@
+import type { Role } from '../../accounts/memberships.ts';
+import type { WhoConnects } from '../../grants/app-policies.ts';
+import { lockAppRulesForShare } from '../../grants/app-policies.ts';
+import { commonScopes, parseScopes, type Scopes, scopesBeyond } from '../../lib/scope-lists.ts';
+import { preparedQuery } from '../../storage/prepared-query.ts';
+import type { Database } from '../../storage/storage.ts';
+import { OAuthError } from '../errors.ts';
+import { SCOPES } from '../scopes.ts';
+import type { AuthorizationRequest } from './request.ts';
+
+/** Why the rules of the business do not let a member allow an app. */
+export type Obstacle =
+  | { kind: 'app_blocked' | 'app_refused'; reason: string }
+  /** `requestedAt` is null unless the member has asked already. */
+  | { kind: 'approval_required'; requestedAt: number | null }
+  | { kind: 'role_required'; role: 'owner' | 'admin' };
+
+/** What the member may allow; the optional scopes that they may not are left out. Or why they may not allow it. */
+export type Permission =
+  | { obstacle: Obstacle; request?: never }
+  | { obstacle?: undefined; request: AuthorizationRequest };
+
+interface Asked {
+  request: AuthorizationRequest;
+  userId: string;
+  businessId: string;
+}
+
+const SENSITIVE_SCOPES: Scopes = SCOPES.filter(({ isSensitive }) => isSensitive).map(({ name }) => name);
+
+export async function findPermission(db: Database, { request, userId, businessId }: Asked): Promise<Permission> {
+  // The platform's own apps are part of it.
+  if (request.app.ownerScope === 'platform') return { request };
+  const { rows } = await readRules(db, { appId: request.app.id, userId, businessId });
+  const rules = rows[0];
+  if (!rules) return { obstacle: { kind: 'approval_required', requestedAt: null } };
+  const scopes = permittedScopes(rules, request.scopes);
+  const missing = scopesBeyond(scopesBeyond(request.scopes, request.optionalScopes), scopes);
+  if (scopes.length === 0 || missing.length > 0) return { obstacle: obstacleOf(rules, request) };
+  return { request: { ...request, scopes, optionalScopes: commonScopes(request.optionalScopes, scopes) } };
+}
+
+/**
+ * Needs a transaction: until it ends, the rules of the business stay as they are. Returns a function that leaves out the
+ * scopes that the user may not allow.
+ */
+export async function lockPermission(
+  tx: Database,
+  { request: { app }, userId, businessId }: Asked,
+): Promise<(scopes: Scopes) => Scopes> {
+  if (app.ownerScope === 'platform') return (scopes) => scopes;
+  await lockAppRulesForShare(tx, businessId);
+  const { rows } = await readRules(tx, { appId: app.id, userId, businessId });
+  const rules = rows[0];
+  return (scopes) => (rules ? permittedScopes(rules, scopes) : []);
+}
+
+interface Rules {
+  role: Role;
+  ownWho: WhoConnects | null;
+  ownReserves: number | null;
+  platformWho: WhoConnects | null;
+  platformReserves: number | null;
+  isBinding: number | null;
+  status: 'approved' | 'blocked' | null;
+  scopes: string | null;
+  blockReason: string | null;
+  requestStatus: 'requested' | 'approved' | 'refused' | null;
+  personalScopes: string | null;
+  refusalReason: string | null;
+  requestedAt: number | null;
+}
+
+const readRules = preparedQuery((db, { appId, userId, businessId }: Omit<Asked, 'request'> & { appId: string }) =>
+  db
+    .selectFrom('memberships')
+    .leftJoin('app_policies as own', 'own.business_id', 'memberships.business_id')
+    .leftJoin('platform_app_policy as platform', (join) => join.onTrue())
+    .leftJoin('app_approvals as approval', (join) =>
+      join.onRef('approval.business_id', '=', 'memberships.business_id').on('approval.app_id', '=', appId),
+    )
+    .leftJoin('app_requests as asked', (join) =>
+      join
+        .onRef('asked.business_id', '=', 'memberships.business_id')
+        .onRef('asked.user_id', '=', 'memberships.user_id')
+        .on('asked.app_id', '=', appId),
+    )
+    .select(['memberships.role', 'own.who as ownWho', 'own.reserves_sensitive as ownReserves'])
+    .select(['platform.who as platformWho', 'platform.reserves_sensitive as platformReserves'])
+    .select([
+      'platform.is_binding as isBinding',
+      'approval.status',
+      'approval.scopes',
+      'approval.reason as blockReason',
+    ])
+    .select(['asked.status as requestStatus', 'asked.approved_scopes as personalScopes'])
+    .select(['asked.reason as refusalReason', 'asked.requested_at as requestedAt'])
+    .where('memberships.user_id', '=', userId)
+    .where('memberships.business_id', '=', businessId),
+);
+
+function policyOf(rules: Rules): { who: WhoConnects; reservesSensitive: boolean } {
+  const isOwn = rules.ownWho !== null && rules.isBinding !== 1;
+  const who = isOwn ? rules.ownWho : rules.platformWho;
+  const reserves = isOwn ? rules.ownReserves : rules.platformReserves;
+  return { who: who ?? 'anyone', reservesSensitive: reserves === 1 };
+}
+
+/** A block applies to everyone, everything else to members and admins: owners decide for themselves. */
+function permittedScopes(rules: Rules, scopes: Scopes): Scopes {
+  if (rules.status === 'blocked') return [];
+  if (rules.role === 'owner') return scopes;
+  const { who, reservesSensitive } = policyOf(rules);
+  const unreserved = reservesSensitive ? scopesBeyond(scopes, SENSITIVE_SCOPES) : scopes;
+  if (who === 'anyone') return unreserved;
+  if (who === 'admins') return rules.role === 'admin' ? unreserved : [];
+  return commonScopes(unreserved, [...parseScopes(rules.scopes ?? ''), ...parseScopes(rules.personalScopes ?? '')]);
+}
+
+function obstacleOf(rules: Rules, { scopes, optionalScopes }: AuthorizationRequest): Obstacle {
+  if (rules.status === 'blocked') return { kind: 'app_blocked', reason: rules.blockReason ?? '' };
+  const { who, reservesSensitive } = policyOf(rules);
+  const required = scopesBeyond(scopes, optionalScopes);
+  const reserved = commonScopes(required.length > 0 ? required : scopes, SENSITIVE_SCOPES);
+  if (reservesSensitive && reserved.length > 0) return { kind: 'role_required', role: 'owner' };
+  if (who === 'admins') return { kind: 'role_required', role: 'admin' };
+  if (rules.requestStatus === 'refused') return { kind: 'app_refused', reason: rules.refusalReason ?? '' };
+  return { kind: 'approval_required', requestedAt: rules.requestStatus === 'requested' ? rules.requestedAt : null };
+}
+
+/** What the app is told. The reason of an owner is for the member alone. */
+export function obstacleError(obstacle: Obstacle): OAuthError {
+  return new OAuthError('access_denied', obstacle.kind, DESCRIPTIONS[obstacle.kind]);
+}
+
+const DESCRIPTIONS: Record<Obstacle['kind'], string> = {
+  app_blocked: 'An owner of the business has blocked this app.',
+  app_refused: 'An owner of the business has refused to let this user connect the app.',
+  approval_required: 'An owner of the business has to approve this app first. The user can ask for it.',
+  role_required: 'The business lets only owners, or owners and admins, allow this. One of them has to connect the app.',
+};

@@ -1,0 +1,132 @@
+import { type AppDecision, listAppDecisions } from '../../grants/app-approvals.ts';
+import { type AppPolicy, readBusinessPolicy, WHO_CONNECTS, type WhoConnects } from '../../grants/app-policies.ts';
+import { type AppRequest, listAppRequests } from '../../grants/app-requests.ts';
+import { type Html, html } from '../../lib/html.ts';
+import { formatScopes, type Scopes } from '../../lib/scope-lists.ts';
+import { listScopes, SCOPES } from '../../oauth/scopes.ts';
+import { makerName } from '../components.ts';
+import type { WebDeps } from '../deps.ts';
+import { input, type Problem, postForm, problemText, time } from '../forms.ts';
+import { businessField, type MembersContext } from './members.ts';
+
+export const APP_RULES = '/settings/business/apps';
+
+export async function appRulesBody(
+  { storage, platformName }: WebDeps,
+  context: MembersContext,
+  problem?: Problem,
+): Promise<Html> {
+  const db = storage.durable;
+  const { businessId, businessName } = context.business;
+  const policy = await readBusinessPolicy(db, businessId);
+  const requests = await listAppRequests(db, businessId);
+  const waiting = requests.filter(({ status }) => status === 'requested');
+  const decided = requests.filter(({ status }) => status !== 'requested');
+  const decisions = await listAppDecisions(db, businessId);
+  return html`<p><a href="/settings/business">Business</a></p>
+<h1>Apps</h1>
+<p class="muted">Which apps come into ${businessName}. Those that are connected are listed under <a href="/settings/connected-apps">Connected apps</a>.</p>
+${problem && problem.field !== 'who' && html`<div class="notice warn" role="alert">${problemText(problem)}</div>`}
+<section class="card"><h2>Who may connect apps</h2>
+${policy.isBinding ? html`<p class="notice">${platformName} has decided this for every business.</p><p>${WHO_NAMES[policy.who]}. ${policy.reservesSensitive && 'Data about staff and money is reserved to owners.'}</p>` : policyForm({ action: `${APP_RULES}/policy`, csrf: context.csrf, fields: businessField(context), policy, problem })}
+${!policy.isOwn && !policy.isBinding && html`<p class="muted small">This is the default of ${platformName}. It applies until you save.</p>`}</section>
+<section class="card"><h2>Requests</h2>
+${waiting.length === 0 && html`<p class="empty">Nobody waits for an approval.</p>`}
+<ul class="rows">${waiting.map((request) => requestRow(context, request, platformName))}</ul></section>
+${decisions.length + decided.length > 0 && decisionList(context, decisions, decided)}`;
+}
+
+const WHO_NAMES: Record<WhoConnects, string> = {
+  anyone: 'Every member may connect any app',
+  approved: 'Members may connect only apps that an owner has approved',
+  admins: 'Only owners and admins may connect apps',
+};
+
+const WHO_HINTS: Record<WhoConnects, string> = {
+  anyone: 'Except for apps that you block.',
+  approved: 'Members and admins can ask for an app; their requests are listed here. Owners connect any app.',
+  admins: 'Members are told whom to ask.',
+};
+
+interface PolicyForm {
+  action: string;
+  csrf: string;
+  fields?: Html;
+  policy: AppPolicy;
+  problem?: Problem | undefined;
+  /** Before the button. */
+  more?: Html;
+}
+
+/** For owners and for platform admins. */
+export function policyForm({ action, csrf, fields, policy, problem, more }: PolicyForm): Html {
+  const sensitive = SCOPES.filter(({ isSensitive }) => isSensitive).map(({ meaning }) => meaning);
+  const body = html`${fields}<fieldset class="field"><legend class="visually-hidden">Who may connect apps</legend>
+${problem?.field === 'who' && problemText(problem)}
+${WHO_CONNECTS.map(
+  (who) =>
+    html`<label class="choice"><input type="radio" name="who" value="${who}" required ${who === policy.who && html`checked`}><span><strong>${WHO_NAMES[who]}</strong><br><span class="muted small">${WHO_HINTS[who]}</span></span></label>`,
+)}
+</fieldset>
+<label class="choice"><input type="checkbox" name="reserves" value="yes" ${policy.reservesSensitive && html`checked`}><span><strong>Only owners may allow data about staff and money</strong><br><span class="muted small">${sensitive.join('. ')}.</span></span></label>
+${more}<p class="muted small">Apps that are connected already stay connected.</p>
+<button class="primary">Save</button>`;
+  return postForm({ action, csrf, body });
+}
+
+function requestRow(context: MembersContext, request: AppRequest, platformName: string): Html {
+  const { appId, userId, app, userName, userEmail, scopes, note, requestedAt } = request;
+  const isOwn = userId === context.user.id;
+  const buttons = html`${businessField(context)}<input type="hidden" name="scopes" value="${formatScopes(scopes)}">
+${input({ name: 'reason', label: 'Reason, if you refuse (optional)', optional: true })}
+<div class="form-actions"><button class="danger" name="verdict" value="refuse">Refuse</button>
+<button class="secondary" name="verdict" value="approve_person">Approve for ${userName}</button>
+<button class="primary" name="verdict" value="approve_all">Approve for everyone</button></div>`;
+  const form = { action: `${APP_RULES}/${appId}/requests/${userId}`, csrf: context.csrf, body: buttons };
+  return html`<li><div><h3>${app.name}</h3>
+<p class="muted small">By ${makerName(app, request.makerName, platformName)}</p>
+<p><strong>${userName}</strong> (${userEmail}) asked ${time(requestedAt)}.</p>
+${note && html`<blockquote>${note}</blockquote>`}
+${scopeList(scopes)}
+${isOwn ? html`<p class="notice">Another owner has to decide about your own request.</p>` : postForm(form)}</div></li>`;
+}
+
+function scopeList(scopes: Scopes): Html {
+  return html`<ul class="scopes">${listScopes(scopes).map(({ meaning }) => html`<li>${meaning}</li>`)}</ul>`;
+}
+
+function decisionList(context: MembersContext, decisions: AppDecision[], decided: AppRequest[]): Html {
+  return html`<section class="card"><h2>Decisions</h2>
+<ul class="rows">${decisions.map((decision) => decisionRow(context, decision))}${decided.map((request) => verdictRow(context, request))}</ul></section>`;
+}
+
+function decisionRow(context: MembersContext, decision: AppDecision): Html {
+  const { appId, appName, status, scopes, reason, decidedBy, decidedAt } = decision;
+  const isBlocked = status === 'blocked';
+  const label = isBlocked ? 'Unblock' : 'Withdraw';
+  return html`<li><div><strong>${appName}</strong> ${isBlocked ? html`<span class="badge warn">Blocked</span>` : html`<span class="badge">Approved for everyone</span>`}
+<p class="muted small">${time(decidedAt)}${decidedBy && `, by ${decidedBy}`}</p>
+${reason && html`<p class="small">${reason}</p>`}
+${!isBlocked && scopeList(scopes)}</div>
+<div>${!isBlocked && html`<a class="button quiet" href="${APP_RULES}/${appId}/block" aria-label="Block ${appName}">Block…</a>`}
+${withdrawForm(context, `${APP_RULES}/${appId}/withdraw`, { label, about: appName })}</div></li>`;
+}
+
+function verdictRow(context: MembersContext, request: AppRequest): Html {
+  const { appId, userId, app, userName, status, scopes, reason, decidedAt } = request;
+  const isRefused = status === 'refused';
+  return html`<li><div><strong>${app.name}</strong> ${isRefused ? html`<span class="badge warn">Refused for ${userName}</span>` : html`<span class="badge">Approved for ${userName}</span>`}
+<p class="muted small">${decidedAt !== null && time(decidedAt)}</p>
+${reason && html`<p class="small">${reason}</p>`}
+${!isRefused && scopeList(scopes)}</div>
+${withdrawForm(context, `${APP_RULES}/${appId}/requests/${userId}/withdraw`, { label: 'Withdraw', about: `${app.name} for ${userName}` })}</li>`;
+}
+
+function withdrawForm(
+  context: MembersContext,
+  action: string,
+  { label, about }: { label: string; about: string },
+): Html {
+  const body = html`${businessField(context)}<button class="secondary" aria-label="${label}: ${about}">${label}</button>`;
+  return postForm({ action, csrf: context.csrf, body });
+}

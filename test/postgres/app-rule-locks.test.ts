@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { sql } from 'kysely';
+import { insertSession } from '../../src/accounts/sessions.ts';
+import { userActor } from '../../src/accounts/users.ts';
+import { blockApp, decideRequest, withdrawVerdict } from '../../src/grants/app-approvals.ts';
+import { changeAppPolicy } from '../../src/grants/app-policies.ts';
+import { requestApproval } from '../../src/grants/app-requests.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { newId } from '../../src/lib/ids.ts';
+import { createKeyring } from '../../src/lib/keyring.ts';
+import { readAuthorizationRequest } from '../../src/oauth/authorize/request.ts';
+import { issueCode } from '../../src/oauth/authorize/response.ts';
+import { openStorage } from '../../src/storage/open.ts';
+import { databaseUrl, TEMPLATE } from '../support/databases.ts';
+import { createFixtures } from '../support/fixtures.ts';
+import { createTemplate, startPostgres } from '../support/postgres-server.ts';
+
+const server = await startPostgres();
+await createTemplate(server.url);
+const storage = await openStorage(databaseUrl(server.url, TEMPLATE));
+after(async () => {
+  await storage.close();
+  await server.remove();
+});
+const { ada, acme, addUser, addApp } = await createFixtures(() => storage, Date.now);
+const owner = userActor(ada, '127.0.0.1');
+const member = await addUser('Mia', [[acme, 'member']]);
+const scopes = ['read:invoices'];
+const keys = createKeyring(['the-key-that-the-tests-sign-their-tokens-with']);
+
+type NewApp = Awaited<ReturnType<typeof addApp>>;
+
+/** The member clicks Allow. */
+async function allow(app: NewApp): Promise<string | undefined> {
+  const { id: sessionId } = await insertSession(
+    storage.durable,
+    { user: member, browser: 'A test', address: '127.0.0.1' },
+    Date.now(),
+  );
+  const query = new URLSearchParams({ response_type: 'code', client_id: app.id, scope: 'read:invoices', state: 's' });
+  const externalClients = { documents: undefined, acceptsRegistrations: false, privateSchemes: [] };
+  const deps = {
+    storage,
+    keys,
+    clock: systemClock,
+    issuer: 'https://api.example.com',
+    externalClients,
+    servesMcp: true,
+  };
+  const request = await readAuthorizationRequest(deps, query.toString(), '127.0.0.1');
+  const authorization = { request, grantId: newId(Date.now()), sessionId, businessId: acme.id };
+  const decision = { allowed: scopes, declined: [] };
+  const actor = userActor(member, '127.0.0.1');
+  return issueCode(actor, { db: storage.durable, keys }, { ...authorization, decision }, Date.now());
+}
+
+/** Returns after two seconds at the latest; the assertions of the test fail then. */
+async function untilLockWait(): Promise<void> {
+  const waiting = sql`select pid from pg_stat_activity where wait_event_type = 'Lock'`;
+  for (let looks = 0; looks < 400; looks += 1) {
+    if ((await waiting.execute(storage.durable)).rows.length > 0) return;
+    await setTimeout(5);
+  }
+}
+
+/** Runs `change`, clicks Allow before it is committed, and returns what Allow gave. */
+async function allowDuring(app: NewApp, change: (tx: typeof storage.durable) => Promise<unknown>) {
+  let code: Promise<string | undefined> | undefined;
+  await storage.transaction(async (tx) => {
+    await change(tx);
+    code = allow(app);
+    await untilLockWait();
+  });
+  return code;
+}
+
+const countLive = async (app: NewApp) =>
+  (
+    await storage.durable
+      .selectFrom('grants')
+      .select('id')
+      .where('app_id', '=', app.id)
+      .where('revoked_at', 'is', null)
+      .execute()
+  ).length;
+
+test('Allow waits for a block that is being committed, and creates no grant [C10] [C11]', async () => {
+  const app = await addApp({ ownerBusinessId: acme.id });
+  const blocked = { app, businessId: acme.id, reason: '' };
+
+  const code = await allowDuring(app, (tx) => blockApp(owner, tx, blocked, Date.now()));
+
+  assert.equal(code, undefined);
+  assert.equal(await countLive(app), 0);
+});
+
+test('Allow waits while an approval is withdrawn, and creates no grant [C10]', async () => {
+  const app = await addApp({ ownerBusinessId: acme.id });
+  const policy = { businessId: acme.id, who: 'approved' as const, reservesSensitive: false };
+  await changeAppPolicy(owner, storage.durable, policy, Date.now());
+  const request = { app, businessId: acme.id, scopes, note: '' };
+  await requestApproval(userActor(member, '127.0.0.1'), storage.durable, request, Date.now());
+  const key = { businessId: acme.id, appId: app.id, userId: member.id };
+  const decision = { ...key, businessName: 'Acme', verdict: 'approve_person' as const, reason: '', scopes };
+  await decideRequest(owner, storage.durable, decision, Date.now());
+
+  const code = await allowDuring(app, (tx) => withdrawVerdict(owner, tx, { app, ...key }, Date.now()));
+
+  assert.equal(code, undefined);
+  assert.equal(await countLive(app), 0);
+});
