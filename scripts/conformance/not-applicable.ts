@@ -48,6 +48,7 @@ export const NOT_APPLICABLE: Record<string, string> = {
   'prompts-get-embedded-resource': NO_PROMPTS,
   'prompts-get-with-image': NO_PROMPTS,
   'server-session-lifecycle': NO_SESSIONS,
+  'server-sse-multiple-streams': NO_SESSIONS,
   'server-sse-polling': NO_SESSIONS,
   'http-custom-header-server-validation': 'no tool takes an argument from a header (`x-mcp-header`)',
   'tasks-lifecycle': NO_TASKS,
@@ -64,7 +65,6 @@ export const NOT_APPLICABLE: Record<string, string> = {
 
 /** The same for single checks of a scenario that applies; by the id of the check. */
 export const CHECKS_NOT_APPLICABLE: Record<string, string> = {
-  'server-sse-multiple-streams-session': NO_SESSIONS,
   'sep-2549-prompts-list-caching-hints': NO_PROMPTS,
   'sep-2549-resources-list-caching-hints': NO_RESOURCES,
   'sep-2549-resources-templates-list-caching-hints': NO_RESOURCES,

@@ -6,10 +6,12 @@ export function renderPage(suite: string, results: Map<string, Outcome[]>): stri
   return `# MCP conformance
 
 The public conformance suite of the Model Context Protocol, \`${suite}\`, runs against the
-[MCP server](mcp.md) and its authorization server. This page is written by \`npm run conformance:mcp\`. The suite tests servers of an SDK, with the tools, prompts and resources
-of a reference server. Scenarios that need those do not apply to a server with tools of its own; each is listed with the reason. The
-suite cannot send an access token, so a proxy in front of the server adds one. The schema of every message is checked in each
-scenario, also in those that do not apply.
+[MCP server](mcp.md) and its authorization server. This page is written by \`npm run conformance:mcp\`. The suite tests servers of
+an SDK, with the tools, prompts and resources of a reference server. Scenarios that need those do not apply to a server with tools of
+its own; each is listed with the reason. The suite cannot send an access token, so a proxy in front of the server adds one.
+
+The number of checks that pass is in brackets. In addition, the schema of every message is checked in each scenario of a server, also
+in those that do not apply.
 
 ${sections.join('\n')}`;
 }
@@ -28,7 +30,7 @@ ${renderReasons(outcomes)}`;
 }
 
 function renderRow({ scenario, passed, exceptions, problems }: Outcome): string {
-  const result = problems.length > 0 ? 'fails' : passed > 0 ? `passes (${passed})` : '';
+  const result = problems.length > 0 ? 'fails' : `passes (${passed})`;
   return `| \`${scenario}\` | ${result} | ${exceptions.join('<br>')} |`;
 }
 
