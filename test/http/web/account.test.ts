@@ -115,7 +115,7 @@ test('an unreadable name is rejected beside its field, and the input is kept', a
 
   for (const [name, sentence] of [
     ['', /Enter a name\./],
-    ['\u200d', /can be read/],
+    ['\u200d', /visible characters/],
     ['x'.repeat(81), /at most 80/],
     ['Oda\u202e<b>', /visible characters/],
     ['Oda\0', /visible characters/],
