@@ -33,7 +33,8 @@ export async function findPermission(db: Database, { request, userId, businessId
   if (request.app.ownerScope === 'platform') return { request };
   const { rows } = await readRules(db, { appId: request.app.id, userId, businessId });
   const rules = rows[0];
-  if (!rules) return { obstacle: { kind: 'approval_required', requestedAt: null } };
+  // Not a member any more, which the callers check: nothing is granted (`lockPermission`).
+  if (!rules) return { request };
   const scopes = permittedScopes(rules, request.scopes);
   const missing = scopesBeyond(scopesBeyond(request.scopes, request.optionalScopes), scopes);
   if (scopes.length === 0 || missing.length > 0) return { obstacle: obstacleOf(rules, request) };
