@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { appIdOf } from '../../../src/apps/client-ids.ts';
 import { OPERATOR } from '../../../src/audit/entries.ts';
 import { removeMember } from '../../../src/grants/member-removal.ts';
 import { APP_RULES, ask, block, decide, decideWho, requestPath } from '../../support/app-rules.ts';
 import { readAuditEntries } from '../../support/audit-entries.ts';
 import type { Browser, BrowserPage } from '../../support/browser.ts';
+import { externalRequest, startDocumentHost } from '../../support/client-document-host.ts';
 import { startMailServer } from '../../support/mail-server.ts';
 import { redirectParams } from '../../support/raw-http.ts';
 import { countGrants } from '../../support/rows.ts';
@@ -324,4 +326,21 @@ test('a repeated request updates the note and leaves one audit entry', async () 
 
   assert.match((await owner.open(APP_RULES)).text, /Second/);
   assert.equal((await actionsOf(server)).filter((action) => action === 'grant.approval_requested').length, 1);
+});
+
+test('an app that is not registered here needs approval, and can be blocked, like any other [C10]', async () => {
+  const host = await startDocumentHost();
+  const { server, owner, member, mia } = await startWith('approved', { WEBHOOKS_TO_LOOPBACK: 'yes' });
+  const clientId = host.newClientId();
+  const request = { ...externalRequest(server, clientId), scope: 'read:invoices' };
+  const app = { id: appIdOf(clientId) };
+
+  await ask(server, member, request);
+  const page = await owner.open(APP_RULES);
+  await decide(owner, { app, user: mia }, 'approve_person');
+
+  assert.match(page.text, new RegExp(`By ${new URL(clientId).host}`), 'owners see where it describes itself');
+  assert.ok(await server.allow(request, member));
+  await block(owner, app);
+  assert.match((await member.open(server.authorizeUrl(request))).text, /Assistant is blocked in Acme/);
 });
