@@ -9,6 +9,8 @@ import { type ClientMetadata, InvalidClientMetadata, readDocument } from './clie
 /** Three times what the draft recommends, because a document may contain public keys. */
 const MAX_LENGTH = 16 * 1024;
 const MAX_CACHED = 1000;
+/** The rows of apps have an index on it, and PostgreSQL limits the size of its entries. */
+const MAX_URL_LENGTH = 2000;
 /** RFC 9111 §4.2.2: for a document whose headers say nothing about caching. */
 const DEFAULT_FRESHNESS = 5 * MINUTE;
 const MAX_FRESHNESS = DAY;
@@ -68,6 +70,9 @@ export function createClientMetadataDocuments(options: DocumentOptions): ClientM
 
 /** §3. The URL is compared as text later, so it has to be in the form that a parser would write. */
 function checkUrl(clientId: string, { hosts, allowsLoopback }: DocumentOptions): void {
+  if (clientId.length > MAX_URL_LENGTH) {
+    throw new InvalidClientMetadata('client_id', `client_id has to be a URL of at most ${MAX_URL_LENGTH} characters.`);
+  }
   const url = URL.parse(clientId);
   const isLocal = allowsLoopback && url?.protocol === 'http:' && isLoopbackHost(url.hostname);
   if (!url || (url.protocol !== 'https:' && !isLocal) || url.href !== clientId || url.pathname === '/') {

@@ -215,6 +215,17 @@ test('a client_id that is not a plain https URL with a path is rejected without 
   assert.equal(host.paths.length, before);
 });
 
+test('a client_id of more than 2,000 characters is rejected without a request [G1]', async () => {
+  host.answer(undefined);
+  const longest = host.newClientId().padEnd(2000, 'x');
+  assert.equal((await fetchOnce(server.authorizeUrl(externalRequest(server, longest)))).status, 303);
+  const before = host.paths.length;
+
+  await refuse(`${longest}x`, /client_id has to be a URL of at most 2000 characters/);
+
+  assert.equal(host.paths.length, before);
+});
+
 let connections = 0;
 const canary = createServer((socket) => {
   connections += 1;
