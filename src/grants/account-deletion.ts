@@ -25,6 +25,7 @@ import { type App, listAppsOf } from '../apps/apps.ts';
 import { type Actor, recordAudit } from '../audit/entries.ts';
 import { FormError } from '../lib/errors.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
+import { deleteRequestsOfMember } from './app-requests.ts';
 import { forgetConsentsOfUser } from './consents.ts';
 import { revokeGrantsOfUser } from './grants.ts';
 import { disableApp } from './suspension.ts';
@@ -94,6 +95,7 @@ async function endMembership(
   }
   for (const app of apps) await disableApp(actor, tx, app, now);
   await deleteMembership(tx, user.id, businessId);
+  await deleteRequestsOfMember(tx, { userId: user.id, businessId });
   await withdrawInvitationsOf(tx, { userId: user.id, businessId }, now);
   const entry = { action: 'member.removed', actor, businessId, subject: auditedUser(user) } as const;
   await recordAudit(tx, { ...entry, detail: { role, account: 'deleted' } }, now);

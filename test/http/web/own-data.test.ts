@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { User } from '../../../src/accounts/users.ts';
+import { userActor } from '../../../src/accounts/users.ts';
+import { findApp } from '../../../src/apps/apps.ts';
+import { requestApproval } from '../../../src/grants/app-requests.ts';
 import type { Browser } from '../../support/browser.ts';
 import { createClient } from '../../support/client.ts';
 import { PASSWORD } from '../../support/fixtures.ts';
@@ -46,10 +49,21 @@ test('a deleted account is gone with its sessions and passkeys, and its apps los
 
 test('no row of the account is left, except in the audit log and in what has ended', async () => {
   const { user, browser } = await addTwoStepUser(server, `Tess${++people}`);
+  const app = (await findApp(db(), server.ledger.id)) ?? assert.fail('the app');
+  const request = { app, businessId: server.acme.id, scopes: ['read:invoices'], note: '' };
+  assert.ok(await requestApproval(userActor(user, '127.0.0.1'), db(), request, server.clock()));
 
   await remove(browser);
 
-  for (const table of ['memberships', 'sessions', 'passkeys', 'password_links', 'consents', 'notices'] as const) {
+  for (const table of [
+    'memberships',
+    'sessions',
+    'passkeys',
+    'password_links',
+    'consents',
+    'notices',
+    'app_requests',
+  ] as const) {
     const left = await db().selectFrom(table).select('user_id').where('user_id', '=', user.id).execute();
     assert.deepEqual(left, [], table);
   }
