@@ -22,8 +22,8 @@ interface Attempt {
 }
 
 /**
- * Runs `work` in a transaction. With an idempotency key it runs once per app and business, and further requests with the
- * key get the same response. A request that fails leaves nothing behind, so that it can be sent again.
+ * Runs `work` in a transaction. With an idempotency key it runs once per app, business and user, and further
+ * requests with the key get the same response. A request that fails leaves nothing behind, so that it can be sent again.
  */
 export async function runOnce(
   db: Database,
@@ -35,7 +35,9 @@ export async function runOnce(
   if (key === undefined) return inTransaction(db, work);
   if (!KEY.test(key)) throw keyMalformed();
   return inTransaction(db, async (tx) => {
-    const id = { business_id: attempt.access.businessId, app_id: attempt.access.appId, key };
+    const { businessId, appId, userId } = attempt.access;
+    // All users of an assistant share its app id, and models choose keys like `contact-1`.
+    const id = { business_id: businessId, app_id: appId, user_id: userId, key };
     const requestHash = hashRequest(attempt);
     const earlier = await claimKey(tx, id, requestHash, now);
     if (earlier) return repeatResponse(earlier, requestHash);
@@ -46,6 +48,7 @@ export async function runOnce(
       .set({ status, response: JSON.stringify(response) })
       .where('business_id', '=', id.business_id)
       .where('app_id', '=', id.app_id)
+      .where('user_id', '=', id.user_id)
       .where('key', '=', key)
       .execute();
     return result;
@@ -55,6 +58,7 @@ export async function runOnce(
 interface KeyId {
   business_id: string;
   app_id: string;
+  user_id: string;
   key: string;
 }
 
@@ -65,7 +69,7 @@ async function claimKey(tx: Database, id: KeyId, requestHash: string, now: numbe
     const { numInsertedOrUpdatedRows } = await tx
       .insertInto('idempotency_keys')
       .values({ ...id, request_hash: requestHash, status: 0, response: '', created_at: now })
-      .onConflict((conflict) => conflict.columns(['business_id', 'app_id', 'key']).doNothing())
+      .onConflict((conflict) => conflict.columns(['business_id', 'app_id', 'user_id', 'key']).doNothing())
       .executeTakeFirstOrThrow();
     if (numInsertedOrUpdatedRows) return undefined;
     const earlier = await tx
@@ -73,6 +77,7 @@ async function claimKey(tx: Database, id: KeyId, requestHash: string, now: numbe
       .selectAll()
       .where('business_id', '=', id.business_id)
       .where('app_id', '=', id.app_id)
+      .where('user_id', '=', id.user_id)
       .where('key', '=', id.key)
       .executeTakeFirst();
     if (earlier && earlier.created_at > now - KEPT_FOR) return earlier;
@@ -81,6 +86,7 @@ async function claimKey(tx: Database, id: KeyId, requestHash: string, now: numbe
       .deleteFrom('idempotency_keys')
       .where('business_id', '=', id.business_id)
       .where('app_id', '=', id.app_id)
+      .where('user_id', '=', id.user_id)
       .where('key', '=', id.key)
       .where('created_at', '<=', now - KEPT_FOR)
       .execute();
@@ -111,7 +117,7 @@ function keyReused(): ApiError {
 
 export const oldIdempotencyKeys = retentionStep(
   'idempotency_keys',
-  ['business_id', 'app_id', 'key'],
+  ['business_id', 'app_id', 'user_id', 'key'],
   'created_at',
   (now) => now - KEPT_FOR,
 );

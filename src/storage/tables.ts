@@ -111,6 +111,7 @@ interface NumberSequencesTable {
 interface IdempotencyKeysTable {
   business_id: string;
   app_id: string;
+  user_id: string;
   key: string;
   request_hash: string;
   status: number;

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CallToolResult, Client } from '@modelcontextprotocol/client';
+import type { User } from '../../../src/accounts/users.ts';
 import { listEndpoints } from '../../../src/business/routes.ts';
 import { connectAgent, connectTo, REVISIONS } from '../../support/mcp.ts';
 import { startTestServer } from '../../support/test-server.ts';
@@ -108,6 +109,24 @@ for (const [revision, agent] of agents) {
 }
 
 const agent = agents.get('2026-07-28') as Client;
+
+test('two users of one app in one business can use the same idempotency key', async () => {
+  const app = await server.addApp({ name: 'Shared', ownerBusinessId: server.acme.id, scopes: ['write:contacts'] });
+  const boris = await server.addUser('Boris', [[server.acme, 'member']]);
+  const createAs = async (user: User, name: string) => {
+    const asked = { client_id: app.id, scope: 'write:contacts', resource: url };
+    const code = await server.allow(asked, await server.signedIn(user));
+    const { body } = await server.exchange(code, { client_id: app.id, client_secret: app.secret });
+    return done(await connectAgent(url, body.access_token), 'create_contact', { name, idempotency_key: 'contact-1' });
+  };
+
+  const first = await createAs(server.ada, 'Mara');
+  const other = await createAs(boris, 'Nils');
+  const same = await createAs(boris, 'Nils');
+
+  assert.deepEqual([first.name, other.name], ['Mara', 'Nils']);
+  assert.equal(same.id, other.id);
+});
 
 test('arguments that a tool does not take are named, and so are those of the wrong kind', async () => {
   const reasons = async (name: string, args: Record<string, unknown>) => {

@@ -177,12 +177,13 @@ const idempotencyKeys: Migration = async (db, { id, integer, time }) => {
     .createTable('idempotency_keys')
     .addColumn('business_id', id, references('businesses.id'))
     .addColumn('app_id', id, notNull)
+    .addColumn('user_id', id, notNull)
     .addColumn('key', 'text', notNull)
     .addColumn('request_hash', 'text', notNull)
     .addColumn('status', integer, notNull)
     .addColumn('response', 'text', notNull)
     .addColumn('created_at', time, notNull)
-    .addPrimaryKeyConstraint('idempotency_keys_key', ['business_id', 'app_id', 'key'])
+    .addPrimaryKeyConstraint('idempotency_keys_key', ['business_id', 'app_id', 'user_id', 'key'])
     .execute();
   await db.schema.createIndex('idempotency_keys_by_age').on('idempotency_keys').column('created_at').execute();
 };
