@@ -10,6 +10,7 @@ import { oldRepeats } from './audit/repeats.ts';
 import { oldIdempotencyKeys } from './business/idempotency.ts';
 import { oldEvents } from './events/events.ts';
 import { oldLongTransactions } from './events/long-transactions.ts';
+import { expiredAppRequests } from './grants/app-requests.ts';
 import { inactiveGrants, warnOfExpiring } from './grants/grants.ts';
 import { type Mailer, oldMails } from './mail/mails.ts';
 import type { MailTransport } from './mail/transport.ts';
@@ -54,6 +55,7 @@ const STEPS: RetentionStep[] = [
   oldRepeats,
   oldIdempotencyKeys,
   inactiveGrants,
+  expiredAppRequests,
   unusedExternalApps,
   expiredRevocations,
   expiredSessions,

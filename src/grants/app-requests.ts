@@ -1,9 +1,12 @@
 import { findBusiness } from '../accounts/businesses.ts';
-import { findMember } from '../accounts/memberships.ts';
+import { lockOwnership } from '../accounts/memberships.ts';
 import { notifyOwners } from '../accounts/notices.ts';
 import { type App, saveExternalApp } from '../apps/apps.ts';
 import { type Action, type Actor, recordAudit, type UserActor } from '../audit/entries.ts';
+import { DAY } from '../lib/clock.ts';
+import { FormError } from '../lib/errors.ts';
 import { formatScopes, parseScopes, type Scopes } from '../lib/scope-lists.ts';
+import type { RetentionStep } from '../storage/retention.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 
 export interface AppInBusiness {
@@ -33,10 +36,25 @@ export interface AppRequest extends RequestKey {
 }
 
 const MAX_LISTED = 200;
+/** Of one member in one business, so that nobody buries the requests of others. */
+const MAX_WAITING = 10;
+const WAITS_FOR = 90 * DAY;
 
-/** Those that wait first, then the newest. */
-export async function listAppRequests(db: Database, businessId: string): Promise<AppRequest[]> {
-  const rows = await db
+/** The one that has waited longest first. */
+export async function listWaitingRequests(db: Database, businessId: string): Promise<AppRequest[]> {
+  const waiting = selectRequests(db, businessId).where('app_requests.status', '=', 'requested');
+  return (await waiting.orderBy('requested_at').limit(MAX_LISTED).execute()).map(fromRow);
+}
+
+/** Refusals first, then the newest. */
+export async function listDecidedRequests(db: Database, businessId: string): Promise<AppRequest[]> {
+  const decided = selectRequests(db, businessId).where('app_requests.status', '!=', 'requested');
+  const sorted = decided.orderBy('status', 'desc').orderBy('requested_at', 'desc');
+  return (await sorted.limit(MAX_LISTED).execute()).map(fromRow);
+}
+
+function selectRequests(db: Database, businessId: string) {
+  return db
     .selectFrom('app_requests')
     .innerJoin('apps', 'apps.id', 'app_requests.app_id')
     .innerJoin('users', 'users.id', 'app_requests.user_id')
@@ -45,12 +63,13 @@ export async function listAppRequests(db: Database, businessId: string): Promise
     .select(['apps.name as app_name', 'apps.owner_scope', 'apps.external_client_id', 'makers.name as maker_name'])
     .select(['users.name as user_name', 'users.email as user_email'])
     .where('app_requests.business_id', '=', businessId)
-    .where('apps.deleted_at', 'is', null)
-    .orderBy('status', 'desc')
-    .orderBy('requested_at', 'desc')
-    .limit(MAX_LISTED)
-    .execute();
-  return rows.map((row) => ({
+    .where('apps.deleted_at', 'is', null);
+}
+
+type SelectedRow = Awaited<ReturnType<ReturnType<typeof selectRequests>['execute']>>[number];
+
+function fromRow(row: SelectedRow): AppRequest {
+  return {
     businessId: row.business_id,
     appId: row.app_id,
     userId: row.user_id,
@@ -64,17 +83,20 @@ export async function listAppRequests(db: Database, businessId: string): Promise
     requestedAt: row.requested_at,
     reason: row.reason,
     decidedAt: row.decided_at,
-  }));
+  };
 }
 
-export async function countWaitingRequests(db: Database, businessId: string): Promise<number> {
-  const { count } = await db
+/** Of everyone, or of one member. */
+export async function countWaitingRequests(db: Database, businessId: string, userId?: string): Promise<number> {
+  const waiting = db
     .selectFrom('app_requests')
+    .innerJoin('apps', 'apps.id', 'app_requests.app_id')
     .select(({ fn }) => fn.countAll().as('count'))
     .where('business_id', '=', businessId)
     .where('status', '=', 'requested')
-    .executeTakeFirstOrThrow();
-  return Number(count);
+    .where('apps.deleted_at', 'is', null);
+  const counted = userId === undefined ? waiting : waiting.where('user_id', '=', userId);
+  return Number((await counted.executeTakeFirstOrThrow()).count);
 }
 
 interface NewRequest extends AppInBusiness {
@@ -90,10 +112,12 @@ export async function requestApproval(
   now: number,
 ): Promise<boolean> {
   return inTransaction(db, async (tx) => {
-    if (!(await findMember(tx, businessId, actor.id))) return false;
-    if (app.ownerScope === 'external') await saveExternalApp(tx, app, now);
+    // Requests that one member makes at the same time wait for each other here, so that each counts the others.
+    if (!(await lockOwnership(tx, { userId: actor.id, businessId })).member) return false;
     const key = { businessId, appId: app.id, userId: actor.id };
     const before = await findRequest(tx, key);
+    if (before?.status !== 'requested') await rejectTooMany(tx, key);
+    if (app.ownerScope === 'external') await saveExternalApp(tx, app, now);
     const request = { status: 'requested', scopes: formatScopes(scopes), note, requested_at: now, reason: '' } as const;
     await tx
       .insertInto('app_requests')
@@ -113,6 +137,39 @@ export async function requestApproval(
     return true;
   });
 }
+
+async function rejectTooMany(tx: Database, { businessId, userId }: RequestKey): Promise<void> {
+  if ((await countWaitingRequests(tx, businessId, userId)) < MAX_WAITING) return;
+  const sentence = `${MAX_WAITING} of your requests wait for an owner of this business. Wait until one is decided.`;
+  throw new FormError('note', sentence);
+}
+
+/** Requests that nobody has decided about. What was approved for the member before stays approved. */
+export const expiredAppRequests: RetentionStep = {
+  table: 'app_requests',
+  async remove(db, limit, now) {
+    const until = now - WAITS_FOR;
+    const due = db.selectFrom('app_requests').select(['business_id', 'app_id', 'user_id']);
+    const oldest = due.where('status', '=', 'requested').where('requested_at', '<=', until);
+    const rows = await oldest.orderBy('requested_at').limit(limit).execute();
+    for (const row of rows) {
+      // A repeat in the meantime renews the request, so both statements check it again.
+      await db
+        .updateTable('app_requests')
+        .set(({ ref }) => ({ status: 'approved', scopes: ref('approved_scopes') }))
+        .where(({ and }) => and({ ...row, status: 'requested' }))
+        .where('approved_scopes', '!=', '')
+        .where('requested_at', '<=', until)
+        .execute();
+      await db
+        .deleteFrom('app_requests')
+        .where(({ and }) => and({ ...row, status: 'requested' }))
+        .where('requested_at', '<=', until)
+        .execute();
+    }
+    return rows.length;
+  },
+};
 
 export async function hasRequest(db: Database, { appId, businessId }: Omit<RequestKey, 'userId'>): Promise<boolean> {
   const request = db.selectFrom('app_requests').select('user_id').where('business_id', '=', businessId);

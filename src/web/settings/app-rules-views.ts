@@ -1,6 +1,6 @@
 import { type AppDecision, listAppDecisions } from '../../grants/app-approvals.ts';
 import { type AppPolicy, readBusinessPolicy, WHO_CONNECTS, type WhoConnects } from '../../grants/app-policies.ts';
-import { type AppRequest, listAppRequests } from '../../grants/app-requests.ts';
+import { type AppRequest, listDecidedRequests, listWaitingRequests } from '../../grants/app-requests.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { formatScopes, type Scopes } from '../../lib/scope-lists.ts';
 import { listScopes, SCOPES } from '../../oauth/scopes.ts';
@@ -19,9 +19,8 @@ export async function appRulesBody(
   const db = storage.durable;
   const { businessId, businessName } = context.business;
   const policy = await readBusinessPolicy(db, businessId);
-  const requests = await listAppRequests(db, businessId);
-  const waiting = requests.filter(({ status }) => status === 'requested');
-  const decided = requests.filter(({ status }) => status !== 'requested');
+  const waiting = await listWaitingRequests(db, businessId);
+  const decided = await listDecidedRequests(db, businessId);
   const decisions = await listAppDecisions(db, businessId);
   return html`<p><a href="/settings/business">Business</a></p>
 <h1>Apps</h1>

@@ -155,5 +155,6 @@ const appApprovals: Migration = async (db, { id, integer, time }) => {
     .addPrimaryKeyConstraint('app_requests_key', ['business_id', 'app_id', 'user_id'])
     .execute();
   await db.schema.createIndex('app_requests_by_app').on('app_requests').column('app_id').execute();
+  await db.schema.createIndex('app_requests_by_age').on('app_requests').columns(['status', 'requested_at']).execute();
   await db.schema.createIndex('app_requests_by_user').on('app_requests').column('user_id').execute();
 };

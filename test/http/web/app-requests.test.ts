@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { retentionSteps } from '../../../src/jobs.ts';
+import { DAY, MINUTE } from '../../../src/lib/clock.ts';
+import { removeExpired } from '../../../src/storage/retention.ts';
+import { APP_RULES, ask, decide, decideWho } from '../../support/app-rules.ts';
+import { readAuditEntries } from '../../support/audit-entries.ts';
+import { startTestServer } from '../../support/test-server.ts';
+
+/** A server whose business Acme lets in only apps that an owner has approved. */
+async function startWithApprovals() {
+  const server = await startTestServer();
+  const owner = await server.signedIn();
+  await decideWho(owner, 'approved');
+  const mia = await server.addUser('Mia', [[server.acme, 'member']]);
+  const asked = { app: server.ledger, user: mia };
+  const removeOld = () => removeExpired(server.storage().durable, retentionSteps(), server.clock());
+  return { server, owner, mia, asked, removeOld, member: await server.signedIn(mia) };
+}
+
+test('a member has at most ten requests that wait, and can ask again after a decision', async () => {
+  const { server, owner, member, mia, asked } = await startWithApprovals();
+  const other = await server.signedIn(await server.addUser('Ned', [[server.acme, 'member']]));
+  await ask(server, member);
+  for (let i = 1; i < 10; i++) {
+    const app = await server.addApp({ name: `App ${i}`, ownerBusinessId: server.acme.id });
+    await ask(server, member, { client_id: app.id });
+  }
+  const eleventh = await server.addApp({ name: 'Eleventh', ownerBusinessId: server.acme.id });
+
+  const refused = await ask(server, member, { client_id: eleventh.id });
+  const more = await ask(server, other, { client_id: eleventh.id });
+
+  assert.equal(refused.status, 400);
+  assert.match(refused.text, /10 of your requests wait for an owner of this business\. Wait until one is decided\./);
+  assert.match(more.text, /You asked for approval\./, 'the limit is for each member');
+  const requests = (await readAuditEntries(server)).filter(({ action }) => action === 'grant.approval_requested');
+  assert.equal(requests.filter(({ actor_id }) => actor_id === mia.id).length, 10);
+  await decide(owner, asked, 'refuse');
+  assert.match((await ask(server, member, { client_id: eleventh.id })).text, /You asked for approval\./);
+});
+
+test('the request that has waited longest is listed first', async () => {
+  const { server, owner, member } = await startWithApprovals();
+  const other = await server.signedIn(await server.addUser('Ned', [[server.acme, 'member']]));
+  await ask(server, other);
+  server.advanceClock(MINUTE);
+  await ask(server, member);
+
+  assert.match((await owner.open(APP_RULES)).text, /Ned<\/strong>[\s\S]*Mia<\/strong>/);
+});
+
+test('a request that nobody decides about is removed after 90 days, and the member can ask again', async () => {
+  const { server, mia, member, removeOld } = await startWithApprovals();
+  await ask(server, member);
+
+  server.advanceClock(90 * DAY - MINUTE);
+  await removeOld();
+  const kept = await (await server.signedIn()).open(APP_RULES);
+  server.advanceClock(MINUTE);
+  await removeOld();
+
+  assert.match(kept.text, /Mia<\/strong>/);
+  assert.doesNotMatch((await (await server.signedIn()).open(APP_RULES)).text, /Mia<\/strong>/);
+  assert.match((await ask(server, await server.signedIn(mia))).text, /You asked for approval\./);
+});
+
+test('a request for more that nobody decides about leaves the earlier approval', async () => {
+  const { server, owner, mia, member, asked, removeOld } = await startWithApprovals();
+  await ask(server, member);
+  await decide(owner, asked, 'approve_person');
+  await ask(server, member, { scope: 'read:invoices write:invoices' });
+
+  server.advanceClock(90 * DAY);
+  await removeOld();
+
+  const page = await (await server.signedIn()).open(APP_RULES);
+  assert.match(page.text, /Nobody waits for an approval\./);
+  assert.match(page.text, /Approved for Mia/);
+  assert.doesNotMatch(page.text, /Create, update and send invoices/);
+  assert.ok(await server.allow({}, await server.signedIn(mia)));
+});
