@@ -35,7 +35,9 @@ interface ShownConsent extends ConsentContext {
 
 export async function showConsent(deps: WebDeps, reply: FastifyReply, shown: ShownConsent): Promise<FastifyReply> {
   const { authRequest, consent, ticked, isSwitched = false, problem } = shown;
-  const page = consentScreen({ ...(await loadScreen(deps, shown)), consent, ticked, isSwitched, problem });
+  const { scopes } = shown.state;
+  const screen = await loadScreen(deps, shown);
+  const page = consentScreen({ ...screen, consent, shown: scopes, ticked, isSwitched, problem });
   const formTargets = [cspSource(authRequest.callback.redirectUri), deps.issuer];
   return sendPage(reply, page, { status: problem ? 400 : 200, formTargets });
 }
@@ -76,6 +78,8 @@ export interface Screen {
 interface ConsentScreen extends Screen {
   /** What the user has allowed or declined before. */
   consent: Consent;
+  /** All that Allow can grant, also what the user allowed before and the app does not ask for again. */
+  shown: Scopes;
   /** The optional scopes that are ticked. */
   ticked: Scopes;
   /** Whether the user has just switched to this business on the screen. */
@@ -153,8 +157,8 @@ ${problem && problemText(problem)}
 }
 
 function scopeList(heading: string, kind: Scope['kind'], screen: ConsentScreen): Html | null {
-  const { authRequest, consent, ticked } = screen;
-  const listed = listScopes(authRequest.scopes).filter((scope) => scope.kind === kind);
+  const { authRequest, consent, ticked, shown } = screen;
+  const listed = listScopes(shown).filter((scope) => scope.kind === kind);
   if (listed.length === 0) return null;
   const fresh = isAddition(authRequest, consent) ? undecidedScopes(authRequest, consent) : [];
   return html`<h2>${heading}</h2>

@@ -6,9 +6,9 @@ import { type Consent, chooseScopes, denyApp } from '../grants/consents.ts';
 import { findActingMembership } from '../grants/tenancy.ts';
 import { isId } from '../lib/ids.ts';
 import { commonScopes, formatScopes } from '../lib/scope-lists.ts';
-import { findPermission } from '../oauth/authorize/permission.ts';
+import { findPermission, type Permit } from '../oauth/authorize/permission.ts';
 import { readAuthorizationRequest } from '../oauth/authorize/request.ts';
-import { codeLocation, issueCode, needsNoScreen } from '../oauth/authorize/response.ts';
+import { codeLocation, issueCode, needsNoScreen, scopesToShow } from '../oauth/authorize/response.ts';
 import { CallbackError, OAuthError } from '../oauth/errors.ts';
 import { showObstacle, submitObstacle } from './consent-obstacle.ts';
 import { type ConsentContext, findEarlierConsent, restart, showConsent } from './consent-screen.ts';
@@ -36,7 +36,7 @@ export async function submitConsent(
   const permission = await findPermissionOf(deps, submitted);
   if (permission.obstacle) return showObstacle(deps, reply, { ...submitted, obstacle: permission.obstacle });
   const permitted = { ...submitted, authRequest: permission.request };
-  if (!(await isCurrent(deps, permitted))) return restart(deps, reply, state.query);
+  if (!(await isCurrent(deps, permitted, permission.permit))) return restart(deps, reply, state.query);
   const decision = chooseScopes(permission.request, list(request.body, 'optional_scope'));
   if (decision.allowed.length === 0) return showNothingTicked(deps, reply, permitted);
   return allow(deps, reply, permitted, decision);
@@ -88,14 +88,16 @@ async function deny(
 
 /** Whether the screen was shown recently, with these scopes, and the user may still act in its business. */
 async function isCurrent(
-  { storage, clock }: WebDeps,
+  deps: WebDeps,
   { authRequest, session, state }: SubmittedConsent,
+  permit: Permit,
 ): Promise<boolean> {
-  if (isExpired(state, clock()) || formatScopes(authRequest.scopes) !== formatScopes(state.scopes)) return false;
   const { app, businessId: only } = authRequest;
   const { businessId } = state;
-  if (only !== null && only !== businessId) return false;
-  return (await findActingMembership(storage.durable, { app, user: session.user, businessId })) !== undefined;
+  if (isExpired(state, deps.clock()) || (only !== null && only !== businessId)) return false;
+  const consent = await findEarlierConsent(deps, authRequest, session, businessId);
+  if (formatScopes(scopesToShow(authRequest, consent, permit)) !== formatScopes(state.scopes)) return false;
+  return (await findActingMembership(deps.storage.durable, { app, user: session.user, businessId })) !== undefined;
 }
 
 async function allow(
@@ -106,8 +108,8 @@ async function allow(
 ): Promise<FastifyReply> {
   const { storage, keys, clock, issuer } = deps;
   const { request, authRequest, session, state, path } = submitted;
-  const { grantId, businessId } = state;
-  const authorization = { request: authRequest, grantId, sessionId: session.id, businessId, decision };
+  const { grantId, businessId, scopes: shown } = state;
+  const authorization = { request: authRequest, grantId, sessionId: session.id, businessId, decision, shown };
   const code = await issueCode(actorOf(request), { db: storage.durable, keys }, authorization, clock());
   if (code) return reply.redirect(codeLocation(authRequest.callback, code, issuer), 303);
   if (!(await resumeSession(storage.durable, session.id, clock()))) throw sessionExpired(path);
@@ -129,8 +131,9 @@ async function showOtherBusiness(
   const authRequest = permission.request ?? submitted.authRequest;
   const consent = await findEarlierConsent(deps, authRequest, session, businessId);
   if (isExpired(state, deps.clock())) return restart(deps, reply, query);
-  const again = createConsentState({ query, businessId, scopes: authRequest.scopes, session }, deps.clock());
-  const { obstacle } = permission;
+  const { obstacle, permit } = permission;
+  const scopes = permit ? scopesToShow(authRequest, consent, permit) : authRequest.scopes;
+  const again = createConsentState({ query, businessId, scopes, session }, deps.clock());
   if (obstacle) return showObstacle(deps, reply, { ...submitted, state: again, obstacle });
   if (needsNoScreen(authRequest, consent)) return restart(deps, reply, query);
   const ticked = commonScopes(authRequest.optionalScopes, list(request.body, 'optional_scope'));

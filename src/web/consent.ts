@@ -8,7 +8,7 @@ import type { RateLimit } from '../lib/rate-limit.ts';
 import { scopesBeyond } from '../lib/scope-lists.ts';
 import { findPermission, type Obstacle, obstacleError } from '../oauth/authorize/permission.ts';
 import { type AuthorizationRequest, readAuthorizationRequest } from '../oauth/authorize/request.ts';
-import { codeLocation, issueCodeSilently, needsNoScreen } from '../oauth/authorize/response.ts';
+import { codeLocation, issueCodeSilently, needsNoScreen, scopesToShow } from '../oauth/authorize/response.ts';
 import { rawQuery, readTimestamp } from '../oauth/authorize/timestamp.ts';
 import { CallbackError, OAuthError } from '../oauth/errors.ts';
 import { access } from './access.ts';
@@ -51,7 +51,8 @@ async function openConsent(deps: WebDeps, request: FastifyRequest, reply: Fastif
     const description = 'The user has not allowed this yet. Send the request without prompt=none.';
     throw new CallbackError(authRequest.callback, new OAuthError('consent_required', 'consent_required', description));
   }
-  const state = createConsentState({ query, businessId, scopes: authRequest.scopes, session }, clock());
+  const scopes = scopesToShow(authRequest, consent, permission.permit);
+  const state = createConsentState({ query, businessId, scopes, session }, clock());
   const ticked = scopesBeyond(authRequest.optionalScopes, consent.declined);
   return showConsent(deps, reply, { request, authRequest, session, state, consent, ticked, path: request.url });
 }

@@ -53,7 +53,7 @@ async function allow(app: NewApp): Promise<string | undefined> {
   const authorization = { request, grantId: newId(Date.now()), sessionId, businessId: acme.id };
   const decision = { allowed: scopes, declined: [] };
   const actor = userActor(member, '127.0.0.1');
-  return issueCode(actor, { db: storage.durable, keys }, { ...authorization, decision }, Date.now());
+  return issueCode(actor, { db: storage.durable, keys }, { ...authorization, decision, shown: scopes }, Date.now());
 }
 
 /** Returns after two seconds at the latest; the assertions of the test fail then. */

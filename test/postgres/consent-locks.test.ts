@@ -123,7 +123,7 @@ test('a silent authorization does not wait for another of the same user and app'
 async function allowOnScreen(sessionId: string): Promise<string | undefined> {
   const { actor, deps, authorization } = await newAuthorization(sessionId);
   const decision = { allowed: scopes, declined: [] };
-  return issueCode(actor, deps, { ...authorization, decision }, Date.now());
+  return issueCode(actor, deps, { ...authorization, decision, shown: scopes }, Date.now());
 }
 
 async function newAuthorization(sessionId: string) {

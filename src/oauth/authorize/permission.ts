@@ -17,8 +17,11 @@ export type Obstacle =
 
 /** What the member may allow; the optional scopes that they may not are left out. Or why they may not allow it. */
 export type Permission =
-  | { obstacle: Obstacle; request?: never }
-  | { obstacle?: undefined; request: AuthorizationRequest };
+  | { obstacle: Obstacle; request?: never; permit?: never }
+  | { obstacle?: undefined; request: AuthorizationRequest; permit: Permit };
+
+/** Leaves out the scopes that the user may not allow. */
+export type Permit = (scopes: Scopes) => Scopes;
 
 interface Asked {
   request: AuthorizationRequest;
@@ -30,25 +33,22 @@ const SENSITIVE_SCOPES: Scopes = SCOPES.filter(({ isSensitive }) => isSensitive)
 
 export async function findPermission(db: Database, { request, userId, businessId }: Asked): Promise<Permission> {
   // The platform's own apps are part of it.
-  if (request.app.ownerScope === 'platform') return { request };
+  if (request.app.ownerScope === 'platform') return { request, permit: (scopes) => scopes };
   const { rows } = await readRules(db, { appId: request.app.id, userId, businessId });
   const rules = rows[0];
   // Not a member any more, which the callers check: nothing is granted (`lockPermission`).
-  if (!rules) return { request };
-  const scopes = permittedScopes(rules, request.scopes);
+  if (!rules) return { request, permit: () => [] };
+  const permit: Permit = (asked) => permittedScopes(rules, asked);
+  const scopes = permit(request.scopes);
   const missing = scopesBeyond(scopesBeyond(request.scopes, request.optionalScopes), scopes);
   if (scopes.length === 0 || missing.length > 0) return { obstacle: obstacleOf(rules, request) };
-  return { request: { ...request, scopes, optionalScopes: commonScopes(request.optionalScopes, scopes) } };
+  return { request: { ...request, scopes, optionalScopes: commonScopes(request.optionalScopes, scopes) }, permit };
 }
 
 /**
- * Needs a transaction: until it ends, the rules of the business stay as they are. Returns a function that leaves out the
- * scopes that the user may not allow.
+ * Needs a transaction: until it ends, the rules of the business stay as they are.
  */
-export async function lockPermission(
-  tx: Database,
-  { request: { app }, userId, businessId }: Asked,
-): Promise<(scopes: Scopes) => Scopes> {
+export async function lockPermission(tx: Database, { request: { app }, userId, businessId }: Asked): Promise<Permit> {
   if (app.ownerScope === 'platform') return (scopes) => scopes;
   await lockAppRulesForShare(tx, businessId);
   const { rows } = await readRules(tx, { appId: app.id, userId, businessId });

@@ -20,7 +20,7 @@ import { type Database, inTransaction } from '../../storage/storage.ts';
 import type { Callback, CallbackError } from '../errors.ts';
 import { readScopes } from '../scopes.ts';
 import { encodeToken, NO_SCOPE_BITS } from '../tokens.ts';
-import { lockPermission } from './permission.ts';
+import { lockPermission, type Permit } from './permission.ts';
 import type { AuthorizationRequest } from './request.ts';
 
 interface Authorization {
@@ -30,6 +30,12 @@ interface Authorization {
   /** Locked while the grant is created: a password reset ends the session and then every grant. */
   sessionId: string;
   businessId: string;
+}
+
+interface Allowed extends Authorization {
+  decision: Consent;
+  /** The scopes on the screen. */
+  shown: Scopes;
 }
 
 interface CodeDeps {
@@ -44,7 +50,7 @@ interface CodeDeps {
 export async function issueCode(
   actor: UserActor,
   { db, keys }: CodeDeps,
-  { decision, ...authorization }: Authorization & { decision: Consent },
+  { decision, shown, ...authorization }: Allowed,
   now: number,
 ): Promise<string | undefined> {
   const { request, businessId, grantId, sessionId } = authorization;
@@ -52,7 +58,8 @@ export async function issueCode(
     if (!(await lockSession(tx, sessionId))) return;
     const permit = await lockPermission(tx, { request, userId: actor.id, businessId });
     if (permit(decision.allowed).length < decision.allowed.length) return;
-    const scopes = permit(await scopesToGrant(actor, tx, authorization, decision));
+    // The consent may have grown since it was compared with the screen.
+    const scopes = commonScopes(permit(await scopesToGrant(actor, tx, authorization, decision)), shown);
     const isFirst = await createGrant(tx, grantOf(actor, authorization, scopes), now);
     if (!isFirst) return;
     if (request.app.ownerScope === 'external') await saveExternalApp(tx, request.app, now);
@@ -77,6 +84,16 @@ async function scopesToGrant(
   if (resource === null) return decision.allowed;
   const before = await findConsentForUpdate(tx, { userId: actor.id, appId: app.id, businessId });
   return readScopes(commonScopes(addDecision(before, decision).allowed, app.allowedScopes)).scopes;
+}
+
+/** The scopes that Allow can grant: those of the request, and those that `scopesToGrant` adds. The screen lists them all. */
+export function scopesToShow(
+  { app, scopes, resource }: AuthorizationRequest,
+  { allowed }: Consent,
+  permit: Permit,
+): Scopes {
+  if (resource === null) return scopes;
+  return readScopes([...scopes, ...permit(commonScopes(allowed, app.allowedScopes))]).scopes;
 }
 
 /** With `prompt=none`, optional scopes that the user has not decided about are left out. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { decideWho } from '../../support/app-rules.ts';
 import { createClient } from '../../support/client.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
@@ -7,8 +8,8 @@ const server = await startTestServer();
 const MCP = `${server.api}/mcp`;
 
 /** An app that nobody has connected yet. */
-async function newClient() {
-  const app = await server.addApp({ name: 'Agent', ownerBusinessId: server.acme.id });
+async function newClient(changes: { allowedScopes?: string[] } = {}) {
+  const app = await server.addApp({ name: 'Agent', ownerBusinessId: server.acme.id, ...changes });
   return createClient({ ...server, user: server.ada, app, business: server.acme });
 }
 
@@ -44,6 +45,54 @@ test('the screen says that the app keeps what was allowed, and marks what is new
   assert.match(page.text, /You have allowed this app before/);
   assert.match(page.text, /It keeps what you allowed before until you disconnect it\./);
   assert.match(page.text, /View CRM contacts and companies <span class="new">New<\/span>/);
+});
+
+test('the screen lists all that Allow grants, also what the app does not ask for again', async () => {
+  const client = await newClient();
+  const browser = await server.signedIn();
+  await client.connect({ resource: MCP, scope: 'read:invoices write:invoices' }, browser);
+  const listed = async (request: Record<string, string>) =>
+    (await browser.open(client.authorizeUrl(request))).text.match(/<li>[^<]+/g)?.map((item) => item.slice(4).trim());
+
+  const atMcp = await listed({ resource: MCP, scope: 'read:contacts' });
+  const atBusinessApi = await listed({ scope: 'read:contacts' });
+
+  const contacts = 'View CRM contacts and companies';
+  assert.deepEqual(atMcp, [
+    'View invoices, line items and payment status',
+    contacts,
+    'Create, update and send invoices',
+  ]);
+  assert.deepEqual(atBusinessApi, [contacts]);
+});
+
+test('Allow on a screen from before another Allow shows the screen again, with all scopes, and grants nothing', async () => {
+  const client = await newClient();
+  const browser = await server.signedIn();
+  const old = await browser.open(client.authorizeUrl({ resource: MCP, scope: 'read:contacts' }));
+  await client.connect({ resource: MCP, scope: 'read:invoices' }, browser);
+
+  const again = await browser.submit(old, '/consent', { decision: 'allow' });
+  const { leftTo } = await browser.submit(again, '/consent', { decision: 'allow' });
+  const { body } = await client.exchange(leftTo?.searchParams.get('code') ?? '');
+
+  assert.equal(again.leftTo, undefined);
+  assert.match(again.text, /View invoices, line items/);
+  assert.equal(body.scope, 'read:invoices read:contacts');
+});
+
+test('what the rules of the business reserve to owners since the first Allow is neither listed nor granted', async () => {
+  const client = await newClient({ allowedScopes: ['read:invoices', 'read:contacts', 'read:employees'] });
+  const boris = await server.signedIn(await server.addUser('Boris', [[server.acme, 'member']]));
+  await client.connect({ resource: MCP, scope: 'read:invoices read:employees' }, boris);
+  await decideWho(await server.signedIn(), 'anyone', 'yes');
+
+  const page = await boris.open(client.authorizeUrl({ resource: MCP, scope: 'read:contacts' }));
+  const { leftTo } = await boris.submit(page, '/consent', { decision: 'allow' });
+  const { body } = await client.exchange(leftTo?.searchParams.get('code') ?? '');
+
+  assert.doesNotMatch(page.text, /employee/);
+  assert.equal(body.scope, 'read:invoices read:contacts');
 });
 
 test('connected apps shows one connection with all scopes, and disconnecting it ends every grant and forgets them', async () => {
