@@ -43,7 +43,8 @@ export function toErrorResult(error: ApiError, issuer: string): ToolResult {
 /** The request to the endpoint that has these values. */
 function toRequest({ endpoint, query: names }: Tool, sent: Arguments): Omit<ApiRequest, keyof CallContext> {
   const { method, path, params } = endpoint;
-  const { [IDEMPOTENCY_KEY]: key, ...given } = sent;
+  const { [IDEMPOTENCY_KEY]: sentKey, ...given } = sent;
+  const key = sentKey ?? undefined;
   const problems: FieldProblem[] = [];
   const id = params ? readId(given, problems) : '';
   const query = readQuery(names, given, problems);

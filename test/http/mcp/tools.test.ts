@@ -146,8 +146,11 @@ test('arguments that a tool does not take are named, and so are those of the wro
   ]);
 });
 
-test('a null argument of a list counts as absent', async () => {
-  assert.ok((await done(agent, 'list_invoices', { status: null, cursor: null })).items);
+test('a null argument of a list counts as absent, and so does an idempotency key that is null', async () => {
+  assert.ok((await done(agent, 'list_invoices', { status: null, cursor: null, idempotency_key: null })).items);
+  const first = await done(agent, 'create_contact', { name: 'Ida', idempotency_key: null });
+  const second = await done(agent, 'create_contact', { name: 'Ida', idempotency_key: null });
+  assert.notEqual(first.id, second.id);
 });
 
 test('every schema of a tool has one type, because some models accept no list of types', async () => {
