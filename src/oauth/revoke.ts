@@ -4,6 +4,7 @@ import { appIdOf } from '../apps/client-ids.ts';
 import { recordAudit } from '../audit/entries.ts';
 import { type Grant, revokeGrant } from '../grants/grants.ts';
 import { DAY } from '../lib/clock.ts';
+import { networkOf } from '../lib/ip-addresses.ts';
 import { retentionStep } from '../storage/retention.ts';
 import type { Database } from '../storage/storage.ts';
 import { inTransaction } from '../storage/storage.ts';
@@ -41,8 +42,8 @@ async function revokeToken({ storage, limits, uses }: TokenDeps, presented: Pres
   const { appId, isAuthenticated, verified, address } = presented;
   if (!verified || !isRevocable(verified, appId, now)) return undefined;
   const { token, grant } = verified;
-  // An authenticated request has been counted already.
-  if (!isAuthenticated) await limits.perApp.count(grant.appId);
+  // An authenticated request has been counted already. Others share no counter with it, nor with those of other networks.
+  if (!isAuthenticated) await limits.perApp.count(`${grant.appId} ${networkOf(address)}`);
   if (token.kind === 'refresh') await revokeByApp(storage.durable, grant, address, now);
   else await revokeAccessToken(storage.durable, token);
   uses.record(grant, token);

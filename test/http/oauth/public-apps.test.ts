@@ -202,6 +202,18 @@ test('requests in the name of a public app from one network do not use up its li
   assert.equal(await ask('198.51.100.1'), 400);
 });
 
+test('revocations without a secret from one network do not use up the limit of the app elsewhere', async () => {
+  const small = await startTestServer({ LIMIT_PER_APP: '5', TRUST_PROXY: '127.0.0.1' });
+  const { access_token, refresh_token } = await small.connect();
+  const revoke = async (token: string, address: string) =>
+    (await small.post('revoke', { token }, { 'x-forwarded-for': address })).status;
+  const flood = [];
+  for (let round = 0; round < 8; round += 1) flood.push(await revoke(access_token, '192.0.2.1'));
+
+  assert.equal(flood.at(-1), 429);
+  assert.equal(await revoke(refresh_token, '198.51.100.1'), 200);
+});
+
 test('a public app may have a redirect URI of a scheme that the operator lists, and no other app may', async () => {
   const listed = await startTestServer({ PRIVATE_REDIRECT_SCHEMES: 'desk' });
   const uri = 'desk://signed-in/callback';
