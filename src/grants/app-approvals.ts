@@ -80,8 +80,9 @@ export async function decideRequest(actor: Actor, db: Database, decision: Decisi
       await approveForAll(actor, tx, { app, businessId, scopes }, now);
       await closeRequests(tx, { app, member, decision }, now);
     } else if (verdict === 'approve_person') {
-      await setVerdict(tx, decision, { status: 'approved', approved_scopes: request.scopes }, { actor, now });
-    } else await setVerdict(tx, decision, { status: 'refused', reason }, { actor, now });
+      const approved_scopes = joinScopes(request.approved_scopes, scopes);
+      await setVerdict(tx, decision, { status: 'approved', approved_scopes }, { actor, now });
+    } else await setVerdict(tx, decision, { status: 'refused', approved_scopes: '', reason }, { actor, now });
     await recordVerdict(actor, tx, { app, member, decision }, now);
     await notifyMember(tx, { app, member, decision }, now);
     return true;
@@ -97,10 +98,14 @@ async function approveForAll(
 ): Promise<void> {
   const before = await findDecision(tx, { app, businessId });
   if (before?.status === 'blocked') throw new FormError('verdict', `${app.name} is blocked. Unblock it first.`);
-  const earlier = parseScopes(before?.scopes ?? '');
-  const approved = formatScopes([...earlier, ...scopesBeyond(scopes, earlier)]);
+  const approved = joinScopes(before?.scopes ?? '', scopes);
   const row = { status: 'approved', scopes: approved, reason: '', decided_by: actor.id, decided_at: now } as const;
   await putDecision(tx, { app, businessId }, row);
+}
+
+function joinScopes(before: string, scopes: Scopes): string {
+  const earlier = parseScopes(before);
+  return formatScopes([...earlier, ...scopesBeyond(scopes, earlier)]);
 }
 
 /**

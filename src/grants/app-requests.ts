@@ -29,6 +29,8 @@ export interface AppRequest extends RequestKey {
   userEmail: string;
   status: 'requested' | 'approved' | 'refused';
   scopes: Scopes;
+  /** Of this request and of earlier ones. */
+  approvedScopes: Scopes;
   note: string;
   requestedAt: number;
   reason: string;
@@ -79,6 +81,7 @@ function fromRow(row: SelectedRow): AppRequest {
     userEmail: row.user_email,
     status: row.status,
     scopes: parseScopes(row.scopes),
+    approvedScopes: parseScopes(row.approved_scopes),
     note: row.note,
     requestedAt: row.requested_at,
     reason: row.reason,
@@ -191,7 +194,7 @@ export function listWaitingFor(db: Database, { appId, businessId }: Omit<Request
 export async function setVerdict(
   tx: Database,
   key: RequestKey,
-  verdict: { status: 'approved'; approved_scopes: string } | { status: 'refused'; reason: string },
+  verdict: { status: 'approved'; approved_scopes: string } | { status: 'refused'; approved_scopes: ''; reason: string },
   { actor, now }: { actor: Actor; now: number },
 ): Promise<void> {
   await tx

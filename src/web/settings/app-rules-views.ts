@@ -112,12 +112,12 @@ ${withdrawForm(context, `${APP_RULES}/${appId}/withdraw`, { label, about: appNam
 }
 
 function verdictRow(context: MembersContext, request: AppRequest): Html {
-  const { appId, userId, app, userName, status, scopes, reason, decidedAt } = request;
+  const { appId, userId, app, userName, status, approvedScopes, reason, decidedAt } = request;
   const isRefused = status === 'refused';
   return html`<li><div><strong>${app.name}</strong> ${isRefused ? html`<span class="badge warn">Refused for ${userName}</span>` : html`<span class="badge">Approved for ${userName}</span>`}
 <p class="muted small">${decidedAt !== null && time(decidedAt)}</p>
 ${reason && html`<p class="small">${reason}</p>`}
-${!isRefused && scopeList(scopes)}</div>
+${!isRefused && scopeList(approvedScopes)}</div>
 ${withdrawForm(context, `${APP_RULES}/${appId}/requests/${userId}/withdraw`, { label: 'Withdraw', about: `${app.name} for ${userName}` })}</li>`;
 }
 

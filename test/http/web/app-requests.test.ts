@@ -80,3 +80,30 @@ test('a request for more that nobody decides about leaves the earlier approval',
   assert.doesNotMatch(page.text, /Create, update and send invoices/);
   assert.ok(await server.allow({}, await server.signedIn(mia)));
 });
+
+test('approvals for one person add up', async () => {
+  const { server, owner, member, asked } = await startWithApprovals();
+  await ask(server, member, { scope: 'read:invoices' });
+  await decide(owner, asked, 'approve_person');
+  await ask(server, member, { scope: 'write:invoices' });
+
+  await decide(owner, asked, 'approve_person');
+
+  const page = await owner.open(APP_RULES);
+  assert.match(page.text, /View invoices/);
+  assert.match(page.text, /Create, update and send invoices/);
+  assert.ok(await server.allow({ scope: 'read:invoices write:invoices' }, member));
+});
+
+test('a refusal ends what was approved for the person before', async () => {
+  const { server, owner, member, asked } = await startWithApprovals();
+  await ask(server, member, { scope: 'read:invoices' });
+  await decide(owner, asked, 'approve_person');
+  await ask(server, member, { scope: 'write:invoices' });
+
+  await decide(owner, asked, 'refuse');
+
+  const page = await member.open(server.authorizeUrl({ scope: 'read:invoices' }));
+  assert.match(page.text, /An owner has refused Ledger/);
+  assert.doesNotMatch(page.text, />Allow</);
+});
