@@ -81,8 +81,12 @@ function checkUrl(clientId: string, { hosts, allowsLoopback }: DocumentOptions):
       'client_id has to be a complete https URL with a path, without dot segments.',
     );
   }
-  if (url.username || url.password || clientId.includes('#')) {
-    throw new InvalidClientMetadata('client_id', 'client_id has to be a URL without user name, password and fragment.');
+  // With a query, one document would be any number of apps, and an owner could not block them all.
+  if (url.username || url.password || /[?#]/.test(clientId)) {
+    throw new InvalidClientMetadata(
+      'client_id',
+      'client_id has to be a URL without user name, password, query and fragment.',
+    );
   }
   if (hosts === 'any' || hosts.includes(url.hostname)) return;
   throw new InvalidClientMetadata('client_id', `This server does not accept apps from ${url.hostname}.`);

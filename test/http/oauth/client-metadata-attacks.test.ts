@@ -197,6 +197,8 @@ const MALFORMED = [
   'https://client.example/%2e%2e/client.json',
   'https://client.example/client.json#x',
   'https://client.example/client.json#',
+  'https://client.example/client.json?v=2',
+  'https://client.example/client.json?',
   'https://user@client.example/client.json',
   'https://user:password@client.example/client.json',
   'https://CLIENT.example/client.json',
