@@ -187,6 +187,7 @@ function createDeps(
     documentHosts: settings.externalClients.documentHosts,
     externalClients: createExternalClients({
       ...settings.externalClients,
+      ownUrls: [baseUrl, consentUrl],
       allowsLoopback: settings.webhooksToLoopback,
       timeout: settings.clientMetadataTimeout,
       limit: limits.clientDocuments,

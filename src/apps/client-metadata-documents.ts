@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { type Clock, DAY, MINUTE, SECOND } from '../lib/clock.ts';
+import { Overloaded } from '../lib/errors.ts';
 import { isLoopbackHost, networkOf } from '../lib/ip-addresses.ts';
 import { BodyTooLarge, getFromPublicAddress } from '../lib/outbound-http.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
@@ -14,12 +15,16 @@ const MAX_URL_LENGTH = 2000;
 /** RFC 9111 §4.2.2: for a document whose headers say nothing about caching. */
 const DEFAULT_FRESHNESS = 5 * MINUTE;
 const MAX_FRESHNESS = DAY;
+/** How long after its expiry a document is used while no more can be fetched (RFC 9111 §4.2.4). */
+const MAX_STALENESS = DAY;
 /** One authorization reads the document up to five times: each of its pages checks the request. */
 const MIN_FRESHNESS = 30 * SECOND;
 
 export interface DocumentOptions {
   /** The hosts whose documents are accepted. */
   hosts: 'any' | readonly string[];
+  /** The URLs of this server, which describe no app. */
+  ownUrls: readonly string[];
   /** For development: also documents on this machine, by http. */
   allowsLoopback: boolean;
   privateSchemes: readonly string[];
@@ -63,13 +68,17 @@ export function createClientMetadataDocuments(options: DocumentOptions): ClientM
       // Concurrent requests for one document share a fetch.
       const fetching = pending.get(clientId) ?? fetchAndCache(clientId).finally(() => pending.delete(clientId));
       pending.set(clientId, fetching);
-      return fetching;
+      return fetching.catch((error) => {
+        // Slow hosts can occupy all slots. Apps that are known stay usable meanwhile.
+        if (error instanceof Overloaded && known && clock() < known.expiresAt + MAX_STALENESS) return known.metadata;
+        throw error;
+      });
     },
   };
 }
 
 /** §3. The URL is compared as text later, so it has to be in the form that a parser would write. */
-function checkUrl(clientId: string, { hosts, allowsLoopback }: DocumentOptions): void {
+function checkUrl(clientId: string, { hosts, ownUrls, allowsLoopback }: DocumentOptions): void {
   if (clientId.length > MAX_URL_LENGTH) {
     throw new InvalidClientMetadata('client_id', `client_id has to be a URL of at most ${MAX_URL_LENGTH} characters.`);
   }
@@ -87,6 +96,10 @@ function checkUrl(clientId: string, { hosts, allowsLoopback }: DocumentOptions):
       'client_id',
       'client_id has to be a URL without user name, password, query and fragment.',
     );
+  }
+  // A fetch from this server would occupy it twice, and its authorize endpoint could be made to fetch again.
+  if (ownUrls.some((own) => new URL(own).host === url.host.replace(/\.(?=:|$)/, ''))) {
+    throw new InvalidClientMetadata('client_id', 'client_id has to be a URL of another server than this one.');
   }
   if (hosts === 'any' || hosts.includes(url.hostname)) return;
   throw new InvalidClientMetadata('client_id', `This server does not accept apps from ${url.hostname}.`);

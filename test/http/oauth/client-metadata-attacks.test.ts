@@ -228,6 +228,12 @@ test('a client_id of more than 2,000 characters is rejected without a request [G
   assert.equal(host.paths.length, before);
 });
 
+test('a client_id on the host of this server is rejected without a request', async () => {
+  for (const own of [server.api, server.web, server.web.replace('http://localhost', 'https://localhost.')]) {
+    await refuse(`${own}/api/v1/oauth/authorize`, /client_id has to be a URL of another server than this one/);
+  }
+});
+
 let connections = 0;
 const canary = createServer((socket) => {
   connections += 1;

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { ServerResponse } from 'node:http';
 import { test } from 'node:test';
 import { findApp } from '../../../src/apps/apps.ts';
 import { appIdOf } from '../../../src/apps/client-ids.ts';
@@ -243,6 +244,31 @@ test('documents that are fetched for one network are limited; those that are cac
   }
 
   assert.deepEqual(statuses, [303, 303, 429, 303]);
+});
+
+test('while slow hosts occupy all fetches, a known client connects by its document of up to a day before', async () => {
+  const busy = await startTestServer(ON);
+  await busy.restart({ settings: { clientMetadataTimeout: 5 * MINUTE } });
+  const known = host.newClientId();
+  await open(known, {}, busy);
+  busy.advanceClock(5 * MINUTE);
+  const waiting: ServerResponse[] = [];
+  host.answer((_, response) => waiting.push(response));
+  const refused = Promise.withResolvers<void>();
+  const opened = Array.from({ length: 300 }, async () => {
+    const { status } = await open(host.newClientId(), {}, busy);
+    if (status === 503) refused.resolve();
+  });
+  await refused.promise;
+
+  const { status } = await open(known, {}, busy);
+  busy.advanceClock(DAY);
+  const late = await open(known, {}, busy);
+  host.answer(undefined);
+  for (const response of waiting) response.writeHead(404).end();
+  await Promise.all(opened);
+
+  assert.deepEqual([status, late.status], [303, 503]);
 });
 
 test('two first Allows at the same time create one row', async () => {
