@@ -192,7 +192,7 @@ export const AUTHORIZE_QUERY = Type.Object({
       format: 'uri',
       description:
         'Where the user is sent back to. It must equal a registered redirect URI, except for the port of `127.0.0.1` and ' +
-        '`[::1]`. Required unless the app has exactly one.',
+        '`[::1]`. Required unless the app is registered with exactly one.',
       examples: ['https://app.example/callback'],
     }),
   ),

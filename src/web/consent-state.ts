@@ -4,6 +4,7 @@ import { newId } from '../lib/ids.ts';
 import { decodeSigned, encodeSigned, type Keyring } from '../lib/keyring.ts';
 import type { Scopes } from '../lib/scope-lists.ts';
 import { hashSecret } from '../lib/secrets.ts';
+import type { AuthorizationRequest } from '../oauth/authorize/request.ts';
 import { forbidden } from './errors.ts';
 import { type Form, text } from './forms.ts';
 
@@ -15,16 +16,31 @@ export interface ConsentState {
   businessId: string;
   /** The scopes on the screen. If the request has no `scope`, they depend on the scopes of the app, which can change. */
   scopes: Scopes;
+  /** Of the app on the screen, whose settings or metadata document can change. */
+  appName: string;
+  redirectUri: string;
   shownAt: number;
+}
+
+interface ShownRequest extends Pick<ConsentState, 'query' | 'businessId' | 'scopes'> {
+  authRequest: AuthorizationRequest;
+  session: Session;
 }
 
 const LIFETIME = HOUR;
 
-export function createConsentState(
-  { session, ...state }: Pick<ConsentState, 'query' | 'businessId' | 'scopes'> & { session: Session },
-  now: number,
-): ConsentState {
-  return { ...state, session: hashSecret(session.id), grantId: newId(now), shownAt: now };
+export function createConsentState({ session, authRequest, ...state }: ShownRequest, now: number): ConsentState {
+  const { app, callback } = authRequest;
+  const target = { appName: app.name, redirectUri: callback.redirectUri };
+  return { ...state, ...target, session: hashSecret(session.id), grantId: newId(now), shownAt: now };
+}
+
+/** Whether the screen named the app and the redirect URI of this request. */
+export function hasSameTarget(
+  { appName, redirectUri }: ConsentState,
+  { app, callback }: AuthorizationRequest,
+): boolean {
+  return appName === app.name && redirectUri === callback.redirectUri;
 }
 
 export function signConsentState(keys: Keyring, state: ConsentState): string {

@@ -12,7 +12,7 @@ import { codeLocation, issueCode, needsNoScreen, scopesToShow } from '../oauth/a
 import { CallbackError, OAuthError } from '../oauth/errors.ts';
 import { showObstacle, submitObstacle } from './consent-obstacle.ts';
 import { type ConsentContext, findEarlierConsent, restart, showConsent } from './consent-screen.ts';
-import { createConsentState, isExpired, readConsentState } from './consent-state.ts';
+import { createConsentState, hasSameTarget, isExpired, readConsentState } from './consent-state.ts';
 import type { WebDeps } from './deps.ts';
 import { notFound, PageError, sessionExpired } from './errors.ts';
 import { type Form, list, text } from './forms.ts';
@@ -86,7 +86,7 @@ async function deny(
   return new CallbackError(callback, new OAuthError('access_denied', 'denied_by_user', 'The user did not allow it.'));
 }
 
-/** Whether the screen was shown recently, with these scopes, and the user may still act in its business. */
+/** Whether the screen was shown recently, for this app, redirect URI and scopes, and the user may still act in its business. */
 async function isCurrent(
   deps: WebDeps,
   { authRequest, session, state }: SubmittedConsent,
@@ -94,7 +94,8 @@ async function isCurrent(
 ): Promise<boolean> {
   const { app, businessId: only } = authRequest;
   const { businessId } = state;
-  if (isExpired(state, deps.clock()) || (only !== null && only !== businessId)) return false;
+  if (isExpired(state, deps.clock()) || !hasSameTarget(state, authRequest) || (only !== null && only !== businessId))
+    return false;
   const consent = await findEarlierConsent(deps, authRequest, session, businessId);
   if (formatScopes(scopesToShow(authRequest, consent, permit)) !== formatScopes(state.scopes)) return false;
   return (await findActingMembership(deps.storage.durable, { app, user: session.user, businessId })) !== undefined;
@@ -133,7 +134,7 @@ async function showOtherBusiness(
   if (isExpired(state, deps.clock())) return restart(deps, reply, query);
   const { obstacle, permit } = permission;
   const scopes = permit ? scopesToShow(authRequest, consent, permit) : authRequest.scopes;
-  const again = createConsentState({ query, businessId, scopes, session }, deps.clock());
+  const again = createConsentState({ authRequest, query, businessId, scopes, session }, deps.clock());
   if (obstacle) return showObstacle(deps, reply, { ...submitted, state: again, obstacle });
   if (needsNoScreen(authRequest, consent)) return restart(deps, reply, query);
   const ticked = commonScopes(authRequest.optionalScopes, list(request.body, 'optional_scope'));

@@ -52,7 +52,7 @@ async function openConsent(deps: WebDeps, request: FastifyRequest, reply: Fastif
     throw new CallbackError(authRequest.callback, new OAuthError('consent_required', 'consent_required', description));
   }
   const scopes = scopesToShow(authRequest, consent, permission.permit);
-  const state = createConsentState({ query, businessId, scopes, session }, clock());
+  const state = createConsentState({ authRequest, query, businessId, scopes, session }, clock());
   const ticked = scopesBeyond(authRequest.optionalScopes, consent.declined);
   return showConsent(deps, reply, { request, authRequest, session, state, consent, ticked, path: request.url });
 }
@@ -68,7 +68,10 @@ async function openObstacle(
 ): Promise<FastifyReply> {
   const { authRequest, session } = opened;
   if (authRequest.prompt === 'none') throw new CallbackError(authRequest.callback, obstacleError(obstacle));
-  const state = createConsentState({ query, businessId, scopes: authRequest.scopes, session }, deps.clock());
+  const state = createConsentState(
+    { authRequest, query, businessId, scopes: authRequest.scopes, session },
+    deps.clock(),
+  );
   return showObstacle(deps, reply, { ...opened, state, obstacle });
 }
 

@@ -141,9 +141,11 @@ function readRedirectUri(app: App, parameters: Parameters): string {
   const uri = sent[0]?.text;
   const [only, ...others] = app.redirectUris;
   if (uri === undefined) {
-    if (only !== undefined && others.length === 0) return only;
+    // The metadata of an external app can change while the user reads the screen, and a default with them.
+    const isExternal = app.ownerScope === 'external';
+    if (only !== undefined && others.length === 0 && !isExternal) return only;
     throw new UntrustedRequest(
-      'redirect_uri is missing, and the app has several.',
+      `redirect_uri is missing${isExternal ? '' : ', and the app has several'}.`,
       'Send one of the redirect URIs that are registered for the app.',
     );
   }

@@ -77,7 +77,7 @@ export const AUTHORIZE_MUTATIONS: Mutation[] = [
     promise: 'A7',
     breaks: 'the first of several redirect URIs is the default',
     file: 'src/oauth/authorize/request.ts',
-    find: 'if (only !== undefined && others.length === 0) return only;',
+    find: 'if (only !== undefined && others.length === 0 && !isExternal) return only;',
     replace: 'if (only !== undefined) return only;',
     tests: [REDIRECT],
   },
