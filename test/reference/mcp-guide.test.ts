@@ -21,4 +21,6 @@ test('the page about the MCP server lists every tool with its scope and hints', 
 });
 
 /** The table may be aligned. */
-const squeezed = (row: string) => row.replace(/ +/g, ' ');
+function squeezed(row: string): string {
+  return row.replace(/ +/g, ' ');
+}
