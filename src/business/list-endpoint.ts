@@ -147,6 +147,7 @@ function readCursor(text: string | undefined, sort: string): Page['after'] {
   const value = Buffer.from(encoded, 'base64url').toString();
   const bound = sort === 'updatedAt' ? Date.parse(value) : value;
   const isRight = sort === 'createdAt' || (sort === 'updatedAt' ? Number.isFinite(bound) : DAY_TEXT.test(value));
-  if (!isId(id) || !isRight) throw valueNotAllowed('cursor is as the Link header of the last page gave it.');
+  if (!isId(id) || !isRight)
+    throw valueNotAllowed('cursor is as the Link header or next_cursor of the last page gave it.');
   return { value: bound, id };
 }

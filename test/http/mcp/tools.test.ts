@@ -146,6 +146,11 @@ test('arguments that a tool does not take are named, and so are those of the wro
   ]);
 });
 
+test('a wrong cursor is an error that says where an agent finds it', async () => {
+  const { value } = await call(agent, 'list_invoices', { cursor: 'x' });
+  assert.match(value.error_description, /next_cursor of the last page/);
+});
+
 test('a null argument of a list counts as absent, and so does an idempotency key that is null', async () => {
   assert.ok((await done(agent, 'list_invoices', { status: null, cursor: null, idempotency_key: null })).items);
   const first = await done(agent, 'create_contact', { name: 'Ida', idempotency_key: null });
