@@ -9,6 +9,7 @@ import type { Row } from '../storage/tables.ts';
 import { lockAppRules } from './app-policies.ts';
 import {
   type AppInBusiness,
+  type DescribedApp,
   deleteRequests,
   findRequest,
   hasRequest,
@@ -21,9 +22,10 @@ import { endConnections } from './connections.ts';
 import { wasGranted } from './status.ts';
 
 /** What an owner has decided about an app, for everyone in the business. */
-export interface AppDecision {
+export interface AppDecision extends DescribedApp {
   appId: string;
-  appName: string;
+  /** The business that registered the app. */
+  makerName: string | null;
   status: 'approved' | 'blocked';
   scopes: Scopes;
   reason: string;
@@ -41,15 +43,17 @@ export async function listAppDecisions(db: Database, businessId: string): Promis
     .selectFrom('app_approvals')
     .innerJoin('apps', 'apps.id', 'app_approvals.app_id')
     .leftJoin('users', 'users.id', 'app_approvals.decided_by')
-    .select(['app_id as appId', 'apps.name as appName', 'status', 'scopes', 'reason', 'decided_at as decidedAt'])
-    .select('users.name as decidedBy')
+    .leftJoin('businesses as makers', 'makers.id', 'apps.owner_business_id')
+    .select(['app_id as appId', 'apps.name', 'status', 'scopes', 'reason', 'decided_at as decidedAt'])
+    .select(['users.name as decidedBy', 'makers.name as makerName', 'apps.owner_scope as ownerScope'])
+    .select(['apps.external_client_id as externalClientId', 'apps.redirect_uris as redirectUris'])
     .where('business_id', '=', businessId)
     .where('apps.deleted_at', 'is', null)
     .orderBy('status', 'desc')
     .orderBy('apps.name')
     .limit(MAX_LISTED)
     .execute();
-  return rows.map((row) => ({ ...row, scopes: parseScopes(row.scopes) }));
+  return rows.map((row) => ({ ...row, scopes: parseScopes(row.scopes), redirectUris: JSON.parse(row.redirectUris) }));
 }
 
 export type Verdict = 'approve_person' | 'approve_all' | 'refuse';

@@ -5,7 +5,7 @@ import { type App, saveExternalApp } from '../apps/apps.ts';
 import { type Action, type Actor, recordAudit, type UserActor } from '../audit/entries.ts';
 import { DAY } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
-import { formatScopes, parseScopes, type Scopes } from '../lib/scope-lists.ts';
+import { formatScopes, type Scopes } from '../lib/scope-lists.ts';
 import type { RetentionStep } from '../storage/retention.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 
@@ -20,9 +20,12 @@ export interface RequestKey {
   userId: string;
 }
 
+/** What owners are shown of an app, so that they know whom they approve. */
+export type DescribedApp = Pick<App, 'name' | 'ownerScope' | 'externalClientId' | 'redirectUris'>;
+
 /** A member asked the owners to approve an app. */
 export interface AppRequest extends RequestKey {
-  app: Pick<App, 'name' | 'ownerScope' | 'externalClientId'>;
+  app: DescribedApp;
   /** The business that registered the app. */
   makerName: string | null;
   userName: string;
@@ -37,57 +40,9 @@ export interface AppRequest extends RequestKey {
   decidedAt: number | null;
 }
 
-const MAX_LISTED = 200;
 /** Of one member in one business, so that nobody buries the requests of others. */
 const MAX_WAITING = 10;
 const WAITS_FOR = 90 * DAY;
-
-/** The one that has waited longest first. */
-export async function listWaitingRequests(db: Database, businessId: string): Promise<AppRequest[]> {
-  const waiting = selectRequests(db, businessId).where('app_requests.status', '=', 'requested');
-  return (await waiting.orderBy('requested_at').limit(MAX_LISTED).execute()).map(fromRow);
-}
-
-/** Refusals first, then the newest. */
-export async function listDecidedRequests(db: Database, businessId: string): Promise<AppRequest[]> {
-  const decided = selectRequests(db, businessId).where('app_requests.status', '!=', 'requested');
-  const sorted = decided.orderBy('status', 'desc').orderBy('requested_at', 'desc');
-  return (await sorted.limit(MAX_LISTED).execute()).map(fromRow);
-}
-
-function selectRequests(db: Database, businessId: string) {
-  return db
-    .selectFrom('app_requests')
-    .innerJoin('apps', 'apps.id', 'app_requests.app_id')
-    .innerJoin('users', 'users.id', 'app_requests.user_id')
-    .leftJoin('businesses as makers', 'makers.id', 'apps.owner_business_id')
-    .selectAll('app_requests')
-    .select(['apps.name as app_name', 'apps.owner_scope', 'apps.external_client_id', 'makers.name as maker_name'])
-    .select(['users.name as user_name', 'users.email as user_email'])
-    .where('app_requests.business_id', '=', businessId)
-    .where('apps.deleted_at', 'is', null);
-}
-
-type SelectedRow = Awaited<ReturnType<ReturnType<typeof selectRequests>['execute']>>[number];
-
-function fromRow(row: SelectedRow): AppRequest {
-  return {
-    businessId: row.business_id,
-    appId: row.app_id,
-    userId: row.user_id,
-    app: { name: row.app_name, ownerScope: row.owner_scope, externalClientId: row.external_client_id },
-    makerName: row.maker_name,
-    userName: row.user_name,
-    userEmail: row.user_email,
-    status: row.status,
-    scopes: parseScopes(row.scopes),
-    approvedScopes: parseScopes(row.approved_scopes),
-    note: row.note,
-    requestedAt: row.requested_at,
-    reason: row.reason,
-    decidedAt: row.decided_at,
-  };
-}
 
 /** Of everyone, or of one member. */
 export async function countWaitingRequests(db: Database, businessId: string, userId?: string): Promise<number> {

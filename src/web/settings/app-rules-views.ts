@@ -1,7 +1,10 @@
+import { isDynamicClientId } from '../../apps/dynamic-client-ids.ts';
 import { type AppDecision, listAppDecisions } from '../../grants/app-approvals.ts';
 import { type AppPolicy, readBusinessPolicy, WHO_CONNECTS, type WhoConnects } from '../../grants/app-policies.ts';
-import { type AppRequest, listDecidedRequests, listWaitingRequests } from '../../grants/app-requests.ts';
+import { listDecidedRequests, listWaitingRequests } from '../../grants/app-request-list.ts';
+import type { AppRequest, DescribedApp } from '../../grants/app-requests.ts';
 import { type Html, html } from '../../lib/html.ts';
+import { isLoopbackHost } from '../../lib/ip-addresses.ts';
 import { formatScopes, type Scopes } from '../../lib/scope-lists.ts';
 import { listScopes, SCOPES } from '../../oauth/scopes.ts';
 import { makerName } from '../components.ts';
@@ -32,7 +35,7 @@ ${!policy.isOwn && !policy.isBinding && html`<p class="muted small">This is the 
 <section class="card"><h2>Requests</h2>
 ${waiting.length === 0 && html`<p class="empty">Nobody waits for an approval.</p>`}
 <ul class="rows">${waiting.map((request) => requestRow(context, request, platformName))}</ul></section>
-${decisions.length + decided.length > 0 && decisionList(context, decisions, decided)}`;
+${decisions.length + decided.length > 0 && decisionList(context, { decisions, decided, platformName })}`;
 }
 
 const WHO_NAMES: Record<WhoConnects, string> = {
@@ -83,27 +86,49 @@ ${input({ name: 'reason', label: 'Reason, if you refuse (optional)', optional: t
 <button class="primary" name="verdict" value="approve_all">Approve for everyone</button></div>`;
   const form = { action: `${APP_RULES}/${appId}/requests/${userId}`, csrf: context.csrf, body: buttons };
   return html`<li><div><h3>${app.name}</h3>
-<p class="muted small">By ${makerName(app, request.makerName, platformName)}</p>
+${appOrigin(app, request.makerName, platformName)}
 <p><strong>${userName}</strong> (${userEmail}) asked ${time(requestedAt)}.</p>
 ${note && html`<blockquote>${note}</blockquote>`}
 ${scopeList(scopes)}
 ${isOwn ? html`<p class="notice">Another owner has to decide about your own request.</p>` : postForm(form)}</div></li>`;
 }
 
+/** Anyone can choose the name of an app that is not registered here, so owners see where it sends its users. */
+function appOrigin(app: DescribedApp, maker: string | null, platformName: string): Html {
+  const by = isDynamicClientId(app.externalClientId ?? '')
+    ? 'Registered itself; its name is not verified'
+    : `By ${makerName(app, maker, platformName)}`;
+  if (app.ownerScope !== 'external') return html`<p class="muted small">${by}</p>`;
+  const targets = [...new Set(app.redirectUris.map(targetOf))];
+  return html`<p class="muted small">${by}. It sends people to ${targets.join(', ')}.</p>`;
+}
+
+function targetOf(redirectUri: string): string {
+  const { protocol, hostname, host } = new URL(redirectUri);
+  return isLoopbackHost(hostname) || !protocol.startsWith('http') ? 'a program on their device' : host;
+}
+
 function scopeList(scopes: Scopes): Html {
   return html`<ul class="scopes">${listScopes(scopes).map(({ meaning }) => html`<li>${meaning}</li>`)}</ul>`;
 }
 
-function decisionList(context: MembersContext, decisions: AppDecision[], decided: AppRequest[]): Html {
-  return html`<section class="card"><h2>Decisions</h2>
-<ul class="rows">${decisions.map((decision) => decisionRow(context, decision))}${decided.map((request) => verdictRow(context, request))}</ul></section>`;
+interface Decisions {
+  decisions: AppDecision[];
+  decided: AppRequest[];
+  platformName: string;
 }
 
-function decisionRow(context: MembersContext, decision: AppDecision): Html {
-  const { appId, appName, status, scopes, reason, decidedBy, decidedAt } = decision;
+function decisionList(context: MembersContext, { decisions, decided, platformName }: Decisions): Html {
+  return html`<section class="card"><h2>Decisions</h2>
+<ul class="rows">${decisions.map((decision) => decisionRow(context, decision, platformName))}${decided.map((request) => verdictRow(context, request, platformName))}</ul></section>`;
+}
+
+function decisionRow(context: MembersContext, decision: AppDecision, platformName: string): Html {
+  const { appId, name: appName, status, scopes, reason, decidedBy, decidedAt } = decision;
   const isBlocked = status === 'blocked';
   const label = isBlocked ? 'Unblock' : 'Withdraw';
   return html`<li><div><strong>${appName}</strong> ${isBlocked ? html`<span class="badge warn">Blocked</span>` : html`<span class="badge">Approved for everyone</span>`}
+${appOrigin(decision, decision.makerName, platformName)}
 <p class="muted small">${time(decidedAt)}${decidedBy && `, by ${decidedBy}`}</p>
 ${reason && html`<p class="small">${reason}</p>`}
 ${!isBlocked && scopeList(scopes)}</div>
@@ -111,10 +136,11 @@ ${!isBlocked && scopeList(scopes)}</div>
 ${withdrawForm(context, `${APP_RULES}/${appId}/withdraw`, { label, about: appName })}</div></li>`;
 }
 
-function verdictRow(context: MembersContext, request: AppRequest): Html {
+function verdictRow(context: MembersContext, request: AppRequest, platformName: string): Html {
   const { appId, userId, app, userName, status, approvedScopes, reason, decidedAt } = request;
   const isRefused = status === 'refused';
   return html`<li><div><strong>${app.name}</strong> ${isRefused ? html`<span class="badge warn">Refused for ${userName}</span>` : html`<span class="badge">Approved for ${userName}</span>`}
+${appOrigin(app, request.makerName, platformName)}
 <p class="muted small">${decidedAt !== null && time(decidedAt)}</p>
 ${reason && html`<p class="small">${reason}</p>`}
 ${!isRefused && scopeList(approvedScopes)}</div>

@@ -1,15 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { appIdOf } from '../../../src/apps/client-ids.ts';
 import { retentionSteps } from '../../../src/jobs.ts';
 import { DAY, MINUTE } from '../../../src/lib/clock.ts';
 import { removeExpired } from '../../../src/storage/retention.ts';
 import { APP_RULES, ask, decide, decideWho } from '../../support/app-rules.ts';
 import { readAuditEntries } from '../../support/audit-entries.ts';
+import { CALLBACK, externalRequest } from '../../support/client-document-host.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 /** A server whose business Acme lets in only apps that an owner has approved. */
-async function startWithApprovals() {
-  const server = await startTestServer();
+async function startWithApprovals(env: Record<string, string> = {}) {
+  const server = await startTestServer(env);
   const owner = await server.signedIn();
   await decideWho(owner, 'approved');
   const mia = await server.addUser('Mia', [[server.acme, 'member']]);
@@ -106,4 +108,32 @@ test('a refusal ends what was approved for the person before', async () => {
   const page = await member.open(server.authorizeUrl({ scope: 'read:invoices' }));
   assert.match(page.text, /An owner has refused Ledger/);
   assert.doesNotMatch(page.text, />Allow</);
+});
+
+test('owners see where an app that registered itself sends people, in its request and after the decision', async () => {
+  const { server, owner, member, mia } = await startWithApprovals({ DYNAMIC_REGISTRATION: 'on' });
+  const metadata = { client_name: 'Ledger', redirect_uris: [CALLBACK, 'http://127.0.0.1:33418/'] };
+  const { body } = await server.sendJson('POST', '/api/v1/oauth/register', metadata);
+  const asked = { app: { id: appIdOf(body.client_id) }, user: mia };
+  const request = { ...externalRequest(server, body.client_id), scope: 'read:invoices' };
+  const origin =
+    /Registered itself; its name is not verified\. It sends people to assistant\.example, a program on their device\./;
+
+  await ask(server, member, request);
+  const waiting = await owner.open(APP_RULES);
+  const personal = await decide(owner, asked, 'approve_person');
+  await ask(server, member, { ...request, scope: 'read:invoices write:invoices' });
+  const general = await decide(owner, asked, 'approve_all');
+
+  for (const page of [waiting, personal, general]) assert.match(page.text, origin);
+  assert.match(general.text, /Approved for everyone/);
+});
+
+test('owners see who made the app that they have decided about', async () => {
+  const { server, owner, member, asked } = await startWithApprovals();
+  await ask(server, member);
+
+  const page = await decide(owner, asked, 'approve_all');
+
+  assert.match(page.text, /Approved for everyone<\/span>\s*<p class="muted small">By Acme<\/p>/);
 });
