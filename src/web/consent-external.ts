@@ -21,8 +21,8 @@ export function externalOwner({ app, redirectUri, platformName }: ExternalReques
 ${redirectWarning(app, redirectUri)}`;
 }
 
-/** Any program on a computer can present the `client_id` of another and receive what is sent there (RFC 8252 §8.6). */
-function redirectWarning({ name, externalClientId }: App, redirectUri: string): Html | null {
+/** Only for public apps: any program on a computer can present the `client_id` of another and receive what is sent there (RFC 8252 §8.6). */
+export function redirectWarning({ name, externalClientId }: App, redirectUri: string): Html | null {
   const target = new URL(redirectUri);
   if (isLoopbackHost(target.hostname) || !target.protocol.startsWith('http')) {
     return html`<p class="notice warn">You will be sent to a program on this device, and any program can call itself ${name}. Choose Allow only if you started this yourself, just now.</p>`;

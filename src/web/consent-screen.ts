@@ -9,7 +9,7 @@ import { commonScopes, type Scopes } from '../lib/scope-lists.ts';
 import type { AuthorizationRequest } from '../oauth/authorize/request.ts';
 import { listScopes, type Scope } from '../oauth/scopes.ts';
 import { makerName } from './components.ts';
-import { externalOwner } from './consent-external.ts';
+import { externalOwner, redirectWarning } from './consent-external.ts';
 import { type ConsentState, signConsentState } from './consent-state.ts';
 import type { WebDeps } from './deps.ts';
 import { ariaAttributes, type Problem, postForm, problemText } from './forms.ts';
@@ -123,9 +123,12 @@ ${requestFacts(screen)}
 /** Apps of the platform show no consent screen, unless they are public. */
 export function appOwner({ authRequest: { app, callback }, ownerName, platformName }: Screen): Html {
   if (app.ownerScope === 'external') return externalOwner({ app, redirectUri: callback.redirectUri, platformName });
-  if (app.ownerScope === 'platform') return html`<p class="muted">${app.name} is an app by ${platformName}.</p>`;
+  const warning = app.isPublic && redirectWarning(app, callback.redirectUri);
+  if (app.ownerScope === 'platform') {
+    return html`<p class="muted">${app.name} is an app by ${platformName}.</p>${warning}`;
+  }
   return html`<p class="muted">${app.name} is an app by ${ownerName}. It is not made by ${platformName}.</p>
-<p class="muted"><span class="badge">Third-party app</span> Registered on ${day(app.createdAt)}</p>`;
+<p class="muted"><span class="badge">Third-party app</span> Registered on ${day(app.createdAt)}</p>${warning}`;
 }
 
 function earlierConsent({ authRequest, consent }: ConsentScreen): Html | null {

@@ -1,4 +1,5 @@
 import type { Role } from '../../accounts/memberships.ts';
+import type { App } from '../../apps/apps.ts';
 import type { WhoConnects } from '../../grants/app-policies.ts';
 import { lockAppRulesForShare } from '../../grants/app-policies.ts';
 import { commonScopes, parseScopes, type Scopes, scopesBeyond } from '../../lib/scope-lists.ts';
@@ -31,9 +32,13 @@ interface Asked {
 
 const SENSITIVE_SCOPES: Scopes = SCOPES.filter(({ isSensitive }) => isSensitive).map(({ name }) => name);
 
+/** The platform's own apps are part of it. But any program can present the `client_id` of a public one. */
+function isExempt({ ownerScope, isPublic }: App): boolean {
+  return ownerScope === 'platform' && !isPublic;
+}
+
 export async function findPermission(db: Database, { request, userId, businessId }: Asked): Promise<Permission> {
-  // The platform's own apps are part of it.
-  if (request.app.ownerScope === 'platform') return { request, permit: (scopes) => scopes };
+  if (isExempt(request.app)) return { request, permit: (scopes) => scopes };
   const { rows } = await readRules(db, { appId: request.app.id, userId, businessId });
   const rules = rows[0];
   // Not a member any more, which the callers check: nothing is granted (`lockPermission`).
@@ -49,7 +54,7 @@ export async function findPermission(db: Database, { request, userId, businessId
  * Needs a transaction: until it ends, the rules of the business stay as they are.
  */
 export async function lockPermission(tx: Database, { request: { app }, userId, businessId }: Asked): Promise<Permit> {
-  if (app.ownerScope === 'platform') return (scopes) => scopes;
+  if (isExempt(app)) return (scopes) => scopes;
   await lockAppRulesForShare(tx, businessId);
   const { rows } = await readRules(tx, { appId: app.id, userId, businessId });
   const rules = rows[0];

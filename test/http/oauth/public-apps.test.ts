@@ -3,6 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { MINUTE } from '../../../src/lib/clock.ts';
 import { DEVELOPER, registerInBrowser } from '../../support/app-pages.ts';
+import { decideWho } from '../../support/app-rules.ts';
 import type { Browser } from '../../support/browser.ts';
 import { redirectParams } from '../../support/raw-http.ts';
 import { startTestServer } from '../../support/test-server.ts';
@@ -158,6 +159,30 @@ test('a public app never gets a code silently: any program can present its clien
   assert.equal(own.status, 200);
   assert.match(own.text, /Console is an app by/);
   assert.doesNotMatch(own.text, /It is not made by/);
+});
+
+test('the screen of a public app warns of a program on this device that calls itself like the app', async () => {
+  const platform = await server.addApp({ name: 'Console', isPublic: true, redirectUris: [LOOPBACK] });
+  const open = async (client_id: string, redirect_uri: string) =>
+    (await browser.open(server.authorizeUrl({ client_id, redirect_uri, ...newPkce().request }))).text;
+
+  assert.match(await open(app.id, LOOPBACK), /any program can call itself Desk\./);
+  assert.match(await open(platform.id, LOOPBACK), /any program can call itself Console\./);
+  assert.doesNotMatch(await open(app.id, 'https://desk.example/callback'), /any program/);
+});
+
+test('the rules of a business are for public first-party apps, too, and not for those with a secret', async () => {
+  const strict = await startTestServer();
+  await decideWho(await strict.signedIn(), 'admins');
+  const member = await strict.signedIn(await strict.addUser('Boris', [[strict.acme, 'member']]));
+  const { id } = await strict.addApp({ name: 'Console', isPublic: true });
+  const secret = await strict.addApp({ name: 'Portal' });
+
+  const page = await member.open(strict.authorizeUrl({ client_id: id, ...newPkce().request }));
+  const silent = await member.open(strict.authorizeUrl({ client_id: secret.id }));
+
+  assert.match(page.text, /You cannot connect Console to Acme/);
+  assert.ok(silent.leftTo?.searchParams.get('code'));
 });
 
 test('the port of a loopback redirect URI may vary, and nothing else [A4]', async () => {
