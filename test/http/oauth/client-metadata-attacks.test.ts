@@ -175,7 +175,9 @@ test('a host that sends nothing, or one byte at a time, is given up after the ti
 
     const text = await refuse(host.newClientId(), /cannot be used/);
 
-    assert.match(text, what === 'interim responses' ? /does not respond/ : /did not arrive within 0\.4 s/, what);
+    // Many interim responses are an error; on a busy machine the time is up before there are many.
+    const sentence = what === 'interim responses' ? /does not respond|did not arrive/ : /did not arrive within 0\.4 s/;
+    assert.match(text, sentence, what);
   }
 });
 
