@@ -17,6 +17,7 @@ type Ask = () => Promise<ApiResponse>;
 
 /** A valid request to every operation that queries the database, on a server started with `SCARCE`. */
 function rightRequests(server: TestServer) {
+  const credentials = { client_id: server.ledger.id, client_secret: server.ledger.secret };
   const tokens = once(async () => {
     const connected = await server.connect();
     await server.listInvoices(connected.access_token);
@@ -24,7 +25,8 @@ function rightRequests(server: TestServer) {
   });
   const counted: Record<string, Ask> = {
     token: async () => server.refresh((await tokens()).refresh_token),
-    revoke: async () => server.revoke((await tokens()).access_token),
+    // With the secret: requests without it have a counter of their own.
+    revoke: async () => server.revoke((await tokens()).access_token, credentials),
     introspect: async () => server.introspect((await tokens()).access_token),
     me: async () => server.get('/api/v1/me', { authorization: `Bearer ${(await tokens()).access_token}` }),
     listBusinesses: async () =>
