@@ -258,7 +258,10 @@ test('only the hash of a mailed link is stored [T28]', async () => {
 
 test('a mailed link proves the address of an account that was created with an invitation [E2]', async () => {
   const owner = await server.signedIn();
+  const count = smtp.received.length;
   const { user } = await registerByInvitation(server, { owner, name: 'Guest', email: `guest${++people}@example.net` });
+  // The invitation.
+  await smtp.has(count + 1);
 
   await use(await linkFor(user));
 
