@@ -167,8 +167,11 @@ test('an address that was taken after the link was sent is rejected, and nothing
 test('a user with an unproven address has a link sent, which verifies it [E2]', async () => {
   const owner = await server.signedIn();
   const email = `guest${++people}@example.net`;
+  const before = smtp.received.length;
   const { user } = await registerByInvitation(server, { owner, name: 'Guest', email });
   const browser = await server.signedIn(user);
+  // The invitation.
+  await smtp.has(before + 1);
   const since = smtp.received.length;
   await browser.submit(await browser.open(PATH), '/settings/verify-address');
 
