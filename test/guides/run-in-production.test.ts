@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { readSettings } from '../../src/config.ts';
+import { newSecret } from '../../src/lib/secrets.ts';
 import { createWorkspace, openGuide } from '../support/guides.ts';
 import { freePort } from '../support/ports.ts';
 import { startPostgres } from '../support/postgres-server.ts';
@@ -35,4 +37,13 @@ test('a machine is set up as the guide says, and serves behind its proxy', async
   assert.match(ready.headers.get('strict-transport-security') ?? '', /max-age=63072000/);
   assert.equal(statSync(join(desk.folder, 'gatehouse.key')).mode & 0o777, 0o600);
   program.stop();
+});
+
+test('the settings of the guide switch mail on', () => {
+  const exports = guide.take('Mail', 'sh').matchAll(/^export (\w+)='([^']+)'$/gm);
+  const env = Object.fromEntries([...exports].map(([, name = '', value = '']) => [name, value]));
+
+  const { smtp } = readSettings({ ...env, SECRET_KEYS: newSecret() });
+
+  assert.deepEqual(smtp?.from, { name: 'Acme', address: 'no-reply@example.com' });
 });
