@@ -156,7 +156,7 @@ const DATABASES: [what: string, url: string][] = [
   ['a file of something else', `sqlite:${join(cli.folder, 'garbage.db')}`],
   ['a database of another program', `sqlite:${join(cli.folder, 'foreign.db')}`],
   ['a place below a file', `sqlite:${join(cli.folder, 'garbage.db', 'x.db')}`],
-  ['an engine that there is not', 'mysql://localhost/gatehouse'],
+  ['an unknown engine', 'mysql://localhost/gatehouse'],
   ['no address at all', 'gatehouse.db'],
 ];
 

@@ -227,7 +227,7 @@ function newLoad({ api }: Workers, { credentials }: Client) {
       const headers = { authorization: `Bearer ${access_token}` };
       while (!isOver) await ask('/api/v1/businesses', headers);
     },
-    /** Each answer is the next question; whoever hears none asks again. Gives the newest pair. */
+    /** Refreshes with the newest token until the load stops, and repeats a request that gets no response. Returns the newest pair. */
     async refreshOn(tokens: Tokens): Promise<Tokens> {
       let newest = tokens;
       const headers = { 'content-type': 'application/json' };

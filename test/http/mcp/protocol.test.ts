@@ -161,7 +161,7 @@ test('a revision that is not served is named with those that are', async () => {
   assert.deepEqual(body.error.data.supported, ['2026-07-28']);
 });
 
-test('a method that there is not is a 404, and what is no message a 400', async () => {
+test('an unknown method is a 404, and an invalid message is a 400', async () => {
   const unknown = await postMessage({ url, token, ...messageOf('2026-07-28', 'prompts/list') });
   const { headers } = messageOf('2025-11-25', 'ping');
   const malformed = await postMessage({ url, token, headers, body: '{"jsonrpc":' });

@@ -61,7 +61,7 @@ function endedTokens(
   }));
 }
 
-/** An access token can end by itself, while its grant lives on. */
+/** An access token can end while its grant stays active. */
 function revokedAlone({ server, connect }: Connections): Provocation[] {
   const revoked = once(async () => {
     const { tokens } = await connect();
@@ -87,7 +87,7 @@ function invoiceProvocations({ server, allow }: Connections, living: () => Promi
   const contacts = async () => (await server.exchange(await allow({ scope: 'read:contacts' }))).body.access_token;
   return provocationsOf('listInvoices', [
     [400, 'business_id_malformed', 'a business id that is none', () => list({ 'x-business-id': 'acme' })],
-    [400, 'value_not_allowed', 'a status that there is not', () => list({}, '?status=LOST')],
+    [400, 'value_not_allowed', 'an unknown status', () => list({}, '?status=LOST')],
     [400, 'value_not_allowed', 'a limit of nothing', () => list({}, '?limit=0')],
     [400, 'value_not_allowed', 'a cursor that is none', () => list({}, '?cursor=x')],
     [400, 'field_repeated', 'a limit that comes twice', () => list({}, '?limit=1&limit=1')],

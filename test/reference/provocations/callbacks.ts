@@ -27,7 +27,7 @@ export function callbackProvocations(server: TestServer): CallbackProvocation[] 
       () => leave({ response_mode: 'fragment' }),
     ],
     ['invalid_request', 'field_repeated', 'a scope that comes twice', () => leave({}, '&scope=read:contacts')],
-    ['invalid_request', 'value_not_allowed', 'a prompt that there is not', () => leave({ prompt: 'create' })],
+    ['invalid_request', 'value_not_allowed', 'an unknown prompt', () => leave({ prompt: 'create' })],
     ['invalid_request', 'pkce_malformed', 'a challenge without its method', () => leave({ code_challenge })],
     [
       'invalid_request',
@@ -36,7 +36,7 @@ export function callbackProvocations(server: TestServer): CallbackProvocation[] 
       async () => leave({ client_id: await newApp({ requiresPkce: true }) }),
     ],
     ['unsupported_response_type', 'unsupported_response_type', 'another flow', () => leave({ response_type: 'token' })],
-    ['invalid_scope', 'scope_unknown', 'a scope that there is not', () => leave({ scope: 'read:minds' })],
+    ['invalid_scope', 'scope_unknown', 'an unknown scope', () => leave({ scope: 'read:minds' })],
     ['invalid_scope', 'scope_not_registered', 'a scope too many', () => leave({ scope: 'read:deals' })],
     [
       'invalid_target',

@@ -51,7 +51,7 @@ for (const kit of KITS) {
     assert.equal(agent.asked[0]?.searchParams.get('client_id'), clientId);
   });
 
-  test(`${kit.name} refreshes its token by itself, and the user is not asked again`, async () => {
+  test(`${kit.name} refreshes its token automatically, without asking the user again`, async () => {
     const agent = new Agent(server);
     const { call, close } = await connectAgent(kit, agent, url);
     const before = agent.pair;
