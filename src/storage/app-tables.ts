@@ -51,12 +51,17 @@ interface AppSecretsTable {
   last_used_at: number | null;
 }
 
+/** A connection for the business moves to another owner when its user leaves. One for the user ends. */
+export type ConnectedFor = 'user' | 'business';
+
 interface GrantsTable {
   id: string;
   salt: Uint8Array;
   app_id: string;
+  /** The user under whose authority the app acts. */
   user_id: string;
   business_id: string;
+  connected_for: Generated<ConnectedFor>;
   scopes: string;
   /** The path below the issuer at which its tokens work. Null for the business API. */
   resource: string | null;
@@ -83,6 +88,7 @@ interface ConsentsTable {
   user_id: string;
   app_id: string;
   business_id: string;
+  connected_for: Generated<ConnectedFor>;
   scopes: string;
   /** Optional scopes that the user declined; consent does not ask for them again. */
   declined: string;

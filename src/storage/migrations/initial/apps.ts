@@ -1,9 +1,12 @@
+import type { ColumnDefinitionBuilder } from 'kysely';
 import { type Migration, notNull, primaryKey, references, zeroByDefault } from '../migration.ts';
 
 /** Apps, and what users have allowed them. */
 export const createApps: Migration = async (db, types) => {
   for (const create of [apps, grants, consents, revokedAccessTokens, appApprovals]) await create(db, types);
 };
+
+const userByDefault = (column: ColumnDefinitionBuilder) => column.notNull().defaultTo('user');
 
 const apps: Migration = async (db, { id, integer, time }) => {
   await db.schema
@@ -52,6 +55,7 @@ const grants: Migration = async (db, { id, bytes, integer, time, updatedInPlace 
     .addColumn('app_id', id, notNull)
     .addColumn('user_id', id, notNull)
     .addColumn('business_id', id, notNull)
+    .addColumn('connected_for', 'text', userByDefault)
     .addColumn('scopes', 'text', notNull)
     .addColumn('resource', 'text')
     .addColumn('redirect_uri', 'text')
@@ -85,6 +89,7 @@ const consents: Migration = async (db, { id, time }) => {
     .addColumn('user_id', id, notNull)
     .addColumn('app_id', id, notNull)
     .addColumn('business_id', id, notNull)
+    .addColumn('connected_for', 'text', userByDefault)
     .addColumn('scopes', 'text', notNull)
     .addColumn('declined', 'text', notNull)
     .addColumn('allowed_at', time, notNull)
