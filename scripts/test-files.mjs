@@ -1,6 +1,24 @@
 // Runs test files one after the other in this process. The servers of a file close before the next file is loaded.
-import { resolve } from 'node:path';
+// Processes with the same folder in TEST_TAKEN share the files: each takes the next one that no other has taken.
+import { mkdirSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
 
-for (const file of process.argv.slice(2)) test(file, () => import(pathToFileURL(resolve(file)).href));
+const { TEST_TAKEN: taken } = process.env;
+
+for (const [index, file] of process.argv.slice(2).entries()) {
+  if (takes(index)) await test(file, () => import(pathToFileURL(resolve(file)).href));
+}
+
+/** Only one process can create the folder of a file. */
+function takes(index) {
+  if (!taken) return true;
+  try {
+    mkdirSync(join(taken, `${index}`));
+    return true;
+  } catch (error) {
+    if (error.code === 'EEXIST') return false;
+    throw error;
+  }
+}

@@ -5,7 +5,17 @@
 // `npm run test:all` runs every lane, and searches all logs for the secrets that the tests have seen.
 // `npm test -- test/http/oauth` runs files or folders of any lane, on PostgreSQL if TEST_DATABASE_URL names a server.
 import { spawn } from 'node:child_process';
-import { closeSync, globSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, statfsSync } from 'node:fs';
+import {
+  closeSync,
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statfsSync,
+} from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -17,10 +27,10 @@ const LANES = ['postgres', ...PROCESS_LANES];
 const WITH_POSTGRES = ['all', 'postgres', 'nodes', 'faults', 'guides'];
 /** These measure or change their process. All others share processes: loading the server takes longer than most of them. */
 const OWN_PROCESS = ['bench', 'fuzz', 'limits', 'package', 'process', 'telemetry', ...LANES];
-const FILES_PER_PROCESS = 25;
-/** These share processes, too, fewer at a time: they take longer. */
+/** These share processes, too. */
 const SHARED_FOLDERS = ['test/browser/', 'test/sdk/clients/', 'test/sdk/guard/', 'test/sdk/typescript/'];
-const LONG_FILES_PER_PROCESS = 5;
+/** They take longest, so they start first: otherwise one process would run them alone at the end. */
+const FIRST = ['test/http/tenancy/', 'test/cli/', 'test/http/mcp/', 'test/reference/'];
 /** Many tests wait for processes that they have started. */
 const PROCESSES = availableParallelism() + 2;
 /** A disk in memory, if the system has one: most tests would wait for fsync. Programs may not run from it. */
@@ -75,12 +85,12 @@ async function runAll(env) {
   return Math.max(...statuses);
 }
 
-/** The longest first, so that all cores work until the end. */
+/** Single files first, so that all cores work until the end. */
 function usualParts(env) {
   const own = findTests(OWN_PROCESS.map((name) => `test/${name}`));
   const shared = findTests(['test']).filter((file) => !own.includes(file));
   const apart = OWN_PROCESS.filter((name) => !LANES.includes(name));
-  return [...sharedParts('Unit and HTTP tests, on SQLite', shared, env), ...ownParts(apart, env)];
+  return [...ownParts(apart, env), ...sharedParts('Unit and HTTP tests, on SQLite', shared, env)];
 }
 
 /** The HTTP tests send forms here and JSON on SQLite, so that both are tried with all of them. */
@@ -90,7 +100,7 @@ async function withPostgres(env, run) {
     await createTemplate(server.url);
     const variables = { ...env, TEST_DATABASE_URL: server.url, TEST_BODIES: 'form' };
     const http = sharedParts('HTTP tests, on PostgreSQL', findTests(['test/http']), variables);
-    return await run([...http, ...ownParts(['postgres'], env)]);
+    return await run([...ownParts(['postgres'], env), ...http]);
   } finally {
     await server.remove();
   }
@@ -109,23 +119,27 @@ function laneParts(lanes, env) {
   const filesOf = (folder) => files.filter((file) => file.startsWith(folder));
   const shared = SHARED_FOLDERS.filter((folder) => filesOf(folder).length > 0);
   const rest = files.filter((file) => !shared.some((folder) => file.startsWith(folder)));
-  return [
-    ...eachApart(rest, env),
-    ...shared.flatMap((folder) => sharedParts(folder, filesOf(folder), env, LONG_FILES_PER_PROCESS)),
-  ];
+  return [...eachApart(rest, env), ...shared.flatMap((folder) => sharedParts(folder, filesOf(folder), env))];
 }
 
 function eachApart(files, env) {
   return files.map((file) => ({ title: file, files: [file], env }));
 }
 
-/** The output of such a process is the log of its servers. If the logs are searched for secrets, the level is `trace`. */
-function sharedParts(title, files, env, most = FILES_PER_PROCESS) {
-  const count = Math.ceil(files.length / most);
-  const variables = env.TEST_LEAKS ? { TEST_LOG_LEVEL: 'trace', ...env } : env;
+/**
+ * Several processes that share these files: each takes the next one until none is left. The output of such a process is
+ * the log of its servers. If the logs are searched for secrets, the level is `trace`.
+ */
+function sharedParts(title, files, env) {
+  const count = Math.min(PROCESSES, files.length);
+  const taken = join(folder, `taken-${++runs}`);
+  mkdirSync(taken);
+  const first = FIRST.flatMap((folder) => files.filter((file) => file.startsWith(folder)));
+  const sorted = [...new Set([...first, ...files])];
+  const variables = { ...(env.TEST_LEAKS && { TEST_LOG_LEVEL: 'trace' }), ...env, TEST_TAKEN: taken };
   return Array.from({ length: count }, (_, part) => ({
-    title: `${title}, part ${part + 1} of ${count}`,
-    files: files.filter((_, index) => index % count === part),
+    title: `${title}, process ${part + 1} of ${count}`,
+    files: sorted,
     env: variables,
   }));
 }
@@ -142,6 +156,7 @@ async function runParts(parts) {
 }
 
 async function runPart({ title, files, env }) {
+  if (env.TEST_TAKEN && readdirSync(env.TEST_TAKEN).length === files.length) return 0;
   const name = ++runs;
   const report = join(folder, `report-${name}`);
   const log = openSync(join(folder, `log-part-${name}`), 'w');
