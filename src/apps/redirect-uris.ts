@@ -30,10 +30,9 @@ export function readRedirectUris(texts: readonly string[], privateSchemes: reado
   return uris;
 }
 
-/** Those that could be registered, at most 20. */
+/** Those that could be registered. A metadata document may list any number; its size is limited. */
 export function usableRedirectUris(texts: readonly string[], privateSchemes: readonly string[]): string[] {
-  const usable = [...new Set(texts)].filter((uri) => problemOf(uri, privateSchemes) === undefined);
-  return usable.slice(0, MAX_URIS);
+  return [...new Set(texts)].filter((uri) => problemOf(uri, privateSchemes) === undefined);
 }
 
 /** Byte for byte (RFC 9700 §4.1.3), except for the port of a loopback address. */

@@ -54,7 +54,8 @@ export async function authenticateClient(
   if (found) presented.context.appId = found.client_id;
   const isPublic = found?.client_is_public === 1;
   // Without a secret, it is not an attempt to guess one.
-  if (!isPublic && clientSecret === undefined) throw missingCredential('client_secret', credentials);
+  if (!isPublic && clientSecret === undefined)
+    throw isId(clientId) ? missingCredential('client_secret', credentials) : neverAllowed(credentials);
   const hash = hashSecret(clientSecret ?? '');
   const secret = rows.find(({ secret_hash }) => secret_hash !== null && sameText(secret_hash, hash));
   const row = isPublic ? found : found && secret;
@@ -100,6 +101,13 @@ export async function authenticateConfidentialClient(
 function wrongCredentials({ usedBasic }: Credentials): InvalidClient {
   const description =
     "No app has this client_id and client_secret. Copy both from the app's page, or add a new secret there.";
+  return new InvalidClient('credentials_wrong', description, { usedBasic });
+}
+
+/** An external client is stored when the first user allows it. */
+function neverAllowed({ usedBasic }: Credentials): InvalidClient {
+  const description =
+    'No app has this client_id. If it is the URL of a metadata document, or was registered here, no user has allowed it yet: start with the authorize endpoint.';
   return new InvalidClient('credentials_wrong', description, { usedBasic });
 }
 

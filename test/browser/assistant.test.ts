@@ -27,7 +27,7 @@ class AgentWithBrowser extends Agent {
     this.asked.push(address);
     const page = await this.#visit(address.href);
     await page.waitForURL(`${this.redirectUrl}?**`);
-    this.answer = new URL(page.url()).searchParams;
+    this.response = new URL(page.url()).searchParams;
   }
 }
 

@@ -14,7 +14,7 @@ export interface Connection {
 /** The access of an active token, in seconds since 1970 until when; otherwise why it is not active. */
 export type Verdict = { access: Access; exp: number } | { error: GuardError };
 
-/** Throws a `GuardError` with status 503 if Gatehouse does not give an answer. */
+/** Throws a `GuardError` with status 503 if Gatehouse does not give a response. */
 export async function introspect(connection: Connection, token: string, rejection: Rejection): Promise<Verdict> {
   const { scope } = rejection.target;
   const body = JSON.stringify({ token, scope, ...connection.credentials });
@@ -47,13 +47,13 @@ async function findReason(call: Call, token: string): Promise<GuardError> {
 
 type Call = Connection & { rejection: Rejection };
 
-interface Answer {
+interface ApiResponse {
   status: number;
   json: Record<string, unknown>;
   retryAfter: string | null;
 }
 
-async function send(call: Call, path: string, init: RequestInit): Promise<Answer> {
+async function send(call: Call, path: string, init: RequestInit): Promise<ApiResponse> {
   const { issuer, timeout, fetch } = call;
   try {
     const signal = AbortSignal.timeout(timeout);

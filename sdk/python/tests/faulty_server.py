@@ -6,14 +6,14 @@ import ssl
 import threading
 from collections.abc import Callable
 
-Answer = bytes | Callable[[socket.socket, threading.Event], None]
+FaultyResponse = bytes | Callable[[socket.socket, threading.Event], None]
 
 
 class FaultyServer:
     """Sends each response to one connection, and the last one to all that follow."""
 
-    def __init__(self, *answers: Answer, tls: ssl.SSLContext | None = None) -> None:
-        self._answers = list(answers)
+    def __init__(self, *responses: FaultyResponse, tls: ssl.SSLContext | None = None) -> None:
+        self._responses = list(responses)
         self._tls = tls
         self._ended = threading.Event()
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=50)
@@ -44,17 +44,17 @@ class FaultyServer:
             try:
                 wire = self._tls.wrap_socket(near, server_side=True) if self._tls else near
                 with wire:
-                    self._answer(wire)
+                    self._send(wire)
             except OSError:
                 pass
 
-    def _answer(self, near: socket.socket) -> None:
+    def _send(self, near: socket.socket) -> None:
         self.requests.append(_read_request(near))
-        answer = self._answers.pop(0) if len(self._answers) > 1 else self._answers[0]
-        if callable(answer):
-            answer(near, self._ended)
+        response = self._responses.pop(0) if len(self._responses) > 1 else self._responses[0]
+        if callable(response):
+            response(near, self._ended)
         else:
-            near.sendall(answer)
+            near.sendall(response)
 
 
 def reply(status: int, body: object = None, **headers: str) -> bytes:
@@ -71,15 +71,15 @@ def stay_silent(near: socket.socket, ended: threading.Event) -> None:
     ended.wait()
 
 
-def drip(first: bytes, drop: bytes) -> Answer:
+def drip(first: bytes, drop: bytes) -> FaultyResponse:
     """Slowly, but without a long pause between two bytes."""
 
-    def answer(near: socket.socket, ended: threading.Event) -> None:
+    def send_slowly(near: socket.socket, ended: threading.Event) -> None:
         near.sendall(first)
         while not ended.wait(0.02):
             near.sendall(drop)
 
-    return answer
+    return send_slowly
 
 
 def flood(near: socket.socket, ended: threading.Event) -> None:

@@ -60,8 +60,8 @@ class Gatehouse:
 
     def _ask(self, deed: str, **fields: object) -> dict[str, Any]:
         request = Request(f"{self.control}/{deed}", data=json.dumps(fields).encode())
-        with _opener.open(request, timeout=30) as answer:
-            return json.load(answer)
+        with _opener.open(request, timeout=30) as response:
+            return json.load(response)
 
 
 def get_gatehouse(name: str = "usual") -> Gatehouse:

@@ -77,7 +77,7 @@ class Relay:
         connection = http.client.HTTPConnection(self._target, timeout=30)
         try:
             connection.request(handler.command, handler.path, body or None, headers)
-            answer = connection.getresponse()
-            return answer.status, answer.getheaders(), answer.read()
+            response = connection.getresponse()
+            return response.status, response.getheaders(), response.read()
         finally:
             connection.close()

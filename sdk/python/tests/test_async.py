@@ -10,7 +10,7 @@ from unittest.mock import patch
 
 from gatehouse_client import ActiveToken, GatehouseError, InactiveToken, Tokens
 from tests.connected import BUSINESSES, ended
-from tests.faulty_server import Answer, FaultyServer, drip, hang_up, reply
+from tests.faulty_server import FaultyResponse, FaultyServer, drip, hang_up, reply
 from tests.relay import TOKEN, Relay
 from tests.reported import chain, library_frames
 from tests.gatehouse import Gatehouse, get_gatehouse
@@ -198,13 +198,13 @@ class Asynchronous(unittest.IsolatedAsyncioTestCase):
 
 
 # Several of them repeat something secret, as a broken server might.
-TROUBLES: tuple[tuple[Answer, str], ...] = (
+TROUBLES: tuple[tuple[FaultyResponse, str], ...] = (
     (reply(200, {"access_token": "gat_new"})[:-3], "network_error"),
     (b"gat_new grt_new\r\n\r\n", "network_error"),
-    (reply(200, b"gat_new"), "unreadable_answer"),
-    (reply(302, b"", location="https://elsewhere.example/"), "unreadable_answer"),
-    (reply(500, b"<p>grt_held gcs_secret gat_held</p>"), "unreadable_answer"),
-    (reply(200, b"x" * (4 * 1024 * 1024 + 1)), "answer_too_large"),
+    (reply(200, b"gat_new"), "invalid_response"),
+    (reply(302, b"", location="https://elsewhere.example/"), "invalid_response"),
+    (reply(500, b"<p>grt_held gcs_secret gat_held</p>"), "invalid_response"),
+    (reply(200, b"x" * (4 * 1024 * 1024 + 1)), "response_too_large"),
     (reply(403, {"error": "business_mismatch", "error_description": "No."}), "business_mismatch"),
     (hang_up, "network_error"),
 )
@@ -212,17 +212,17 @@ TROUBLES: tuple[tuple[Answer, str], ...] = (
 
 @unittest.skipUnless(HAS_HTTPX, "httpx is not installed")
 class AsynchronousTroubles(unittest.IsolatedAsyncioTestCase):
-    async def failure(self, answer: Answer, timeout: float = 30.0) -> GatehouseError:
-        with patch("gatehouse_client._retries.random.uniform", return_value=0.0), FaultyServer(answer) as server:
+    async def failure(self, response: FaultyResponse, timeout: float = 30.0) -> GatehouseError:
+        with patch("gatehouse_client._retries.random.uniform", return_value=0.0), FaultyServer(response) as server:
             async with new_api(server.base_url, timeout) as api:
                 with self.assertRaises(GatehouseError) as caught:
                     await api.businesses()
         return caught.exception
 
     async def test_no_error_contains_a_secret(self) -> None:
-        for answer, code in TROUBLES:
+        for response, code in TROUBLES:
             with self.subTest(code=code):
-                error = await self.failure(answer)
+                error = await self.failure(response)
 
                 self.assertEqual(error.code, code)
                 for found in chain(error):

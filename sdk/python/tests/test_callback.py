@@ -63,7 +63,7 @@ class Callback(unittest.TestCase):
                 with self.subTest(name=name, twice=twice):
                     rest = [(key, value) for key, value in sound.items() if key != name]
                     self.assertEqual(
-                        self.finish(*rest, *((name, value) for value in twice)).code, "unreadable_answer"
+                        self.finish(*rest, *((name, value) for value in twice)).code, "invalid_response"
                     )
         # An address that an app registers may have a query of its own.
         self.assertEqual(self.finish(("a", "1"), ("a", "2"), ("error", "x"), STATE, ISSUER).code, "x")
@@ -85,10 +85,10 @@ class Callback(unittest.TestCase):
         texts = (error.code, error.reason, error.description, error.uri)
         self.assertEqual([len(text or "") for text in texts], [500, 500, 500, 2000])
 
-    def test_a_callback_without_code_and_error_is_unreadable(self) -> None:
+    def test_a_callback_without_code_and_error_is_invalid(self) -> None:
         for pairs in ([], [("code", "")]):
             with self.subTest(pairs=pairs):
-                self.assertEqual(self.finish(STATE, ISSUER, *pairs).code, "unreadable_answer")
+                self.assertEqual(self.finish(STATE, ISSUER, *pairs).code, "invalid_response")
 
     def test_a_callback_without_a_query_is_a_wrong_state(self) -> None:
         for path in ("", "http://127.0.0.1/callback", "/callback", "?", "#", "%zz&=&&=x"):

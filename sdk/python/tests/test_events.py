@@ -69,7 +69,7 @@ class Events(unittest.TestCase):
             event, UnknownEvent(id="e1", type="order.shipped", timestamp=1893456000.5, data={"orderId": "o1"})
         )
 
-    def test_an_invalid_page_of_events_is_unreadable(self) -> None:
+    def test_an_invalid_page_of_events_is_invalid(self) -> None:
         changes: tuple[dict[str, Any], ...] = (
             {"id": 1},
             {"type": ""},
@@ -81,7 +81,7 @@ class Events(unittest.TestCase):
             with self.subTest(body=body), FaultyServer(reply(200, body)) as server:
                 with self.assertRaises(GatehouseError) as caught:
                     list(new_app(server.base_url).events())
-                self.assertEqual(caught.exception.code, "unreadable_answer")
+                self.assertEqual(caught.exception.code, "invalid_response")
 
     def test_pages_of_events_that_form_a_cycle_end_in_an_error(self) -> None:
         link = '</api/v1/events?cursor=e1>; rel="next"'
@@ -90,7 +90,7 @@ class Events(unittest.TestCase):
             with self.assertRaises(GatehouseError) as caught:
                 list(islice(events, 5))
 
-        self.assertEqual(caught.exception.code, "unreadable_answer")
+        self.assertEqual(caught.exception.code, "invalid_response")
         self.assertEqual(len(server.requests), 2)
 
     def test_the_credentials_are_encoded_as_rfc_6749_says(self) -> None:
@@ -126,7 +126,7 @@ class MeTest(unittest.TestCase):
         self.assertIs(me.user.email_verified, True)
         self.assertGreater(me.granted_at, 1_000_000_000)
 
-    def test_a_response_of_another_shape_is_unreadable(self) -> None:
+    def test_a_response_of_another_shape_is_invalid(self) -> None:
         sound = {
             "user": {"id": "u1", "name": "Ada", "email": "a@b.c", "emailVerified": True},
             "business": {"id": "b1", "name": "Acme"},
@@ -138,4 +138,4 @@ class MeTest(unittest.TestCase):
             with self.subTest(change=change), FaultyServer(reply(200, sound | change)) as server:
                 with self.assertRaises(GatehouseError) as caught:
                     Api(base_url=server.base_url, access_token="gat_1").me()
-                self.assertEqual(caught.exception.code, "unreadable_answer")
+                self.assertEqual(caught.exception.code, "invalid_response")

@@ -59,7 +59,7 @@ class Invoices(unittest.TestCase):
             next(invoices)
             self.assertEqual(relay.count(INVOICES), 2)
 
-            # The links in the answers name the real server, not this one.
+            # The links in the responses name the real server, not this one.
             self.assertEqual(len(list(invoices)), 109)
             self.assertEqual(relay.count(INVOICES), 12)
 
@@ -125,7 +125,7 @@ class Invoices(unittest.TestCase):
         with FaultyServer(reply(200, [WIRE], Link='</a?page=2>; rel="next"')) as server:
             with self.assertRaises(GatehouseError) as caught:
                 Api(base_url=server.base_url, access_token="t").invoice_page(self.gatehouse.business_id)
-            self.assertEqual(caught.exception.code, "unreadable_answer")
+            self.assertEqual(caught.exception.code, "invalid_response")
 
     def test_pages_that_form_a_cycle_end_in_an_error(self) -> None:
         for circle in (["a"], ["a", "b"], ["a", "b", "c"]):
@@ -134,7 +134,7 @@ class Invoices(unittest.TestCase):
                 invoices = Api(base_url=server.base_url, access_token="t").invoices(self.gatehouse.business_id)
                 with self.assertRaises(GatehouseError) as caught:
                     list(invoices)
-                self.assertEqual((caught.exception.code, caught.exception.status), ("unreadable_answer", 200))
+                self.assertEqual((caught.exception.code, caught.exception.status), ("invalid_response", 200))
                 self.assertEqual(len(server.requests), len(pages))
 
     def test_unknown_fields_are_ignored_and_missing_ones_are_an_error(self) -> None:
@@ -145,4 +145,4 @@ class Invoices(unittest.TestCase):
             with self.subTest(changes=changes), FaultyServer(reply(200, [WIRE | changes])) as server:
                 with self.assertRaises(GatehouseError) as caught:
                     Api(base_url=server.base_url, access_token="t").invoice_page(self.gatehouse.business_id)
-                self.assertEqual((caught.exception.code, caught.exception.status), ("unreadable_answer", 200))
+                self.assertEqual((caught.exception.code, caught.exception.status), ("invalid_response", 200))

@@ -59,19 +59,19 @@ class Readme(unittest.TestCase):
         connection = HTTPConnection("127.0.0.1", self.port, timeout=30)
         try:
             connection.request("GET", path, headers={"cookie": self.cookie if cookie is None else cookie})
-            answer = connection.getresponse()
-            text = answer.read().decode()
+            response = connection.getresponse()
+            text = response.read().decode()
         finally:
             connection.close()
-        self.assertEqual(answer.headers["content-type"], "text/plain; charset=utf-8")
-        self.assertEqual(answer.headers["x-content-type-options"], "nosniff")
-        self.cookie = answer.headers["set-cookie"].partition(";")[0]
-        return answer, text
+        self.assertEqual(response.headers["content-type"], "text/plain; charset=utf-8")
+        self.assertEqual(response.headers["x-content-type-options"], "nosniff")
+        self.cookie = response.headers["set-cookie"].partition(";")[0]
+        return response, text
 
     def leave(self) -> str:
         """Where the app sends a visitor who is not connected."""
-        answer, _ = self.visit("/")
-        address = answer.headers["location"]
+        response, _ = self.visit("/")
+        address = response.headers["location"]
         self.assertTrue(address.startswith(f"{self.gatehouse.base_url}/api/v1/oauth/authorize?"), address)
         return address
 
@@ -85,15 +85,15 @@ class Readme(unittest.TestCase):
         callback = self.gatehouse.allow(self.leave())
         # A code that is sent twice would end what it gave.
         for _ in range(2):
-            answer, _ = self.come_back(callback)
-            self.assertEqual((answer.status, answer.headers["location"]), (303, "/"))
-            answer, text = self.visit("/")
-            self.assertEqual((answer.status, len(text.splitlines())), (200, 120))
+            response, _ = self.come_back(callback)
+            self.assertEqual((response.status, response.headers["location"]), (303, "/"))
+            response, text = self.visit("/")
+            self.assertEqual((response.status, len(text.splitlines())), (200, 120))
             self.assertEqual(text.splitlines()[0], "INV-120 1234.50 GBP")
 
         self.gatehouse.disconnect()
-        answer, _ = self.visit("/")
-        self.assertEqual((answer.status, answer.headers["location"]), (303, "/"))
+        response, _ = self.visit("/")
+        self.assertEqual((response.status, response.headers["location"]), (303, "/"))
         self.leave()
 
     def test_the_web_app_of_the_readme_handles_deny_a_forged_callback_and_a_chosen_cookie(self) -> None:
@@ -109,9 +109,9 @@ class Readme(unittest.TestCase):
         self.assertEqual((forged.status, text.partition(":")[0]), (502, "state_mismatch"))
 
         for chosen in ("visitor=chosen", r'visitor="\015\012x-injected: yes"'):
-            answer, _ = self.visit("/", cookie=chosen)
+            response, _ = self.visit("/", cookie=chosen)
             self.assertNotIn("chosen", self.cookie)
-            self.assertIsNone(answer.headers["x-injected"])
+            self.assertIsNone(response.headers["x-injected"])
         self.assertEqual(self.visit("/favicon.ico")[0].status, 404)
 
     def test_the_token_file_of_the_readme_is_readable_only_by_its_owner(self) -> None:

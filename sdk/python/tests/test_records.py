@@ -186,7 +186,7 @@ class RecordTroubles(unittest.TestCase):
         self.assertNotEqual(keys[3], keys[0])
         self.assertEqual(keys[4], "mine")
 
-    def test_a_record_that_is_incomplete_is_unreadable(self) -> None:
+    def test_a_record_that_is_incomplete_is_invalid(self) -> None:
         broken = (
             reply(200, CONTACT),
             reply(200, [], ETag='"1"'),
@@ -195,12 +195,12 @@ class RecordTroubles(unittest.TestCase):
                 for changes in ({"id": 1}, {"name": None}, {"createdAt": "yesterday"}, {"email": 7})
             ),
         )
-        for answer in broken:
-            with self.subTest(answer=answer), FaultyServer(answer) as server:
+        for response in broken:
+            with self.subTest(response=response), FaultyServer(response) as server:
                 contacts = Api(base_url=server.base_url, access_token="t").business(RECORD_ID).contacts
                 with self.assertRaises(GatehouseError) as caught:
                     contacts.get(RECORD_ID)
-                self.assertEqual(caught.exception.code, "unreadable_answer")
+                self.assertEqual(caught.exception.code, "invalid_response")
 
     def test_wrong_arguments_are_errors_before_anything_is_sent(self) -> None:
         with FaultyServer(reply(500)) as server:

@@ -6,12 +6,12 @@ from unittest.mock import patch
 from urllib.request import OpenerDirector
 
 from gatehouse_client import Api, App, GatehouseError, Tokens
-from tests.faulty_server import Answer, FaultyServer, hang_up, reply, stay_silent
+from tests.faulty_server import FaultyResponse, FaultyServer, hang_up, reply, stay_silent
 from tests.fake_clock import Clock, fake_clock
 from tests.gatehouse import get_gatehouse
 
 OPEN = "urllib.request.OpenerDirector.open"
-ANSWER = {"access_token": "gat_2", "token_type": "bearer", "expires_in": 3600, "refresh_token": "grt_2", "scope": "a"}
+TOKEN_RESPONSE = {"access_token": "gat_2", "token_type": "bearer", "expires_in": 3600, "refresh_token": "grt_2", "scope": "a"}
 BUSY = {"error": "too_many_requests", "error_description": "Later."}
 GOOD = reply(200, [{"id": "b1", "name": "Acme"}])
 
@@ -26,9 +26,9 @@ class Retries(unittest.TestCase):
             timeout=timeout,
         )
 
-    def list_businesses(self, *answers: Answer) -> tuple[list[float], int]:
+    def list_businesses(self, *responses: FaultyResponse) -> tuple[list[float], int]:
         """The pauses, and the number of requests."""
-        with FaultyServer(*answers) as server, fake_clock() as clock:
+        with FaultyServer(*responses) as server, fake_clock() as clock:
             businesses = Api(base_url=server.base_url, access_token="gat_1").businesses()
             self.assertEqual(businesses[0].name, "Acme")
             return clock.waits, len(server.requests)
@@ -99,14 +99,14 @@ class Retries(unittest.TestCase):
         self.assertTrue(error.retry_after is not None and 0 < error.retry_after <= 60)
 
     def test_a_code_is_never_sent_twice_unless_it_was_certainly_not_processed(self) -> None:
-        silence: tuple[Answer, ...] = (hang_up, stay_silent, reply(502, b"<html>"), reply(503, BUSY), reply(504, BUSY))
+        silence: tuple[FaultyResponse, ...] = (hang_up, stay_silent, reply(502, b"<html>"), reply(503, BUSY), reply(504, BUSY))
         for trouble in silence:
             with self.subTest(trouble=trouble), FaultyServer(trouble) as server, fake_clock():
                 with self.assertRaises(GatehouseError):
                     self.finish(server, timeout=0.3)
                 self.assertEqual(len(server.requests), 1)
 
-        with FaultyServer(reply(429, BUSY, Retry_After="1"), reply(200, ANSWER)) as server, fake_clock() as clock:
+        with FaultyServer(reply(429, BUSY, Retry_After="1"), reply(200, TOKEN_RESPONSE)) as server, fake_clock() as clock:
             self.assertEqual(self.finish(server, timeout=30).access_token, "gat_2")
             self.assertEqual((len(server.requests), clock.waits), (2, [1.0]))
 
@@ -116,19 +116,19 @@ class Retries(unittest.TestCase):
 
     def test_refresh_revoke_and_introspect_are_tried_again(self) -> None:
         calls: list[tuple[Callable[[App], object], object]] = [
-            (lambda app: app.refresh("grt_1"), ANSWER),
+            (lambda app: app.refresh("grt_1"), TOKEN_RESPONSE),
             (lambda app: app.revoke("grt_1"), {}),
             (lambda app: app.introspect("grt_1"), {"active": False}),
         ]
-        for call, answer in calls:
-            with FaultyServer(hang_up, reply(503, b""), reply(200, answer)) as server, fake_clock():
+        for call, response in calls:
+            with FaultyServer(hang_up, reply(503, b""), reply(200, response)) as server, fake_clock():
                 call(self.app(server))
                 self.assertEqual(len(server.requests), 3)
                 self.assertEqual(len(set(server.requests)), 1)
 
     def test_an_attempt_to_refresh_has_eight_seconds_or_less_and_any_other_the_whole_timeout(self) -> None:
         spy = patch(OPEN, autospec=True, side_effect=OpenerDirector.open)
-        with FaultyServer(reply(200, ANSWER)) as server, spy as opened:
+        with FaultyServer(reply(200, TOKEN_RESPONSE)) as server, spy as opened:
             for timeout in (30.0, 5.0):
                 self.app(server, timeout).refresh("grt_1")
                 self.finish(server, timeout)
@@ -138,11 +138,11 @@ class Retries(unittest.TestCase):
     def test_no_attempt_to_refresh_begins_later_than_twenty_seconds_after_the_first(self) -> None:
         clock = Clock()
 
-        def take(seconds: float) -> Answer:
-            def answer(*_: object) -> None:
+        def take(seconds: float) -> FaultyResponse:
+            def response(*_: object) -> None:
                 clock.advance_clock(seconds)
 
-            return answer
+            return response
 
         for taken, asked in ((8.0, 3), (19.0, 2), (20.0, 1)):
             with self.subTest(taken=taken), FaultyServer(take(taken)) as server, fake_clock(clock):

@@ -8,33 +8,33 @@ import unittest
 from collections.abc import Callable
 
 from gatehouse_client import Api, App, GatehouseError, Tokens
-from tests.faulty_server import Answer, FaultyServer, drip, hang_up, reply
+from tests.faulty_server import FaultyResponse, FaultyServer, drip, hang_up, reply
 from tests.reported import chain, library_frames
 from tests.fake_clock import fake_clock
 
 SECRETS = ("gcs_secret", "gat_held", "grt_held", "gat_new", "grt_new", "gac_code", "verifier-" + "v" * 43)
 TOKENS = Tokens(access_token="gat_held", refresh_token="grt_held", expires_at=0, scopes=("read:invoices",))
-ANSWER = {"access_token": "gat_new", "refresh_token": "grt_new", "expires_in": 3600, "scope": "read:invoices"}
-CUT = reply(200, ANSWER)[:-3]
-WHOLE = json.dumps(ANSWER).encode()
+TOKEN_RESPONSE = {"access_token": "gat_new", "refresh_token": "grt_new", "expires_in": 3600, "scope": "read:invoices"}
+CUT = reply(200, TOKEN_RESPONSE)[:-3]
+WHOLE = json.dumps(TOKEN_RESPONSE).encode()
 CHUNKED = b"HTTP/1.1 200 OK\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n"
 
 # Most of them repeat something secret, as a broken server, or one in between, might.
-TROUBLES: tuple[Answer, ...] = (
+TROUBLES: tuple[FaultyResponse, ...] = (
     CUT,
     b"gat_new grt_new\r\n\r\n",
     CHUNKED + b"%x\r\n%s\r\n-5\r\n" % (len(WHOLE), WHOLE),
     CHUNKED + b"%x\r\n%s\r\ngrt_new\r\n" % (len(WHOLE), WHOLE),
     reply(200, WHOLE[:-1]),
-    reply(200, ANSWER | {"access_token": "gat_new gat_new"}),
-    reply(200, ANSWER | {"scope": None}),
-    reply(200, ANSWER | {"refresh_token": ["grt_new"]}),
+    reply(200, TOKEN_RESPONSE | {"access_token": "gat_new gat_new"}),
+    reply(200, TOKEN_RESPONSE | {"scope": None}),
+    reply(200, TOKEN_RESPONSE | {"refresh_token": ["grt_new"]}),
     reply(200, [["gat_new"]]),
     reply(500, b"<p>grt_held gcs_secret gat_held</p>"),
     drip(CUT, b""),
     hang_up,
     reply(400, {"error": "invalid_grant", "error_description": "No."}),
-    reply(503, ANSWER, Retry_After="Mon, 01 Jan 99999999999999999999 00:00:00 GMT"),
+    reply(503, TOKEN_RESPONSE, Retry_After="Mon, 01 Jan 99999999999999999999 00:00:00 GMT"),
 )
 
 
@@ -82,7 +82,7 @@ class Secrets(unittest.TestCase):
                 with self.subTest(call=name, trouble=number):
                     self.look_for_secrets(call, trouble, arguments_count=name in ("refreshing", "api"))
 
-    def look_for_secrets(self, call: Callable[[App], object], trouble: Answer, arguments_count: bool) -> None:
+    def look_for_secrets(self, call: Callable[[App], object], trouble: FaultyResponse, arguments_count: bool) -> None:
         with FaultyServer(trouble) as server, fake_clock():
             try:
                 call(self.app(server.base_url))

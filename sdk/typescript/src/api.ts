@@ -12,7 +12,7 @@ import type { Invoice } from './invoices.ts';
 import { type Me, readMe } from './me.ts';
 import { readPage, walkPages } from './paging.ts';
 import { openBusiness } from './records.ts';
-import { type Answer, type Connection, fieldsOf, type Request, unreadable } from './requests.ts';
+import { type ApiResponse, type Connection, fieldsOf, invalidResponse, type Request } from './requests.ts';
 import { FREELY, send } from './retries.ts';
 import { type CallOptions, optionalSignal } from './signals.ts';
 
@@ -54,9 +54,9 @@ export function createApi(options: ApiOptions): Api {
 
 /** Calls with a token that is valid at that moment. */
 export type WithToken = (
-  call: (accessToken: string) => Promise<Answer>,
+  call: (accessToken: string) => Promise<ApiResponse>,
   signal: AbortSignal | undefined,
-) => Promise<Answer>;
+) => Promise<ApiResponse>;
 
 export function newApi(connection: Connection, withToken: WithToken): Api {
   const ask = (request: Request) =>
@@ -92,9 +92,9 @@ export function newApi(connection: Connection, withToken: WithToken): Api {
   };
 }
 
-function readBusinesses(answer: Answer): Business[] {
-  const { json } = answer;
-  if (!Array.isArray(json) || !json.every(isBusiness)) throw unreadable(answer);
+function readBusinesses(response: ApiResponse): Business[] {
+  const { json } = response;
+  if (!Array.isArray(json) || !json.every(isBusiness)) throw invalidResponse(response);
   return json;
 }
 

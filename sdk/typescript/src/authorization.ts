@@ -70,11 +70,11 @@ function readCode(query: URLSearchParams, state: string, issuer: string): string
   const named = only(query, 'iss');
   if (named !== issuer) throw comesFromElsewhere(named, issuer);
   if (ANSWER.some((name) => query.getAll(name).length > 1)) {
-    throw failed('unreadable_answer', 'The callback has a repeated parameter. Start over.');
+    throw failed('invalid_response', 'The callback has a repeated parameter. Start over.');
   }
   const [code, error, description = '', uri, reason] = ANSWER.map((name) => query.get(name) ?? undefined);
   if (error) throw new GatehouseError({ code: error, description, uri, reason });
-  if (!code) throw failed('unreadable_answer', 'The callback has neither a code nor an error.');
+  if (!code) throw failed('invalid_response', 'The callback has neither a code nor an error.');
   return code;
 }
 

@@ -37,8 +37,8 @@ export class GatehouseError extends Error {
   /** The HTTP status, or undefined if there was no response. */
   readonly status: number | undefined;
   /**
-   * The `error` of the response, such as `invalid_grant`; or `timeout`, `network_error`, `unreadable_answer`,
-   * `answer_too_large`, `state_mismatch`, `issuer_mismatch`, `webhook_rejected`.
+   * The `error` of the response, such as `invalid_grant`; or `timeout`, `network_error`, `invalid_response`,
+   * `response_too_large`, `state_mismatch`, `issuer_mismatch`, `webhook_rejected`.
    */
   readonly code: ErrorCode;
   /** More specific than `code` if Gatehouse sent one, such as `disconnected_by_user`; otherwise the code. */

@@ -48,8 +48,8 @@ export function walkEvents(app: Credentials, options: EventsOptions): AsyncGener
 }
 
 async function askForEvents(app: Credentials, options: EventPageOptions): Promise<Page<GatehouseEvent>> {
-  const answer = await send(app.connection, toRequest(app, options), FREELY);
-  const { items, nextCursor } = readPage(answer, isSentEvent);
+  const response = await send(app.connection, toRequest(app, options), FREELY);
+  const { items, nextCursor } = readPage(response, isSentEvent);
   return { items: items.map(toEvent), nextCursor };
 }
 

@@ -1,5 +1,5 @@
 import type { Credentials } from './credentials.ts';
-import { type Answer, fieldsOf, unreadable } from './requests.ts';
+import { type ApiResponse, fieldsOf, invalidResponse } from './requests.ts';
 import { FREELY, send } from './retries.ts';
 import { splitScopes } from './tokens.ts';
 
@@ -31,12 +31,12 @@ export async function introspectToken(
   return readIntrospection(await send(app.connection, { path: '/api/v1/oauth/introspect', body, signal }, FREELY));
 }
 
-function readIntrospection(answer: Answer): Introspection {
-  const { active, token_type, scope, client_id, sub, business_id, aud, iat, exp } = fieldsOf(answer.json);
+function readIntrospection(response: ApiResponse): Introspection {
+  const { active, token_type, scope, client_id, sub, business_id, aud, iat, exp } = fieldsOf(response.json);
   if (active === false) return { active };
   const texts = [token_type, scope, client_id, sub, business_id];
   const isSound = texts.every((each) => typeof each === 'string') && [iat, exp].every(Number.isFinite);
-  if (active !== true || !isSound) throw unreadable(answer);
+  if (active !== true || !isSound) throw invalidResponse(response);
   return {
     active,
     tokenType: String(token_type),

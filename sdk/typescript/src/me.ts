@@ -1,4 +1,4 @@
-import { type Answer, fieldsOf, unreadable } from './requests.ts';
+import { type ApiResponse, fieldsOf, invalidResponse } from './requests.ts';
 
 /** The user, business, app and scopes of an access token. */
 export interface Me {
@@ -11,15 +11,15 @@ export interface Me {
   grantedAt: number;
 }
 
-export function readMe(answer: Answer): Me {
-  const { user, business, app, scopes, grantedAt } = fieldsOf(answer.json);
+export function readMe(response: ApiResponse): Me {
+  const { user, business, app, scopes, grantedAt } = fieldsOf(response.json);
   const since = Date.parse(String(grantedAt));
   const isSound =
     hasTexts(user, ['id', 'name', 'email']) && [business, app].every((of) => hasTexts(of, ['id', 'name']));
   const areScopes = Array.isArray(scopes) && scopes.every((scope) => typeof scope === 'string');
   const isVerified = typeof fieldsOf(user).emailVerified === 'boolean';
-  if (!isSound || !isVerified || !areScopes || Number.isNaN(since)) throw unreadable(answer);
-  return { ...(answer.json as Me), grantedAt: since };
+  if (!isSound || !isVerified || !areScopes || Number.isNaN(since)) throw invalidResponse(response);
+  return { ...(response.json as Me), grantedAt: since };
 }
 
 function hasTexts(value: unknown, names: string[]): boolean {

@@ -47,8 +47,8 @@ export const ERROR_CODES = [
   // From this library.
   'timeout',
   'network_error',
-  'unreadable_answer',
-  'answer_too_large',
+  'invalid_response',
+  'response_too_large',
   'state_mismatch',
   'issuer_mismatch',
   'webhook_rejected',

@@ -1,6 +1,6 @@
 import { GatehouseError } from './errors.ts';
 import { LONGEST_LINK, nextTarget } from './links.ts';
-import { type Answer, unreadable } from './requests.ts';
+import { type ApiResponse, invalidResponse } from './requests.ts';
 
 /** A part of a list. */
 export interface Page<Item> {
@@ -9,11 +9,11 @@ export interface Page<Item> {
   nextCursor: string | undefined;
 }
 
-export function readPage<Item>(answer: Answer, isItem: (value: unknown) => value is Item): Page<Item> {
-  const { json, headers } = answer;
+export function readPage<Item>(response: ApiResponse, isItem: (value: unknown) => value is Item): Page<Item> {
+  const { json, headers } = response;
   const link = headers.get('link') ?? '';
   // Without its link, a page would look like the last one.
-  if (!Array.isArray(json) || !json.every(isItem) || link.length > LONGEST_LINK) throw unreadable(answer);
+  if (!Array.isArray(json) || !json.every(isItem) || link.length > LONGEST_LINK) throw invalidResponse(response);
   return { items: json, nextCursor: cursorIn(nextTarget(link)) };
 }
 
@@ -35,7 +35,7 @@ export async function* walkPages<Item>(
 
 function goesInCircles(): GatehouseError {
   const description = 'The pages link in a cycle: the next one was already read.';
-  return new GatehouseError({ code: 'unreadable_answer', description });
+  return new GatehouseError({ code: 'invalid_response', description });
 }
 
 /** The link itself is never followed: the token could be sent to another server. */

@@ -1,7 +1,7 @@
 import { optionalCount, optionalText, requireObject, requireToken, requireUuid } from './arguments.ts';
 import { type BusinessApi, PIPELINE, REPORTS, RESOURCES } from './business-api.ts';
 import { type Page, readPage, walkPages } from './paging.ts';
-import { type Answer, fieldsOf, type Request, unreadable } from './requests.ts';
+import { type ApiResponse, fieldsOf, invalidResponse, type Request } from './requests.ts';
 import { type CallOptions, optionalSignal } from './signals.ts';
 
 /** Which part of a list. */
@@ -49,7 +49,7 @@ export interface WritableRecords<Item, Detail, Options extends ListOptions, Inpu
 export type Changes<Input> = { [Name in keyof Input]?: Input[Name] | undefined };
 
 /** Sends a request with a valid token. */
-type Ask = (request: Request) => Promise<Answer>;
+type Ask = (request: Request) => Promise<ApiResponse>;
 
 type Declaration = (typeof RESOURCES)[keyof typeof RESOURCES];
 
@@ -65,8 +65,8 @@ export function openBusiness(askAs: Ask, businessId: string): BusinessApi {
   ]);
   const api = { ...Object.fromEntries(resources), reports: Object.fromEntries(reports) };
   api.deals.pipeline = async (options: Options = {}) => {
-    const answer = await ask(toRequest(PIPELINE, [], options, 'pipeline'));
-    return readPage(answer, isObject).items;
+    const response = await ask(toRequest(PIPELINE, [], options, 'pipeline'));
+    return readPage(response, isObject).items;
   };
   return api;
 }
@@ -135,15 +135,15 @@ function toRequest(path: string, names: readonly string[], options: Options, cal
   return { path: text ? `${path}?${text}` : path, signal: optionalSignal(given.signal) };
 }
 
-function readRecord(answer: Answer) {
-  const etag = answer.headers.get('etag');
-  if (!isRecord(answer.json) || etag === null) throw unreadable(answer);
-  return { ...answer.json, etag };
+function readRecord(response: ApiResponse) {
+  const etag = response.headers.get('etag');
+  if (!isRecord(response.json) || etag === null) throw invalidResponse(response);
+  return { ...response.json, etag };
 }
 
-function readObject(answer: Answer) {
-  if (!isObject(answer.json)) throw unreadable(answer);
-  return answer.json;
+function readObject(response: ApiResponse) {
+  if (!isObject(response.json)) throw invalidResponse(response);
+  return response.json;
 }
 
 function isRecord(value: unknown): value is { id: string } {

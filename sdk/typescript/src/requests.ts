@@ -22,13 +22,13 @@ export interface Request {
 }
 
 /** A successful response, whose body is not validated yet. */
-export interface Answer {
+export interface ApiResponse {
   status: number;
   headers: Headers;
   json: unknown;
 }
 
-const LARGEST_ANSWER = 4 * 1024 * 1024;
+const MAX_RESPONSE_BYTES = 4 * 1024 * 1024;
 const DEEPEST_CAUSE = 10;
 /** Not in browsers: a custom User-Agent would need the server's permission (CORS). */
 const IS_BROWSER = 'Window' in globalThis || 'importScripts' in globalThis;
@@ -37,13 +37,13 @@ const USER_AGENT = IS_BROWSER ? undefined : { 'user-agent': `gatehouse-client-js
 const ERROR_CODE = /^[a-z_]+$/;
 
 /** One attempt. Throws unless the response is successful. */
-export async function sendOnce({ baseUrl, timeout, fetch }: Connection, request: Request): Promise<Answer> {
+export async function sendOnce({ baseUrl, timeout, fetch }: Connection, request: Request): Promise<ApiResponse> {
   const { signal: given } = request;
   given?.throwIfAborted();
   const { signal, release } = firstOf(AbortSignal.timeout(Math.ceil(timeout)), given);
   try {
     const response = await fetch(`${baseUrl}${request.path}`, { ...toInit(request), signal });
-    return toAnswer(response, await readText(response, signal));
+    return toApiResponse(response, await readText(response, signal));
   } catch (error) {
     if (error instanceof GatehouseError) throw error;
     if (given?.aborted) throw given.reason;
@@ -83,7 +83,7 @@ async function readText(response: Response, signal: AbortSignal): Promise<string
       signal.throwIfAborted();
       if (done) return text + decoder.decode();
       size += value.byteLength;
-      if (size > LARGEST_ANSWER) throw tooLarge(response);
+      if (size > MAX_RESPONSE_BYTES) throw tooLarge(response);
       text += decoder.decode(value, { stream: true });
     }
   } finally {
@@ -92,7 +92,7 @@ async function readText(response: Response, signal: AbortSignal): Promise<string
   }
 }
 
-function toAnswer(response: Response, text: string): Answer {
+function toApiResponse(response: Response, text: string): ApiResponse {
   const { status, headers, ok } = response;
   const json = parse(text);
   if (ok && json !== undefined) return { status, headers, json };
@@ -102,7 +102,7 @@ function toAnswer(response: Response, text: string): Answer {
 function toError(response: Response, json: unknown): GatehouseError {
   const { error, error_description, error_uri, reason, errors, state, allowed } = fieldsOf(json);
   const isGatehouseError = typeof error === 'string' && ERROR_CODE.test(error) && typeof error_description === 'string';
-  if (response.ok || !isGatehouseError) return unreadable(response);
+  if (response.ok || !isGatehouseError) return invalidResponse(response);
   return new GatehouseError({
     ...traceOf(response),
     code: error,
@@ -121,18 +121,18 @@ function readFieldError(value: unknown): FieldError[] {
 }
 
 /** For a response that is not from Gatehouse: a proxy's page, a redirect, or JSON of another shape. */
-export function unreadable(answer: Pick<Response, 'status' | 'headers'>): GatehouseError {
+export function invalidResponse(response: Pick<Response, 'status' | 'headers'>): GatehouseError {
   // Browsers hide the status of a redirect, and report 0.
-  const isRedirect = answer.status === 0 || (answer.status >= 300 && answer.status < 400);
+  const isRedirect = response.status === 0 || (response.status >= 300 && response.status < 400);
   const description = isRedirect
-    ? 'The answer was a redirect, and redirects are never followed. Is baseUrl right?'
-    : `The response with status ${answer.status} is not from Gatehouse. Is baseUrl right?`;
-  return new GatehouseError({ ...traceOf(answer), code: 'unreadable_answer', description });
+    ? 'The response was a redirect, and redirects are never followed. Is baseUrl right?'
+    : `The response with status ${response.status} is not from Gatehouse. Is baseUrl right?`;
+  return new GatehouseError({ ...traceOf(response), code: 'invalid_response', description });
 }
 
 function tooLarge(response: Response): GatehouseError {
   const description = 'The response is over 4 MiB.';
-  return new GatehouseError({ ...traceOf(response), code: 'answer_too_large', description });
+  return new GatehouseError({ ...traceOf(response), code: 'response_too_large', description });
 }
 
 function tookTooLong(timeout: number, cause: unknown): GatehouseError {

@@ -1,5 +1,5 @@
 import { GatehouseError } from './errors.ts';
-import { type Answer, type Connection, type Request, sendOnce } from './requests.ts';
+import { type ApiResponse, type Connection, type Request, sendOnce } from './requests.ts';
 import { pause } from './signals.ts';
 
 /** When a request may be sent again. */
@@ -29,7 +29,7 @@ const FIRST_PAUSE = 250;
 const LONGEST_PAUSE = 30_000;
 
 /** Sends a request, and again after a temporary failure. */
-export async function send(connection: Connection, request: Request, repeating: Repeating): Promise<Answer> {
+export async function send(connection: Connection, request: Request, repeating: Repeating): Promise<ApiResponse> {
   const patient = { ...connection, timeout: Math.min(connection.timeout, repeating.attempt) };
   const begun = Date.now();
   for (let attempt = 1; ; attempt += 1) {

@@ -94,7 +94,7 @@ async function store(keeping: Keeping): Promise<void> {
 
 /** The refresh token was rejected for good: another attempt would be rejected again. */
 function isFinal(error: unknown): error is GatehouseError {
-  if (!(error instanceof GatehouseError) || error.code === 'unreadable_answer') return false;
+  if (!(error instanceof GatehouseError) || error.code === 'invalid_response') return false;
   return error.status === 400 && !UNDOABLE.includes(error.reason);
 }
 

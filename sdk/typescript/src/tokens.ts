@@ -1,5 +1,5 @@
 import type { Credentials } from './credentials.ts';
-import { type Answer, fieldsOf, unreadable } from './requests.ts';
+import { type ApiResponse, fieldsOf, invalidResponse } from './requests.ts';
 import { IF_UNSEEN, SOON, send } from './retries.ts';
 
 /** A pair of tokens: plain data that survives JSON. Store it like a password. */
@@ -48,11 +48,11 @@ export async function refreshTokens(
 }
 
 /** Counted from the time of the request, so the token never seems valid for too long. */
-function readTokens(answer: Answer, sentAt: number): Tokens {
-  const { access_token, refresh_token, expires_in, scope } = fieldsOf(answer.json);
+function readTokens(response: ApiResponse, sentAt: number): Tokens {
+  const { access_token, refresh_token, expires_in, scope } = fieldsOf(response.json);
   const isSound =
     isToken(access_token) && isToken(refresh_token) && Number.isFinite(expires_in) && typeof scope === 'string';
-  if (!isSound) throw unreadable(answer);
+  if (!isSound) throw invalidResponse(response);
   return {
     accessToken: access_token,
     refreshToken: refresh_token,

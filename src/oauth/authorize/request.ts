@@ -218,11 +218,9 @@ function readRequestedScopes(app: App, text: string): Scopes {
   }
   const beyond = scopesBeyond(scopes, app.allowedScopes);
   if (beyond.length > 0) {
-    throw new OAuthError(
-      'invalid_scope',
-      'scope_not_registered',
-      `The app is not registered for: ${formatScopes(beyond)}. Add it to the app's allowed scopes, or leave it out.`,
-    );
+    const list = app.ownerScope === 'external' ? 'scope of its client metadata' : "app's allowed scopes";
+    const description = `The app is not registered for: ${formatScopes(beyond)}. Add it to the ${list}, or leave it out.`;
+    throw new OAuthError('invalid_scope', 'scope_not_registered', description);
   }
   return scopes;
 }

@@ -4,6 +4,7 @@ import type { ServerResponse } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import { after, test } from 'node:test';
+import { startCanaryServer } from '../../support/canary-server.ts';
 import {
   countStored,
   describe,
@@ -236,17 +237,7 @@ test('a client_id on the host of this server is rejected without a request', asy
   }
 });
 
-let connections = 0;
-const canary = createServer((socket) => {
-  connections += 1;
-  socket.on('error', () => {});
-  socket.on('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'));
-});
-canary.listen(0);
-await once(canary, 'listening');
-after(() => canary.close());
-const { port } = canary.address() as AddressInfo;
-
+const { port, connections } = await startCanaryServer();
 const names = await startDnsServer();
 const LOOPBACK = ['127.0.0.1', 'localhost', '[::1]', '[::ffff:7f00:1]', 'localhost.', 'app.localhost'];
 const MAPPED = ['[::7f00:1]', '[64:ff9b::7f00:1]', '[2002:7f00:1::]', '[2001:0:7f00:1::]'];
@@ -268,7 +259,7 @@ test('no trick with an address makes the server fetch from its own network [G1]'
     await refuse(`https://${address}:${port}/client.json`, /client_id has to be a/, strict);
   }
   await refuse(`http://127.0.0.1:${port}/client.json`, /client_id has to be a/, strict);
-  assert.equal(connections, 0);
+  assert.equal(connections(), 0);
 });
 
 test('a name that resolves to another address the second time is looked up only once, and not reached [G1]', async () => {
@@ -279,7 +270,7 @@ test('a name that resolves to another address the second time is looked up only 
   await refuse(`https://rebinding.example:${port}/client.json`, /cannot be used/, strict);
 
   assert.equal(names.asked('rebinding.example'), 1);
-  assert.equal(connections, 0);
+  assert.equal(connections(), 0);
 });
 
 test('with the setting for development, only loopback is reached, and no other address of the network [G1]', async () => {
@@ -287,5 +278,5 @@ test('with the setting for development, only loopback is reached, and no other a
   for (const address of [...LOCAL, ...OTHERS, ...MAPPED, 'tangled.example']) {
     await refuse(`https://${address}:${port}/client.json`, /has no public address/);
   }
-  assert.equal(connections, 0);
+  assert.equal(connections(), 0);
 });

@@ -105,7 +105,24 @@ test('a document of ChatGPT, which can do without authentication, is accepted, a
   assert.equal((await open(clientId)).status, 303);
   const beyond = await open(clientId, { scope: 'write:invoices' });
   assert.match(beyond.location ?? '', /scope_not_registered/);
+  const { searchParams } = new URL(beyond.location ?? '');
+  assert.match(searchParams.get('error_description') ?? '', /Add it to the scope of its client metadata/);
   host.answer(undefined);
+});
+
+test('every redirect URI of a long document can be used', async () => {
+  const uris = Array.from({ length: 30 }, (_, index) => `https://assistant.example/callback/${index}`);
+  host.change({ redirect_uris: uris });
+
+  assert.equal((await open(host.newClientId(), { redirect_uri: uris.at(-1) })).status, 303);
+  host.answer(undefined);
+});
+
+test('the token endpoint says that no user has allowed the client yet', async () => {
+  const { status, body } = await refresh(host.newClientId(), 'grt_unknown');
+
+  assert.deepEqual([status, body.error, body.reason], [401, 'invalid_client', 'credentials_wrong']);
+  assert.match(body.error_description, /no user has allowed it yet/);
 });
 
 test('a redirect URI is in the document, except for the port of loopback; state may be missing [G1]', async () => {

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
 import { networkInterfaces } from 'node:os';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { recordEvent } from '../../../src/events/events.ts';
 import { createKeyring } from '../../../src/lib/keyring.ts';
 import { insertEndpoint } from '../../../src/webhooks/endpoints.ts';
+import { startCanaryServer } from '../../support/canary-server.ts';
 import { startDnsServer } from '../../support/dns-server.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
@@ -17,7 +16,7 @@ const OTHERS = ['169.254.169.254', '[fd00:ec2::254]', '224.0.0.1', '[ff02::1]', 
 const OWN = Object.values(networkInterfaces())
   .flatMap((each = []) => each)
   .map(({ address, family }) => (family === 'IPv6' ? `[${address}]` : address));
-/** Names whose look-up is this test's, and what it answers. */
+/** Host names, and the addresses to which this test's DNS server resolves them. */
 const NAMED = new Map([
   ['inward.example', ['127.0.0.1']],
   ['mixed.example', ['203.0.114.1', '127.0.0.1']],
@@ -25,17 +24,7 @@ const NAMED = new Map([
   ['tangled.example', ['127.0.0.1', '10.0.0.1']],
 ]);
 
-let connections = 0;
-const canary = createServer((socket) => {
-  connections += 1;
-  socket.on('error', () => {});
-  socket.on('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'));
-});
-canary.listen(0);
-await once(canary, 'listening');
-after(() => canary.close());
-const { port } = canary.address() as AddressInfo;
-
+const { port, connections } = await startCanaryServer();
 await startDnsServer((name) => NAMED.get(name));
 
 /** Writes each address straight into the database: what the form would have refused is tried, too. */
@@ -78,7 +67,7 @@ test('no trick with an address makes the server connect to its own network [W4][
     [],
   );
   assert.deepEqual(made.map(({ url }) => url).toSorted(), urls.toSorted());
-  assert.equal(connections, 0);
+  assert.equal(connections(), 0);
 });
 
 test('with the setting for development, loopback is reached and the rest of the network is not [W4]', async () => {
@@ -92,5 +81,5 @@ test('with the setting for development, loopback is reached and the rest of the 
   const of = (name: string) => made.filter(({ outcome }) => outcome === name).map(({ url }) => url);
   assert.deepEqual(of('delivered').toSorted(), near.toSorted());
   assert.deepEqual(of('address_refused').toSorted(), far.toSorted());
-  assert.equal(connections, near.length);
+  assert.equal(connections(), near.length);
 });

@@ -51,9 +51,9 @@ function newFetch(client: OAuth2Client, token: OAuth2Token) {
 async function listInvoices(wrapper: OAuth2Fetch): Promise<string[]> {
   const [business] = await (await wrapper.fetch(`${server.api}/api/v1/businesses`)).json();
   const headers = { 'x-business-id': business.id };
-  const answer = await wrapper.fetch(`${server.api}/api/v1/accounting/invoices`, { headers });
-  assert.equal(answer.status, 200);
-  return (await answer.json()).map(({ number }: { number: string }) => number);
+  const response = await wrapper.fetch(`${server.api}/api/v1/accounting/invoices`, { headers });
+  assert.equal(response.status, 200);
+  return (await response.json()).map(({ number }: { number: string }) => number);
 }
 
 test('@badgateway/oauth2-client finds the endpoints and how to send its credentials, connects and lists the invoices', async () => {

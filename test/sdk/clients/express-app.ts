@@ -34,11 +34,11 @@ export async function startExpressApp({ port, ...registration }: Parts): Promise
     return response.send(`${account.business.name}: ${invoices.join(', ')}`);
   });
   // Express tells an error handler by its four parameters.
-  const answerError: ErrorRequestHandler = (error, _request, response, _next) => {
+  const sendError: ErrorRequestHandler = (error, _request, response, _next) => {
     errors.push(error);
     response.status(error.status ?? 500).send(error.message);
   };
-  app.use(answerError);
+  app.use(sendError);
   const server = app.listen(port, '127.0.0.1');
   await once(server, 'listening');
   after(() => {
@@ -70,11 +70,11 @@ async function listInvoices(api: string, account: Account, strategy: GatehouseSt
     fetch(`${api}/api/v1/accounting/invoices`, {
       headers: { authorization: `Bearer ${account.accessToken}`, 'x-business-id': account.business.id },
     });
-  let answer = await ask();
-  if (answer.status === 401) {
+  let response = await ask();
+  if (response.status === 401) {
     Object.assign(account, await strategy.renew(account.refreshToken));
-    answer = await ask();
+    response = await ask();
   }
-  const invoices: { number: string }[] = await answer.json();
+  const invoices: { number: string }[] = await response.json();
   return invoices.map(({ number }) => number);
 }

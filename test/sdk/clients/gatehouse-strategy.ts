@@ -71,5 +71,5 @@ export class GatehouseStrategy extends OAuth2Strategy {
 function readError(strategy: OAuth2Strategy, failure: Error | { statusCode: number; data?: unknown }): Error {
   if (failure instanceof Error) return failure;
   const { data, statusCode } = failure;
-  return strategy.parseErrorResponse(data, statusCode) ?? new Error(`Gatehouse answered ${statusCode}.`);
+  return strategy.parseErrorResponse(data, statusCode) ?? new Error(`Gatehouse responded with ${statusCode}.`);
 }

@@ -28,7 +28,7 @@ export class Agent implements current.OAuthClientProvider {
   /** The authorize URLs that the client has sent the user to. */
   readonly asked: URL[] = [];
   /** The last redirect back to the client. */
-  answer: URLSearchParams | undefined;
+  response: URLSearchParams | undefined;
   client: current.StoredOAuthClientInformation | undefined;
   pair: current.StoredOAuthTokens | undefined;
   readonly #server: TestServer;
@@ -72,7 +72,7 @@ export class Agent implements current.OAuthClientProvider {
 
   async redirectToAuthorization(address: URL): Promise<void> {
     this.asked.push(address);
-    this.answer = (await decide(this.#server, address, this.decision)).searchParams;
+    this.response = (await decide(this.#server, address, this.decision)).searchParams;
   }
 }
 
@@ -106,7 +106,7 @@ function createCurrent(agent: Agent, url: string, mode: 'auto' | 'legacy'): Part
   const transport = new current.StreamableHTTPClientTransport(new URL(url), { authProvider: agent });
   return {
     connect: () => client.connect(transport),
-    finishAuth: () => transport.finishAuth(agent.answer ?? new URLSearchParams()),
+    finishAuth: () => transport.finishAuth(agent.response ?? new URLSearchParams()),
     callTool: (call) => client.callTool(call),
     listTools: () => client.listTools(),
     close: () => client.close(),
@@ -118,7 +118,7 @@ function createFormer(agent: Agent, url: string): Parts {
   const transport = new FormerTransport(new URL(url), { authProvider: agent as FormerProvider });
   return {
     connect: () => client.connect(transport as Parameters<typeof client.connect>[0]),
-    finishAuth: () => transport.finishAuth(agent.answer?.get('code') ?? ''),
+    finishAuth: () => transport.finishAuth(agent.response?.get('code') ?? ''),
     callTool: (call) => client.callTool(call),
     listTools: () => client.listTools(),
     close: () => client.close(),

@@ -85,7 +85,7 @@ for (const kit of KITS.slice(0, 2)) {
     // Another name is another client, which has no connection yet.
     const agent = new Agent(server, `Careful ${kit.name}`);
     await auth(agent, { serverUrl: url, scope: 'read:invoices' });
-    const [authorizationCode = '', iss = ''] = ['code', 'iss'].map((name) => agent.answer?.get(name) ?? '');
+    const [authorizationCode = '', iss = ''] = ['code', 'iss'].map((name) => agent.response?.get(name) ?? '');
     await auth(agent, { serverUrl: url, authorizationCode, iss });
     assert.equal(agent.pair?.scope, 'read:invoices');
     const { call, close } = await connectAgent(kit, agent, url);

@@ -4,7 +4,7 @@ import { GuardError } from '../../../sdk/guard/src/index.ts';
 import { HOUR } from '../../../src/lib/clock.ts';
 import { newId } from '../../../src/lib/ids.ts';
 import { startTestServer } from '../../support/test-server.ts';
-import { type Answer, get, guardFor, serveInvoices } from './protected-apis.ts';
+import { type GuardedResponse, get, guardFor, serveInvoices } from './protected-apis.ts';
 
 const server = await startTestServer();
 const platform = await server.addApp({ name: 'Platform API' });
@@ -16,7 +16,7 @@ const gatehouse = `${server.api}/api/v1/accounting/invoices`;
 const business = { 'x-business-id': server.acme.id };
 
 /** What a client sees, without what differs in every response. */
-function comparable({ status, headers, body }: Answer) {
+function comparable({ status, headers, body }: GuardedResponse) {
   const names = ['www-authenticate', 'cache-control', 'pragma', 'retry-after', 'content-type'];
   return { status, body, headers: Object.fromEntries(names.map((name) => [name, headers[name]])) };
 }

@@ -47,7 +47,7 @@ export async function serveInvoices(guard: Guard): Promise<{ Fastify: string; Ex
   return { Fastify: `${fastUrl}/invoices`, Express: `http://127.0.0.1:${port}/invoices` };
 }
 
-export interface Answer {
+export interface GuardedResponse {
   status: number | undefined;
   headers: IncomingHttpHeaders;
   // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever came, and asserts what it should be.
@@ -55,7 +55,7 @@ export interface Answer {
 }
 
 /** Sends a repeated header as several lines, which `fetch` cannot. */
-export async function get(url: string, headers: Record<string, string | string[]>): Promise<Answer> {
+export async function get(url: string, headers: Record<string, string | string[]>): Promise<GuardedResponse> {
   const request = send(url, { headers, agent: false });
   request.end();
   const [response] = await once(request, 'response');

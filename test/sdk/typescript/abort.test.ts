@@ -54,7 +54,7 @@ test('a signal also ends the pause before a request is repeated', async () => {
   const waiting = standIn.api().businesses({ signal: controller.signal });
   while (standIn.requests.length === 0) await new Promise((resolve) => setImmediate(resolve));
 
-  // Whether the answer has been read by now or not, the call ends long before the 25 seconds are over.
+  // Whether the response has been read by now or not, the call ends long before the 25 seconds are over.
   controller.abort();
 
   await assert.rejects(waiting, { name: 'AbortError' });
@@ -110,5 +110,5 @@ test('me() returns the user and business of the token', async () => {
   assert.ok(Math.abs(grantedAt - server.clock()) < 60_000, String(grantedAt));
 
   const odd = await startFaultyServer(send(200, { user: { id: 'u1' } }));
-  await assert.rejects(odd.api().me(), { code: 'unreadable_answer' });
+  await assert.rejects(odd.api().me(), { code: 'invalid_response' });
 });

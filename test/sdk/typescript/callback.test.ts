@@ -13,8 +13,8 @@ const app = createApp({
 });
 
 /** What becomes of a visitor who comes back with this. */
-async function errorFrom(answer: Record<string, string> | string): Promise<GatehouseError> {
-  const query = new URLSearchParams(answer);
+async function errorFrom(response: Record<string, string> | string): Promise<GatehouseError> {
+  const query = new URLSearchParams(response);
   query.set('state', pending.state);
   const error = await app.finishAuthorization(`/callback?${query}`, pending).catch((reason) => reason);
   assert.ok(error instanceof GatehouseError, String(error));
@@ -40,8 +40,8 @@ test('a wrong issuer is named on one line, and up to 200 characters', async () =
 test('a callback with no issuer, or more than one, is reported as having none', async () => {
   const wanted = 'This callback does not have exactly one issuer (iss), which should be https://api.example.com.';
 
-  for (const answer of ['code=gac_1', 'code=gac_1&iss=', `code=gac_1&iss=${ISSUER}&iss=${ISSUER}`]) {
-    const { code, description } = await errorFrom(answer);
+  for (const response of ['code=gac_1', 'code=gac_1&iss=', `code=gac_1&iss=${ISSUER}&iss=${ISSUER}`]) {
+    const { code, description } = await errorFrom(response);
     assert.deepEqual([code, description], ['issuer_mismatch', wanted]);
   }
 });
@@ -56,8 +56,13 @@ test('an error in the callback has its reason and error_uri, if they were sent',
 });
 
 test('a callback with a repeated parameter is rejected, and its code is not exchanged', async () => {
-  for (const answer of ['error=a&error=b&code=x', 'error=&error=b&code=x', 'code=x&code=x', 'code=x&reason=&reason=']) {
-    assert.equal((await errorFrom(`iss=${ISSUER}&${answer}`)).code, 'unreadable_answer', answer);
+  for (const response of [
+    'error=a&error=b&code=x',
+    'error=&error=b&code=x',
+    'code=x&code=x',
+    'code=x&reason=&reason=',
+  ]) {
+    assert.equal((await errorFrom(`iss=${ISSUER}&${response}`)).code, 'invalid_response', response);
   }
 });
 

@@ -128,16 +128,16 @@ test('an event of an unknown type is returned, too', async () => {
   assert.deepEqual(read, { ...event, timestamp: Date.parse(event.timestamp) });
 });
 
-test('a response that is not a page of events is unreadable_answer, and so are pages that form a cycle', async () => {
+test('a response that is not a page of events is invalid_response, and so are pages that form a cycle', async () => {
   const sound = { id: 'e1', type: 'endpoint.test', timestamp: '2030-01-01T00:00:00.000Z', data: {} };
   for (const body of [{}, [{ ...sound, id: 1 }], [{ ...sound, timestamp: 'yesterday' }], [{ ...sound, data: [] }]]) {
     const standIn = await startFaultyServer(send(200, body));
-    await assert.rejects(Array.fromAsync(standIn.app().events()), { code: 'unreadable_answer' });
+    await assert.rejects(Array.fromAsync(standIn.app().events()), { code: 'invalid_response' });
   }
 
   const link = '</api/v1/events?cursor=e1>; rel="next"';
   const circle = await startFaultyServer(send(200, [sound], { link }));
-  await assert.rejects(Array.fromAsync(circle.app().events()), { code: 'unreadable_answer' });
+  await assert.rejects(Array.fromAsync(circle.app().events()), { code: 'invalid_response' });
   assert.equal(circle.requests.length, 2);
 });
 

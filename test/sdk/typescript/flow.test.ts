@@ -126,8 +126,8 @@ test('a callback with another state, issuer or shape is rejected before anything
     ['issuer_mismatch', { state: 'state-1', iss: 'https://evil.example', error: 'access_denied' }],
     ['issuer_mismatch', { state: 'state-1', iss: `${iss}/`, code: 'gac_1' }],
     ['access_denied', { state: 'state-1', iss, error: 'access_denied', code: 'gac_1' }],
-    ['unreadable_answer', { state: 'state-1', iss }],
-    ['unreadable_answer', { state: 'state-1', iss, code: '' }],
+    ['invalid_response', { state: 'state-1', iss }],
+    ['invalid_response', { state: 'state-1', iss, code: '' }],
   ];
   for (const [code, query] of table) {
     const error = await refusalOf(careful.finishAuthorization(`?${new URLSearchParams(query)}`, pending));

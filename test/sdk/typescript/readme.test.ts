@@ -38,7 +38,7 @@ function startApp(): Program {
 
 const app = startApp();
 
-/** The first answer of a program that has only just been started may take a while. */
+/** The first response of a program that has only just been started may take a while. */
 async function open(url: string | URL, cookie = ''): Promise<Response> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -63,10 +63,10 @@ async function connect(): Promise<{ callback: URL; cookies: string[] }> {
   const begun = await open(home);
   assert.equal(begun.status, 303);
   const callback = await openAuthorizeUrl(server, begun.headers.get('location') ?? '');
-  // Loaded again before the first answer is there.
-  const answers = await Promise.all([1, 2].map(() => open(callback, cookieOf(begun))));
-  for (const { status, headers } of answers) assert.deepEqual([status, headers.get('location')], [303, '/']);
-  return { callback, cookies: answers.map(cookieOf).filter((cookie) => cookie !== '') };
+  // Loaded again before the first response is there.
+  const responses = await Promise.all([1, 2].map(() => open(callback, cookieOf(begun))));
+  for (const { status, headers } of responses) assert.deepEqual([status, headers.get('location')], [303, '/']);
+  return { callback, cookies: responses.map(cookieOf).filter((cookie) => cookie !== '') };
 }
 
 test('the quickstart of the README lists the invoices, and a callback that is loaded twice sends its code once', async () => {

@@ -32,7 +32,7 @@ test('every declared resource can be listed, and a missing record is not_found',
   }
 });
 
-test('a record is created, read, updated and archived, and each answer has its etag', async () => {
+test('a record is created, read, updated and archived, and each response has its etag', async () => {
   const company = await harbour.companies.create({ name: 'Northwind', country: 'GB' });
   const created = await harbour.contacts.create({ name: 'Ida', companyId: company.id });
   const changed = await harbour.contacts.update(created.id, { companyId: null }, { ifMatch: created.etag });
@@ -153,11 +153,11 @@ test('every attempt of a write has the same idempotency key, and every call anot
   assert.equal(keys[4], 'mine');
 });
 
-test('an answer that is not a record is unreadable_answer', async () => {
-  for (const answer of [send(200, {}, { etag: '"1"' }), send(200, { id: BUSINESS }), send(200, [])]) {
-    const { api: standIn } = await startFaultyServer(answer);
+test('a response that is not a record is invalid_response', async () => {
+  for (const response of [send(200, {}, { etag: '"1"' }), send(200, { id: BUSINESS }), send(200, [])]) {
+    const { api: standIn } = await startFaultyServer(response);
     const error = await rejected(() => standIn().business(BUSINESS).contacts.get(BUSINESS));
-    assert.equal(error.code, 'unreadable_answer');
+    assert.equal(error.code, 'invalid_response');
   }
 });
 

@@ -50,9 +50,9 @@ test('100 callers with an expired token cause one refresh, and all of them succe
   const { saved, save } = newStore();
   const api = app.api({ tokens: expired(tokens), save });
 
-  const answers = await Promise.all(Array.from({ length: 100 }, () => api.businesses()));
+  const responses = await Promise.all(Array.from({ length: 100 }, () => api.businesses()));
 
-  assert.ok(answers.every(([business]) => business?.id === server.acme.id));
+  assert.ok(responses.every(([business]) => business?.id === server.acme.id));
   assert.equal(refreshesIn(asked), 1);
   assert.equal(saved.length, 1);
 });
@@ -75,10 +75,10 @@ test('a call that was rejected while its token was replaced is repeated with the
   const late = Promise.withResolvers<void>();
   let calls = 0;
   const { asked, fetch } = recordFetch(async (name, send) => {
-    const answer = await send();
+    const response = await send();
     calls += name === 'businesses' ? 1 : 0;
     if (name === 'businesses' && calls === 1) await late.promise;
-    return answer;
+    return response;
   });
   const api = createSdkApp(server, { fetch }).api({ tokens, save: newStore().save });
 

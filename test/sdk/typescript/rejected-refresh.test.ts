@@ -110,9 +110,9 @@ test('a refresh without a response rejects its callers, and the next call tries 
 test('a refresh whose response was lost is repeated, and gives the lost pair', async () => {
   const lost: string[] = [];
   const { asked, fetch } = recordFetch(async (name, send) => {
-    const answer = await send();
-    if (name !== REFRESH || lost.length > 0) return answer;
-    lost.push(((await answer.json()) as { refresh_token: string }).refresh_token);
+    const response = await send();
+    if (name !== REFRESH || lost.length > 0) return response;
+    lost.push(((await response.json()) as { refresh_token: string }).refresh_token);
     throw new TypeError('fetch failed');
   });
   const tokens = await connect(server);

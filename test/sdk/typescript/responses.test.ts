@@ -78,7 +78,7 @@ test('only an error with a lower-case code and a description is from Gatehouse: 
   for (const body of foreign) {
     const standIn = await startFaultyServer(send(404, body));
     const description = 'The response with status 404 is not from Gatehouse. Is baseUrl right?';
-    await assert.rejects(standIn.api().businesses(), { code: 'unreadable_answer', status: 404, description });
+    await assert.rejects(standIn.api().businesses(), { code: 'invalid_response', status: 404, description });
   }
 });
 
@@ -119,7 +119,7 @@ test('texts of a response are truncated at a maximum length, and never within a 
 });
 
 test('a response that is not our JSON is unreadable, with its status', async () => {
-  const answers: [number, FaultyResponse][] = [
+  const responses: [number, FaultyResponse][] = [
     [200, sendPage(200, '<h1>Sign in to the network</h1>')],
     [403, sendPage(403, '<h1>Forbidden</h1>')],
     [404, send(404, { message: 'no such route' })],
@@ -132,11 +132,11 @@ test('a response that is not our JSON is unreadable, with its status', async () 
     [200, send(200, [null])],
     [200, send(200, null)],
   ];
-  for (const [status, misbehaviour] of answers) {
+  for (const [status, misbehaviour] of responses) {
     const standIn = await startFaultyServer(misbehaviour);
     await assert.rejects(standIn.api().businesses(), {
-      code: 'unreadable_answer',
-      reason: 'unreadable_answer',
+      code: 'invalid_response',
+      reason: 'invalid_response',
       status,
     });
     assert.equal(standIn.requests.length, 1);
@@ -145,7 +145,7 @@ test('a response that is not our JSON is unreadable, with its status', async () 
 
 test('an error page of a proxy is unreadable only if it persists', async () => {
   const standIn = await startFaultyServer(sendPage(502, '<h1>Bad gateway</h1>', { 'retry-after': '0' }));
-  await assert.rejects(standIn.api().businesses(), { code: 'unreadable_answer', status: 502 });
+  await assert.rejects(standIn.api().businesses(), { code: 'invalid_response', status: 502 });
   assert.equal(standIn.requests.length, 3);
 });
 
@@ -154,22 +154,22 @@ test('tokens, introspections and invoices of another shape are unreadable', asyn
   const wrongs = [{ access_token: 7 }, { refresh_token: 'with space' }, { expires_in: '3600' }, { scope: undefined }];
   for (const wrong of wrongs) {
     const standIn = await startFaultyServer(send(200, { ...tokens, ...wrong }));
-    await assert.rejects(standIn.app().refresh('grt_1'), { code: 'unreadable_answer', status: 200 });
+    await assert.rejects(standIn.app().refresh('grt_1'), { code: 'invalid_response', status: 200 });
   }
   for (const wrong of [{}, { active: 'yes' }, { active: true, exp: 1 }]) {
     const standIn = await startFaultyServer(send(200, wrong));
-    await assert.rejects(standIn.app().introspect('gat_1'), { code: 'unreadable_answer', status: 200 });
+    await assert.rejects(standIn.app().introspect('gat_1'), { code: 'invalid_response', status: 200 });
   }
   const rounded = { id: '1', number: 'INV-1', status: 'SENT', total: 1234.5, currency: 'GBP', customerId: 'c' };
   const standIn = await startFaultyServer(send(200, [rounded]));
-  await assert.rejects(standIn.api().invoicePage(BUSINESS), { code: 'unreadable_answer', status: 200 });
+  await assert.rejects(standIn.api().invoicePage(BUSINESS), { code: 'invalid_response', status: 200 });
 });
 
 test('a redirect is never followed, and is an error that says so', async () => {
   const elsewhere = await startFaultyServer(sendBusinesses);
   for (const status of [301, 302, 303, 307, 308]) {
     const standIn = await startFaultyServer(sendPage(status, '', { location: `${elsewhere.url}/` }));
-    const refused = { code: 'unreadable_answer', status, description: /redirects are never followed/ };
+    const refused = { code: 'invalid_response', status, description: /redirects are never followed/ };
     await assert.rejects(standIn.api().businesses(), refused);
     await assert.rejects(standIn.app().refresh('grt_1'), refused);
     assert.equal(standIn.requests.length, 2);
@@ -182,7 +182,7 @@ test('a response of 4 MiB is read, and a larger one is rejected', async () => {
   assert.deepEqual(await large.api().businesses(), []);
 
   const larger = await startFaultyServer(pad(16));
-  await assert.rejects(larger.api().businesses(), { code: 'answer_too_large', status: 200 });
+  await assert.rejects(larger.api().businesses(), { code: 'response_too_large', status: 200 });
   assert.equal(larger.requests.length, 1);
 });
 

@@ -4,7 +4,7 @@ import { fail, hangUp, neverRespond, send, sendBusinesses, sendTokens, startFaul
 
 type StandIn = Awaited<ReturnType<typeof startFaultyServer>>;
 
-/** What may be repeated, and the good answer that it waits for. */
+/** What may be repeated, and the good response that it waits for. */
 const REPEATABLE = [
   ['a read', sendBusinesses, (standIn: StandIn) => standIn.api().businesses()],
   ['a refresh', sendTokens, (standIn: StandIn) => standIn.app().refresh('grt_1')],

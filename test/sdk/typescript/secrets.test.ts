@@ -49,7 +49,7 @@ const MISBEHAVIOURS: [name: string, misbehaviour: FaultyResponse][] = [
   ['a refusal', send(400, { error: 'invalid_grant', error_description: 'No.' })],
   ['a page', sendPage(500, '<h1>Oh</h1>')],
   ['a redirect', sendPage(302, '', { location: 'https://evil.example' })],
-  ['no answer', hangUp],
+  ['no response', hangUp],
   ['silence', neverRespond],
   ['a chunk of no size', sendRaw(`${CHUNKED}\r\n${chunk('{"access_token":')}ZZ\r\n"gat_hush-new"}`)],
   ['a chunk that is none', sendRaw(`${CHUNKED}\r\n{"access_token": "gat_hush-new"}`)],

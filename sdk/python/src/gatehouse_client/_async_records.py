@@ -3,11 +3,11 @@
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from typing import Generic
 
-from gatehouse_client._answers import Answer
+from gatehouse_client._responses import ApiResponse
 from gatehouse_client._records import Detail, Item, Kind, Page, request_of, write_of
 from gatehouse_client._request import Request
 
-AsyncAsk = Callable[[Request], Awaitable[Answer]]
+AsyncAsk = Callable[[Request], Awaitable[ApiResponse]]
 """Sends a request with a valid token, in one business."""
 
 

@@ -8,9 +8,9 @@ from email.message import Message
 import httpx
 
 from gatehouse_client import _arguments as arguments
-from gatehouse_client._answers import Answer
+from gatehouse_client._responses import ApiResponse
 from gatehouse_client._failures import explain_failure, too_large
-from gatehouse_client._request import ALWAYS_SENT, LARGEST_ANSWER, Request
+from gatehouse_client._request import ALWAYS_SENT, MAX_RESPONSE_BYTES, Request
 from gatehouse_client._retries import Policy, pause_after
 from gatehouse_client.errors import GatehouseError
 
@@ -32,17 +32,17 @@ class AsyncTransport:
         if self._client is not None:
             await self._client.aclose()
 
-    async def attempt(self, request: Request, timeout: float) -> Answer | GatehouseError:
+    async def attempt(self, request: Request, timeout: float) -> ApiResponse | GatehouseError:
         """Returns the outcome as a value. Errors are raised where no frame contains a secret."""
         try:
-            answer = await asyncio.wait_for(self._send(request), timeout)
+            response = await asyncio.wait_for(self._send(request), timeout)
         except asyncio.TimeoutError:
             return explain_failure(TimeoutError(), timeout)
         except _FAILURES as caught:
             return explain_failure(_system_error(caught), timeout)
-        return answer if isinstance(answer, GatehouseError) or 200 <= answer.status < 300 else answer.refusal()
+        return response if isinstance(response, GatehouseError) or 200 <= response.status < 300 else response.to_error()
 
-    async def _send(self, request: Request) -> Answer | GatehouseError:
+    async def _send(self, request: Request) -> ApiResponse | GatehouseError:
         # Not compressed: the limit counts the bytes that arrive.
         headers = ALWAYS_SENT | {"accept-encoding": "identity"} | request.headers
         url = self.base_url + request.path
@@ -53,9 +53,9 @@ class AsyncTransport:
             body = bytearray()
             async for chunk in response.aiter_raw():
                 body += chunk
-                if len(body) > LARGEST_ANSWER:
+                if len(body) > MAX_RESPONSE_BYTES:
                     return too_large(response.status_code, received)
-            return Answer(response.status_code, received, bytes(body))
+            return ApiResponse(response.status_code, received, bytes(body))
 
     def _open(self) -> httpx.AsyncClient:
         """Created on first use: if the environment prevents it, the request fails."""
@@ -70,7 +70,7 @@ class AsyncTransport:
         return self._client
 
 
-async def ask_async(transport: AsyncTransport, request: Request, policy: Policy) -> Answer:
+async def ask_async(transport: AsyncTransport, request: Request, policy: Policy) -> ApiResponse:
     timeout = min(transport.timeout, policy.longest_attempt)
     began = time.monotonic()
     attempts = 1

@@ -3,13 +3,13 @@
 from email.message import Message
 from http.client import HTTPException
 
-from gatehouse_client._request import LARGEST_ANSWER
+from gatehouse_client._request import MAX_RESPONSE_BYTES
 from gatehouse_client.errors import GatehouseError
 
 
 def too_large(status: int, headers: "Message[str, str]") -> GatehouseError:
-    description = f"The response is over {LARGEST_ANSWER} bytes."
-    return GatehouseError("answer_too_large", description, status=status, request_id=headers.get("x-request-id"))
+    description = f"The response is over {MAX_RESPONSE_BYTES} bytes."
+    return GatehouseError("response_too_large", description, status=status, request_id=headers.get("x-request-id"))
 
 
 def explain_failure(cause: Exception, timeout: float) -> GatehouseError:

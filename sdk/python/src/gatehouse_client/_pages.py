@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable
 from urllib.parse import parse_qs
 
 from gatehouse_client import _arguments as arguments
-from gatehouse_client._answers import Answer
+from gatehouse_client._responses import ApiResponse
 
 _LINK = re.compile(r"<([^<>]*)>((?:\s*;\s*[^\s;,=]+=(?:\"[^\"]*\"|[^\s;,\"]*))*)")
 _REL = re.compile(r";\s*rel=(?:\"([^\"]*)\"|([^\s;,\"]*))", re.IGNORECASE)
@@ -25,17 +25,17 @@ def read_query(*, status: object = None, size: tuple[str, object] = ("limit", No
     return query
 
 
-def read_next_cursor(answer: Answer, cursors_seen: Collection[str]) -> str | None:
+def read_next_cursor(response: ApiResponse, cursors_seen: Collection[str]) -> str | None:
     """Only the cursor of the link is used: no token is sent to a URL of a response."""
-    target = _next_link(answer.headers.get_all("link") or ())
+    target = _next_link(response.headers.get_all("link") or ())
     if target is None:
         return None
     cursor = parse_qs(target.partition("?")[2].partition("#")[0]).get("cursor")
     # Otherwise an incomplete list would seem to be complete.
     if cursor is None:
-        raise answer.unreadable("The link to the next page has no cursor.")
+        raise response.invalid("The link to the next page has no cursor.")
     if cursor[0] in cursors_seen:
-        raise answer.unreadable("The pages link in a cycle: the next one was already read.")
+        raise response.invalid("The pages link in a cycle: the next one was already read.")
     return cursor[0]
 
 

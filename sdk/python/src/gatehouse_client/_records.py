@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from uuid import uuid4
 
 from gatehouse_client import _arguments as arguments
-from gatehouse_client._answers import Answer
+from gatehouse_client._responses import ApiResponse
 from gatehouse_client._pages import read_next_cursor
 from gatehouse_client._request import Request
 from gatehouse_client._values import read_values, to_camel, to_wire
@@ -18,7 +18,7 @@ Item = TypeVar("Item")
 Detail = TypeVar("Detail")
 Value = TypeVar("Value")
 
-Ask = Callable[[Request], Answer]
+Ask = Callable[[Request], ApiResponse]
 """Sends a request with a valid token, in one business."""
 
 
@@ -52,12 +52,12 @@ def _query_text(name: str, value: object) -> str:
     return to_camel(text) if name == "sort" else text
 
 
-def read_object(kind: type[Value], answer: Answer) -> Value:
-    return read_values(kind, answer.fields())
+def read_object(kind: type[Value], response: ApiResponse) -> Value:
+    return read_values(kind, response.fields())
 
 
-def read_objects(kind: type[Value], answer: Answer) -> tuple[Value, ...]:
-    return tuple(read_values(kind, fields) for fields in answer.items())
+def read_objects(kind: type[Value], response: ApiResponse) -> tuple[Value, ...]:
+    return tuple(read_values(kind, fields) for fields in response.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +74,14 @@ class Kind(Generic[Item, Detail]):
     def page(self, options: Mapping[str, object], cursor: str | None) -> Request:
         return request_of(self.path, {**options, "cursor": cursor})
 
-    def read_page(self, answer: Answer, cursors_seen: Collection[str] = ()) -> Page[Item]:
-        return Page(items=read_objects(self.item, answer), next_cursor=read_next_cursor(answer, cursors_seen))
+    def read_page(self, response: ApiResponse, cursors_seen: Collection[str] = ()) -> Page[Item]:
+        return Page(items=read_objects(self.item, response), next_cursor=read_next_cursor(response, cursors_seen))
 
-    def read_detail(self, answer: Answer) -> Detail:
-        etag = answer.headers.get("etag")
+    def read_detail(self, response: ApiResponse) -> Detail:
+        etag = response.headers.get("etag")
         if etag is None:
-            raise answer.unreadable("The response has no ETag.")
-        return read_values(self.detail, answer.fields(), {"etag": etag})
+            raise response.invalid("The response has no ETag.")
+        return read_values(self.detail, response.fields(), {"etag": etag})
 
 
 def write_of(

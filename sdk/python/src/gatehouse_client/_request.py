@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from gatehouse_client._version import VERSION
 
-LARGEST_ANSWER = 4 * 1024 * 1024
+MAX_RESPONSE_BYTES = 4 * 1024 * 1024
 ALWAYS_SENT = {"accept": "application/json", "user-agent": f"gatehouse-client-python/{VERSION}"}
 
 

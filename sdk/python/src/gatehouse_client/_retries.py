@@ -4,7 +4,7 @@ import random
 import time
 from dataclasses import dataclass
 
-from gatehouse_client._answers import Answer
+from gatehouse_client._responses import ApiResponse
 from gatehouse_client._request import Request
 from gatehouse_client._transport import Transport
 from gatehouse_client.errors import GatehouseError
@@ -12,30 +12,30 @@ from gatehouse_client.errors import GatehouseError
 _ATTEMPTS = 3
 _FIRST_PAUSE = 0.25
 _LONGEST_WAIT = 30.0
-_NO_ANSWER = ("timeout", "network_error")
+_NO_RESPONSE = ("timeout", "network_error")
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """`statuses`: those after which to try again. `unanswered`: whether to try again without a response."""
+    """`statuses`: those after which to try again. `without_response`: whether to try again without a response."""
 
     statuses: tuple[int, ...]
-    unanswered: bool
+    without_response: bool
     longest_attempt: float = float("inf")
     start_within: float = float("inf")
 
 
-REPEATABLE = Policy(statuses=(429, 502, 503, 504), unanswered=True)
+REPEATABLE = Policy(statuses=(429, 502, 503, 504), without_response=True)
 
 # A repeated refresh gets the same pair for 30 seconds, even if another worker uses the pair meanwhile.
 # So the last attempt ends before that.
-REFRESH = Policy(statuses=(429, 502, 503, 504), unanswered=True, longest_attempt=8.0, start_within=20.0)
+REFRESH = Policy(statuses=(429, 502, 503, 504), without_response=True, longest_attempt=8.0, start_within=20.0)
 
 # A code that arrives twice revokes its grant, and only 429 means for certain that it was not processed.
-EXCHANGE = Policy(statuses=(429,), unanswered=False)
+EXCHANGE = Policy(statuses=(429,), without_response=False)
 
 
-def ask(transport: Transport, request: Request, policy: Policy) -> Answer:
+def ask(transport: Transport, request: Request, policy: Policy) -> ApiResponse:
     timeout = min(transport.timeout, policy.longest_attempt)
     began = time.monotonic()
     attempts = 1
@@ -50,7 +50,7 @@ def ask(transport: Transport, request: Request, policy: Policy) -> Answer:
 
 def pause_after(error: GatehouseError, attempts: int, policy: Policy) -> float | None:
     """None: do not try again."""
-    may_help = error.status in policy.statuses or (policy.unanswered and error.code in _NO_ANSWER)
+    may_help = error.status in policy.statuses or (policy.without_response and error.code in _NO_RESPONSE)
     if not may_help or attempts >= _ATTEMPTS:
         return None
     if error.retry_after is not None:

@@ -6,10 +6,10 @@ from urllib.error import URLError
 from urllib.request import Request as WireRequest
 
 from gatehouse_client import _arguments as arguments
-from gatehouse_client._answers import Answer
+from gatehouse_client._responses import ApiResponse
 from gatehouse_client._connections import new_opener
 from gatehouse_client._failures import explain_failure, too_large
-from gatehouse_client._request import ALWAYS_SENT, LARGEST_ANSWER, Request
+from gatehouse_client._request import ALWAYS_SENT, MAX_RESPONSE_BYTES, Request
 from gatehouse_client.errors import GatehouseError
 
 # What the standard library raises for a bad response or proxy address. Not every exception: what
@@ -41,16 +41,16 @@ class Transport:
             tls=self.base_url.startswith("https:"), through_proxies=not arguments.is_loopback(self.base_url)
         )
 
-    def attempt(self, request: Request, timeout: float) -> Answer | GatehouseError:
+    def attempt(self, request: Request, timeout: float) -> ApiResponse | GatehouseError:
         """Returns the outcome as a value. Errors are raised where no frame contains a secret."""
         try:
-            answer = self._send(request, timeout)
+            response = self._send(request, timeout)
         except _STUMBLES as caught:
             cause = caught.reason if isinstance(caught, URLError) and isinstance(caught.reason, OSError) else caught
             return explain_failure(cause, timeout)
-        return answer if isinstance(answer, GatehouseError) or 200 <= answer.status < 300 else answer.refusal()
+        return response if isinstance(response, GatehouseError) or 200 <= response.status < 300 else response.to_error()
 
-    def _send(self, request: Request, timeout: float) -> Answer | GatehouseError:
+    def _send(self, request: Request, timeout: float) -> ApiResponse | GatehouseError:
         wire = WireRequest(
             self.base_url + request.path,
             data=request.body,
@@ -61,14 +61,14 @@ class Transport:
             body = _read_bounded(response)
             if body is None:
                 return too_large(response.status, response.headers)
-            return Answer(response.status, response.headers, body)
+            return ApiResponse(response.status, response.headers, body)
 
 
 def _read_bounded(response: HTTPResponse) -> bytes | None:
-    if response.length is not None and response.length > LARGEST_ANSWER:
+    if response.length is not None and response.length > MAX_RESPONSE_BYTES:
         return None
-    body = response.read(LARGEST_ANSWER + 1)
-    if len(body) > LARGEST_ANSWER:
+    body = response.read(MAX_RESPONSE_BYTES + 1)
+    if len(body) > MAX_RESPONSE_BYTES:
         return None
     # Reading up to a limit raises nothing if the connection was cut: then the response is incomplete.
     if response.length:

@@ -9,7 +9,7 @@ from decimal import Decimal
 from types import NoneType, UnionType
 from typing import Any, TypeVar, cast, get_args, get_origin
 
-from gatehouse_client._answers import Fields
+from gatehouse_client._responses import Fields
 from gatehouse_client._times import parse_time
 
 _DECIMAL = re.compile(r"-?[0-9]+(?:\.[0-9]+)?")
@@ -43,7 +43,7 @@ def read_values(kind: type[Value], fields: Fields, known: Mapping[str, object] |
             try:
                 values[field.name] = _read(fields.values.get(name), field.type)
             except ValueError:
-                raise fields.unreadable(name) from None
+                raise fields.invalid(name) from None
     return kind(**values)
 
 

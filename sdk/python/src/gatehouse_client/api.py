@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from gatehouse_client import _arguments as arguments
-from gatehouse_client._answers import Answer
+from gatehouse_client._responses import ApiResponse
 from gatehouse_client._held_tokens import Bearer
 from gatehouse_client._keeper import GivenToken, TokenSource
 from gatehouse_client._pages import Query, read_query
@@ -82,7 +82,7 @@ class Api:
         request = Request("GET", invoices_path(query), business_headers(business_id))
         return read_invoice_page(self._send(request), cursors_seen)
 
-    def _send(self, request: Request) -> Answer:
+    def _send(self, request: Request) -> ApiResponse:
         bearer = self._tokens.current()
         try:
             return self._ask(request, bearer)
@@ -95,7 +95,7 @@ class Api:
             raise refusal
         return self._ask(request, replacement)
 
-    def _ask(self, request: Request, bearer: Bearer) -> Answer:
+    def _ask(self, request: Request, bearer: Bearer) -> ApiResponse:
         return ask(self._transport, replace(request, headers=bearer.to_headers() | request.headers), REPEATABLE)
 
 

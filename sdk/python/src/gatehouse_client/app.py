@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Literal
 
 from gatehouse_client import _arguments as arguments
-from gatehouse_client._answers import Answer
+from gatehouse_client._responses import ApiResponse
 from gatehouse_client._app_requests import AppRequests
 from gatehouse_client._keeper import TokenKeeper
 from gatehouse_client._pages import Query, read_query
@@ -116,5 +116,5 @@ class App:
         asked_at = time.time()
         return read_tokens(self._ask(request, policy), asked_at)
 
-    def _ask(self, request: Request, policy: Policy) -> Answer:
+    def _ask(self, request: Request, policy: Policy) -> ApiResponse:
         return ask(self._transport, request, policy)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from types import TracebackType
 
 from gatehouse_client import _arguments as arguments
-from gatehouse_client._answers import Answer
+from gatehouse_client._responses import ApiResponse
 from gatehouse_client._async_keeper import AsyncGivenToken, AsyncTokenSource
 from gatehouse_client._async_transport import AsyncTransport, ask_async
 from gatehouse_client._held_tokens import Bearer
@@ -99,7 +99,7 @@ class AsyncApi:
         request = Request("GET", invoices_path(query), business_headers(business_id))
         return read_invoice_page(await self._send(request), cursors_seen)
 
-    async def _send(self, request: Request) -> Answer:
+    async def _send(self, request: Request) -> ApiResponse:
         bearer = await self._tokens.current()
         try:
             return await self._ask(request, bearer)
@@ -112,7 +112,7 @@ class AsyncApi:
             raise refusal
         return await self._ask(request, replacement)
 
-    async def _ask(self, request: Request, bearer: Bearer) -> Answer:
+    async def _ask(self, request: Request, bearer: Bearer) -> ApiResponse:
         return await ask_async(self._transport, replace(request, headers=bearer.to_headers() | request.headers), REPEATABLE)
 
 

@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import Literal
 
 from gatehouse_client import _arguments as arguments
-from gatehouse_client._answers import Answer
+from gatehouse_client._responses import ApiResponse
 from gatehouse_client._app_requests import AppRequests
 from gatehouse_client._async_keeper import AsyncTokenKeeper, Load, Save
 from gatehouse_client._async_transport import AsyncTransport, ask_async
@@ -119,5 +119,5 @@ class AsyncApp:
         asked_at = time.time()
         return read_tokens(await self._ask(request, policy), asked_at)
 
-    async def _ask(self, request: Request, policy: Policy) -> Answer:
+    async def _ask(self, request: Request, policy: Policy) -> ApiResponse:
         return await ask_async(self._transport, request, policy)

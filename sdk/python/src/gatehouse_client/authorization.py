@@ -41,21 +41,21 @@ def begin(endpoint: str, parameters: dict[str, str]) -> Authorization:
 
 def read_code(callback_url: str, state: str, issuer: str) -> str:
     """Checks the state and issuer of a callback before anything else."""
-    answer = _Callback(callback_url)
-    if answer.get("state") != state:
+    response = _Callback(callback_url)
+    if response.get("state") != state:
         raise GatehouseError("state_mismatch", "The state of the callback is not that of this visitor.")
     # RFC 9207 §2.4: prevents sending another server's code to this one.
-    if answer.get("iss") != issuer:
-        named = to_one_line(answer.get("iss") or "no issuer", _LONGEST_ISSUER)
+    if response.get("iss") != issuer:
+        named = to_one_line(response.get("iss") or "no issuer", _LONGEST_ISSUER)
         raise GatehouseError("issuer_mismatch", f"The callback names {named} where it should name {issuer} (base_url).")
-    error = answer.get("error")
+    error = response.get("error")
     if error:
         raise GatehouseError(
-            error, answer.get("error_description"), reason=answer.get("reason"), uri=answer.get("error_uri")
+            error, response.get("error_description"), reason=response.get("reason"), uri=response.get("error_uri")
         )
-    code = answer.get("code")
+    code = response.get("code")
     if not code:
-        raise GatehouseError("unreadable_answer", "The callback has neither a code nor an error.")
+        raise GatehouseError("invalid_response", "The callback has neither a code nor an error.")
     return code
 
 
@@ -69,7 +69,7 @@ class _Callback:
         self._parameters = dict(pairs)
         # RFC 6749 §3.1: no parameter may be repeated.
         if len(pairs) > len(self._parameters):
-            raise GatehouseError("unreadable_answer", "The callback has a repeated parameter.")
+            raise GatehouseError("invalid_response", "The callback has a repeated parameter.")
 
     def get(self, name: str) -> str | None:
         """RFC 6749 §3.1: a parameter without a value counts as absent."""

@@ -26,7 +26,7 @@ class FieldError:
 class GatehouseError(Exception):
     """Gatehouse rejected the request, or there was no usable response.
 
-    `code` is the `error` of the response, or one of `timeout`, `network_error`, `unreadable_answer`, `answer_too_large`,
+    `code` is the `error` of the response, or one of `timeout`, `network_error`, `invalid_response`, `response_too_large`,
     `state_mismatch` and `issuer_mismatch`. `reason` is more specific than `code`; without one in the response, it is the
     code. `status` is None without a response. `retry_after` is in seconds. `errors` names every wrong field, if the reason
     is `fields_invalid`. For a `conflict`, `state` is that of the record, and `allowed` the transitions that are possible

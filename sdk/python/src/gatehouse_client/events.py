@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypedDict, cast
 
-from gatehouse_client._answers import Answer, Fields
+from gatehouse_client._responses import ApiResponse, Fields
 from gatehouse_client._event import BaseEvent
 from gatehouse_client._pages import read_next_cursor
 from gatehouse_client._times import parse_time
@@ -141,15 +141,15 @@ class EventPage:
     next_cursor: str | None
 
 
-def read_event_page(answer: Answer, cursors_seen: Collection[str] = ()) -> EventPage:
-    events = tuple(_read_sent(fields) for fields in answer.items())
-    return EventPage(events=events, next_cursor=read_next_cursor(answer, cursors_seen))
+def read_event_page(response: ApiResponse, cursors_seen: Collection[str] = ()) -> EventPage:
+    events = tuple(_read_sent(fields) for fields in response.items())
+    return EventPage(events=events, next_cursor=read_next_cursor(response, cursors_seen))
 
 
 def _read_sent(fields: Fields) -> Event:
     event = read_event(fields.text("id"), fields.values)
     if event is None:
-        raise fields.unreadable("type, timestamp or data")
+        raise fields.invalid("type, timestamp or data")
     return event
 
 

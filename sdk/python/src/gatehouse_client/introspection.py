@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from gatehouse_client._answers import Answer
+from gatehouse_client._responses import ApiResponse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,8 +33,8 @@ Introspection = ActiveToken | InactiveToken
 """Tell the two apart by `isinstance`, or by `active is True`: type checkers follow either."""
 
 
-def read_introspection(answer: Answer) -> Introspection:
-    fields = answer.fields()
+def read_introspection(response: ApiResponse) -> Introspection:
+    fields = response.fields()
     if not fields.flag("active"):
         return InactiveToken()
     return ActiveToken(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from gatehouse_client import _arguments as arguments
-from gatehouse_client._answers import Answer
+from gatehouse_client._responses import ApiResponse
 from gatehouse_client._pages import Query, read_next_cursor
 from gatehouse_client._records import read_objects
 from gatehouse_client.invoices import Invoice
@@ -35,9 +35,9 @@ def business_headers(business_id: object) -> dict[str, str]:
     return {"x-business-id": arguments.read_business_id(business_id)}
 
 
-def read_businesses(answer: Answer) -> list[Business]:
-    return [Business(id=fields.text("id"), name=fields.string("name")) for fields in answer.items()]
+def read_businesses(response: ApiResponse) -> list[Business]:
+    return [Business(id=fields.text("id"), name=fields.string("name")) for fields in response.items()]
 
 
-def read_invoice_page(answer: Answer, cursors_seen: Collection[str] = ()) -> InvoicePage:
-    return InvoicePage(invoices=read_objects(Invoice, answer), next_cursor=read_next_cursor(answer, cursors_seen))
+def read_invoice_page(response: ApiResponse, cursors_seen: Collection[str] = ()) -> InvoicePage:
+    return InvoicePage(invoices=read_objects(Invoice, response), next_cursor=read_next_cursor(response, cursors_seen))

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from gatehouse_client._answers import Answer
+from gatehouse_client._responses import ApiResponse
 from gatehouse_client._times import parse_time
 from gatehouse_client.invoice_pages import Business
 
@@ -36,12 +36,12 @@ class Me:
     granted_at: float
 
 
-def read_me(answer: Answer) -> Me:
-    fields = answer.fields()
+def read_me(response: ApiResponse) -> Me:
+    fields = response.fields()
     user, business, app = (fields.part(name) for name in ("user", "business", "app"))
     granted_at = parse_time(fields.text("grantedAt"))
     if granted_at is None:
-        raise fields.unreadable("grantedAt")
+        raise fields.invalid("grantedAt")
     return Me(
         user=User(
             id=user.text("id"),

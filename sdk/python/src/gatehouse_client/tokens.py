@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from gatehouse_client import _arguments as arguments
-from gatehouse_client._answers import Answer
+from gatehouse_client._responses import ApiResponse
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,9 +43,9 @@ class Tokens:
         return cls(**known)
 
 
-def read_tokens(answer: Answer, asked_at: float) -> Tokens:
+def read_tokens(response: ApiResponse, asked_at: float) -> Tokens:
     """From a response of the token endpoint. The lifetime counts from the time of the request."""
-    fields = answer.fields()
+    fields = response.fields()
     try:
         return Tokens(
             access_token=fields.text("access_token"),
@@ -55,7 +55,7 @@ def read_tokens(answer: Answer, asked_at: float) -> Tokens:
         )
     except ValueError:
         pass
-    raise answer.unreadable("The response does not contain valid tokens.")
+    raise response.invalid("The response does not contain valid tokens.")
 
 
 def _known_fields(stored: object) -> dict[str, object]:

@@ -1,16 +1,16 @@
 import unittest
 
 from gatehouse_client import Api, App, GatehouseError
-from tests.faulty_server import Answer, FaultyServer, drip, flood, hang_up, reply, stay_silent
+from tests.faulty_server import FaultyResponse, FaultyServer, drip, flood, hang_up, reply, stay_silent
 from tests.fake_clock import fake_clock
 
 HEAD = b"HTTP/1.1 200 OK\r\nconnection: close\r\n"
 LARGE = 4 * 1024 * 1024
 
 
-class Answers(unittest.TestCase):
-    def failure(self, *answers: Answer, timeout: float = 10.0) -> GatehouseError:
-        with FaultyServer(*answers) as server, fake_clock(), self.assertRaises(GatehouseError) as caught:
+class Responses(unittest.TestCase):
+    def failure(self, *responses: FaultyResponse, timeout: float = 10.0) -> GatehouseError:
+        with FaultyServer(*responses) as server, fake_clock(), self.assertRaises(GatehouseError) as caught:
             Api(base_url=server.base_url, access_token="gat_1", timeout=timeout).businesses()
         return caught.exception
 
@@ -32,9 +32,9 @@ class Answers(unittest.TestCase):
             "chunks": drip(HEAD + b"transfer-encoding: chunked\r\n\r\n", b"1\r\n \r\n"),
             "trailers": drip(HEAD + b"transfer-encoding: chunked\r\n\r\n2\r\n[]\r\n0\r\n", b"x: y\r\n"),
         }
-        for place, answer in drips.items():
+        for place, response in drips.items():
             with self.subTest(place=place):
-                self.assertEqual(self.failure(answer, timeout=0.1).code, "timeout")
+                self.assertEqual(self.failure(response, timeout=0.1).code, "timeout")
 
     def test_an_unreachable_server_or_a_closed_connection_is_a_network_error_with_its_cause(self) -> None:
         with FaultyServer(hang_up) as server:
@@ -60,23 +60,23 @@ class Answers(unittest.TestCase):
 
     def test_a_response_over_four_mebibytes_is_rejected(self) -> None:
         announced = HEAD + f"content-length: {LARGE + 1}\r\nx-request-id: r1\r\n\r\n".encode()
-        for answer in (announced, flood):
-            with self.subTest(answer=answer):
-                error = self.failure(answer)
-                self.assertEqual((error.code, error.status), ("answer_too_large", 200))
+        for response in (announced, flood):
+            with self.subTest(response=response):
+                error = self.failure(response)
+                self.assertEqual((error.code, error.status), ("response_too_large", 200))
 
     def test_a_response_of_four_mebibytes_is_read(self) -> None:
         with FaultyServer(reply(200, b"[]" + b" " * (LARGE - 2))) as server:
             self.assertEqual(Api(base_url=server.base_url, access_token="gat_1").businesses(), [])
 
-    def test_a_response_that_is_not_our_json_is_unreadable_and_keeps_its_status(self) -> None:
+    def test_a_response_that_is_not_our_json_is_invalid_and_keeps_its_status(self) -> None:
         pages = (b"<html>Bad gateway</html>", b"", b"\xff\xfe", b"[" * 200_000, b"NaN", b"1" * 5000, b"[1]", b"null")
         for body in pages:
             for status in (200, 418):
                 with self.subTest(body=body[:9], status=status):
                     error = self.failure(reply(status, body, X_Request_Id="r-7"))
-                    self.assertEqual((error.code, error.status), ("unreadable_answer", status))
-                    self.assertEqual((error.reason, error.request_id), ("unreadable_answer", "r-7"))
+                    self.assertEqual((error.code, error.status), ("invalid_response", status))
+                    self.assertEqual((error.reason, error.request_id), ("invalid_response", "r-7"))
 
     def test_an_error_without_a_reason_has_its_code_as_reason(self) -> None:
         error = self.failure(reply(403, {"error": "insufficient_scope", "error_description": "No.", "reason": None}))
@@ -84,7 +84,7 @@ class Answers(unittest.TestCase):
         self.assertEqual((error.code, error.reason), ("insufficient_scope", "insufficient_scope"))
         self.assertEqual((str(error), error.uri), ("insufficient_scope: No.", None))
 
-    def test_an_error_of_another_server_is_unreadable_and_asks_whether_base_url_is_right(self) -> None:
+    def test_an_error_of_another_server_is_invalid_and_asks_whether_base_url_is_right(self) -> None:
         for body in (
             {"statusCode": 404, "error": "Not Found", "message": "Route GET:/ not found"},
             {"error": "Not Found", "error_description": "Route GET:/ not found"},
@@ -97,7 +97,7 @@ class Answers(unittest.TestCase):
         ):
             with self.subTest(body=body):
                 error = self.failure(reply(404, body, X_Request_Id="r-7"))
-                self.assertEqual((error.code, error.reason), ("unreadable_answer", "unreadable_answer"))
+                self.assertEqual((error.code, error.reason), ("invalid_response", "invalid_response"))
                 self.assertEqual((error.status, error.request_id, error.uri), (404, "r-7", None))
                 self.assertIn("is base_url right?", str(error))
                 self.assertNotIn("Route", str(error))
@@ -122,11 +122,11 @@ class Answers(unittest.TestCase):
             for status in (301, 302, 303, 307, 308):
                 with self.subTest(status=status):
                     error = self.failure(reply(status, b"", Location=f"{elsewhere.base_url}/steal"))
-                    self.assertEqual((error.code, error.status), ("unreadable_answer", status))
+                    self.assertEqual((error.code, error.status), ("invalid_response", status))
                     self.assertIn("redirect", str(error))
             self.assertEqual(elsewhere.requests, [])
 
-    def test_invalid_tokens_are_unreadable(self) -> None:
+    def test_invalid_tokens_are_invalid(self) -> None:
         good = {"access_token": "a", "token_type": "bearer", "expires_in": 3600, "refresh_token": "r", "scope": ""}
         for changes in (
             {"access_token": ""},
@@ -142,7 +142,7 @@ class Answers(unittest.TestCase):
                 app = App(base_url=server.base_url, client_id="c", client_secret="s", redirect_uri="http://127.0.0.1/")
                 with self.assertRaises(GatehouseError) as caught:
                     app.refresh("grt_1")
-                self.assertEqual((caught.exception.code, caught.exception.status), ("unreadable_answer", 200))
+                self.assertEqual((caught.exception.code, caught.exception.status), ("invalid_response", 200))
 
     def test_a_request_is_json_with_the_credentials_in_its_body_and_names_the_library(self) -> None:
         with FaultyServer(reply(200, {"active": False})) as server:

@@ -15,7 +15,7 @@ _CODE = re.compile(r"[a-z_]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ApiResponse:
     """A complete response. Only its status is in `repr`: the rest may contain tokens."""
 
     status: int
@@ -25,22 +25,22 @@ class Answer:
     def fields(self) -> "Fields":
         values = _parse_object(self.body)
         if values is None:
-            raise self.unreadable("The response is not a JSON object.")
+            raise self.invalid("The response is not a JSON object.")
         return Fields(self, values)
 
     def items(self) -> list["Fields"]:
         items = _parse_objects(self.body)
         if items is None:
-            raise self.unreadable("The response is not a JSON list of objects.")
+            raise self.invalid("The response is not a JSON list of objects.")
         return [Fields(self, values) for values in items]
 
-    def refusal(self) -> GatehouseError:
-        """The error in a response; or, if it is not from Gatehouse, that it is unreadable."""
+    def to_error(self) -> GatehouseError:
+        """The error in a response; or, if it is not from Gatehouse, that it is invalid."""
         fields = Fields(self, _parse_object(self.body) or {})
         code, description = fields.text_if_any("error"), fields.text_if_any("error_description")
         # Other servers have an `error` too: "Not Found", for instance.
         if code is None or description is None or not _CODE.fullmatch(code):
-            return self.unreadable(self._describe_stranger())
+            return self.invalid(self._describe_other_server())
         return GatehouseError(
             code,
             description=description,
@@ -54,16 +54,16 @@ class Answer:
             allowed=_read_names(fields.values.get("allowed")),
         )
 
-    def unreadable(self, description: str) -> GatehouseError:
+    def invalid(self, description: str) -> GatehouseError:
         return GatehouseError(
-            "unreadable_answer",
+            "invalid_response",
             description=description,
             status=self.status,
             request_id=self.headers.get("x-request-id"),
             retry_after=read_retry_after(self.headers.get("retry-after")),
         )
 
-    def _describe_stranger(self) -> str:
+    def _describe_other_server(self) -> str:
         if 300 <= self.status < 400:
             return f"Status {self.status} is a redirect, which is never followed: is base_url right?"
         return f"Status {self.status}, but not in the words of Gatehouse: is base_url right?"
@@ -72,49 +72,49 @@ class Answer:
 class Fields:
     """A JSON object of a response. Unknown fields are ignored: the API may add some at any time."""
 
-    __slots__ = ("_answer", "values")
+    __slots__ = ("_response", "values")
 
-    def __init__(self, answer: Answer, values: dict[str, object]) -> None:
-        self._answer = answer
+    def __init__(self, response: ApiResponse, values: dict[str, object]) -> None:
+        self._response = response
         self.values = values
 
     def part(self, name: str) -> "Fields":
         """An object within this one."""
         value = self.values.get(name)
-        return Fields(self._answer, cast("dict[str, object]", value)) if isinstance(value, dict) else self._refuse(name)
+        return Fields(self._response, cast("dict[str, object]", value)) if isinstance(value, dict) else self._fail(name)
 
     def texts(self, name: str) -> tuple[str, ...]:
         value = self.values.get(name)
-        items = cast("list[object]", value) if isinstance(value, list) else self._refuse(name)
-        return tuple(item if isinstance(item, str) else self._refuse(name) for item in items)
+        items = cast("list[object]", value) if isinstance(value, list) else self._fail(name)
+        return tuple(item if isinstance(item, str) else self._fail(name) for item in items)
 
     def text(self, name: str) -> str:
-        return self.string(name) or self._refuse(name)
+        return self.string(name) or self._fail(name)
 
     def string(self, name: str) -> str:
         """Text that may be empty."""
-        return cast(str, self.values[name]) if self._is(name, str) else self._refuse(name)
+        return cast(str, self.values[name]) if self._is(name, str) else self._fail(name)
 
     def text_if_any(self, name: str) -> str | None:
         return (self.string(name) or None) if self._is(name, str) else None
 
     def number(self, name: str) -> float:
-        value = cast(float, self.values[name]) if self._is(name, int, float) else self._refuse(name)
+        value = cast(float, self.values[name]) if self._is(name, int, float) else self._fail(name)
         # Too large to be exact, so not a valid time.
-        return float(value) if abs(value) < 2**53 else self._refuse(name)
+        return float(value) if abs(value) < 2**53 else self._fail(name)
 
     def flag(self, name: str) -> bool:
-        return cast(bool, self.values[name]) if self._is(name, bool) else self._refuse(name)
+        return cast(bool, self.values[name]) if self._is(name, bool) else self._fail(name)
 
-    def unreadable(self, name: str) -> GatehouseError:
-        return self._answer.unreadable(f"The response's {name} is missing or invalid.")
+    def invalid(self, name: str) -> GatehouseError:
+        return self._response.invalid(f"The response's {name} is missing or invalid.")
 
     def _is(self, name: str, *types: type) -> bool:
         """Checks the exact type: for `isinstance`, True is an int."""
         return type(self.values.get(name)) in types
 
-    def _refuse(self, name: str) -> NoReturn:
-        raise self.unreadable(name)
+    def _fail(self, name: str) -> NoReturn:
+        raise self.invalid(name)
 
 
 def _read_field_errors(value: object) -> list[FieldError]:

@@ -1,0 +1,17 @@
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { after } from 'node:test';
+
+/** A server of this machine that no request may reach. It counts the connections, on all addresses. */
+export async function startCanaryServer() {
+  let connections = 0;
+  const server = createServer((socket) => {
+    connections += 1;
+    socket.on('error', () => {});
+    socket.on('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'));
+  });
+  server.listen(0);
+  await once(server, 'listening');
+  after(() => server.close());
+  return { port: (server.address() as AddressInfo).port, connections: () => connections };
+}
