@@ -1,6 +1,6 @@
 import type { EventType } from '../events/event-types.ts';
 import { recordEvents } from '../events/events.ts';
-import { listAppsWithScope } from '../grants/status.ts';
+import { listAppsWithScope } from '../grants/apps-with-scope.ts';
 import { ApiError } from '../http/errors.ts';
 import { isId, newId } from '../lib/ids.ts';
 import { findResource } from '../resources/all.ts';

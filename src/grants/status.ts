@@ -1,7 +1,6 @@
 import type { InactiveReason } from '../http/errors.ts';
 import { commonScopes, parseScopes, type Scopes } from '../lib/scope-lists.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
-import { containsName } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
 
 /**
@@ -56,74 +55,6 @@ export async function findGrant(
 const readGrant = preparedQuery((db, { grantId, rotation }: { grantId: string; rotation: number }) =>
   selectGrants(db, rotation).where('grants.id', '=', grantId),
 );
-
-/** The apps that have this scope in a business now. */
-export async function listAppsWithScope(
-  db: Database,
-  { businessId, scope }: { businessId: string; scope: string },
-  now: number,
-): Promise<string[]> {
-  const connected = db.selectFrom('grants').select('grants.app_id').where('grants.business_id', '=', businessId);
-  const live = selectLiveWithScope(db, scope, now).where('grants.business_id', '=', businessId);
-  const rows = await db
-    .selectFrom('apps as candidate')
-    .select('candidate.id')
-    .where('candidate.id', 'in', connected)
-    .where(({ exists, ref }) => exists(live.where('grants.app_id', '=', ref('candidate.id'))))
-    .orderBy('candidate.id')
-    .execute();
-  return rows.map(({ id }) => id);
-}
-
-/** Those of the businesses in which the app has this scope now. */
-export async function listBusinessesWithScope(
-  db: Database,
-  { appId, businessIds, scope }: { appId: string; businessIds: string[]; scope: string },
-  now: number,
-): Promise<string[]> {
-  const live = selectLiveWithScope(db, scope, now).where('grants.app_id', '=', appId);
-  const rows = await db
-    .selectFrom('businesses as candidate')
-    .select('candidate.id')
-    .where('candidate.id', 'in', businessIds)
-    .where(({ exists, ref }) => exists(live.where('grants.business_id', '=', ref('candidate.id'))))
-    .execute();
-  return rows.map(({ id }) => id);
-}
-
-/**
- * Active grants with this scope, for `exists`: the database stops at the first. The conditions are those of
- * `inactiveReasonOf`.
- */
-function selectLiveWithScope(db: Database, scope: string, now: number) {
-  return db
-    .selectFrom('grants')
-    .innerJoin('apps', 'apps.id', 'grants.app_id')
-    .innerJoin('users', 'users.id', 'grants.user_id')
-    .innerJoin('memberships', (join) =>
-      join
-        .onRef('memberships.user_id', '=', 'grants.user_id')
-        .onRef('memberships.business_id', '=', 'grants.business_id')
-        .onRef('memberships.created_at', '<=', 'grants.created_at'),
-    )
-    .select('grants.id')
-    .where('grants.revoked_at', 'is', null)
-    .where('grants.revoked_reason', 'is', null)
-    .where('grants.refresh_expires_at', '>', now)
-    .where(containsName('grants.scopes', scope))
-    .where(containsName('apps.allowed_scopes', scope))
-    .where('apps.deleted_at', 'is', null)
-    .where('apps.paused_at', 'is', null)
-    .where('apps.disabled_at', 'is', null)
-    .where(({ or, eb, ref }) =>
-      or([
-        eb('apps.owner_business_id', 'is', null),
-        eb('apps.open_to_any_business', '=', 1),
-        eb('apps.owner_business_id', '=', ref('grants.business_id')),
-      ]),
-    )
-    .where('users.disabled_at', 'is', null);
-}
 
 export function selectGrants(db: Database, rotation: number) {
   return db
@@ -246,5 +177,9 @@ export function selectUnrevoked(db: Database) {
 
 /** Neither revoked nor expired. The app, the user or the membership may still be inactive. */
 export function selectLiveGrants(db: Database, now: number) {
-  return db.selectFrom('grants').where('grants.revoked_at', 'is', null).where('grants.refresh_expires_at', '>', now);
+  return db
+    .selectFrom('grants')
+    .where('grants.revoked_at', 'is', null)
+    .where('grants.refresh_expires_at', '>', now)
+    .where(({ or, eb }) => or([eb('grants.expires_at', 'is', null), eb('grants.expires_at', '>', now)]));
 }

@@ -62,7 +62,12 @@ interface GrantsTable {
   user_id: string;
   business_id: string;
   connected_for: Generated<ConnectedFor>;
+  /** What the user allowed. Bits of access tokens refer to their order, so they never change. */
   scopes: string;
+  /** Those of them that the user or an owner has withdrawn since. */
+  withdrawn_scopes: Generated<string>;
+  /** When the user wants it to end; null until they disconnect the app. */
+  expires_at: number | null;
   /** The path below the issuer at which its tokens work. Null for the business API. */
   resource: string | null;
   /** The parameter of the authorize request; null if it was omitted. */
@@ -93,6 +98,8 @@ interface ConsentsTable {
   /** Optional scopes that the user declined; consent does not ask for them again. */
   declined: string;
   allowed_at: number;
+  /** When it no longer counts; null until the user disconnects the app. */
+  expires_at: number | null;
 }
 
 interface RevokedAccessTokensTable {
@@ -119,6 +126,8 @@ interface PlatformAppPolicyTable {
   reserves_sensitive: number;
   /** Whether owners cannot decide otherwise. */
   is_binding: number;
+  /** Whether users choose when a connection ends: `free`, `none`, or the most days that they can choose. */
+  ends: Generated<string>;
 }
 
 /** What owners have decided about an app, for everyone in the business. */

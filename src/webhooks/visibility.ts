@@ -1,7 +1,7 @@
 import { findApp } from '../apps/apps.ts';
 import { EVENTS, type EventGuard, guardOf } from '../events/event-types.ts';
 import type { Event } from '../events/events.ts';
-import { listBusinessesWithScope } from '../grants/status.ts';
+import { listBusinessesWithScope } from '../grants/apps-with-scope.ts';
 import { readScopes } from '../oauth/scopes.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Endpoint } from './endpoints.ts';

@@ -1,7 +1,7 @@
 import type { Business } from '../../accounts/businesses.ts';
 import { type Actor, recordAudit } from '../../audit/entries.ts';
 import { inLongTransaction } from '../../events/long-transactions.ts';
-import { listAppsWithScope } from '../../grants/status.ts';
+import { listAppsWithScope } from '../../grants/apps-with-scope.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { FormError } from '../../lib/errors.ts';
 import type { Resource } from '../../resources/resource.ts';

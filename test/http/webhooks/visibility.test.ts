@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { findEvent, LISTED_AFTER, recordEvent } from '../../../src/events/events.ts';
+import { listAppsWithScope, listBusinessesWithScope } from '../../../src/grants/apps-with-scope.ts';
 import { endConnections } from '../../../src/grants/connections.ts';
-import { findGrant, listAppsWithScope, listBusinessesWithScope } from '../../../src/grants/status.ts';
+import { findGrant } from '../../../src/grants/status.ts';
 import { newId } from '../../../src/lib/ids.ts';
 import type { Tables } from '../../../src/storage/tables.ts';
 import { canReceive, checkGuards } from '../../../src/webhooks/visibility.ts';

@@ -1,4 +1,4 @@
-import type { ColumnDefinitionBuilder } from 'kysely';
+import { type ColumnDefinitionBuilder, type SqlBool, sql } from 'kysely';
 import { type Migration, notNull, primaryKey, references, zeroByDefault } from '../migration.ts';
 
 /** Apps, and what users have allowed them. */
@@ -57,6 +57,8 @@ const grants: Migration = async (db, { id, bytes, integer, time, updatedInPlace 
     .addColumn('business_id', id, notNull)
     .addColumn('connected_for', 'text', userByDefault)
     .addColumn('scopes', 'text', notNull)
+    .addColumn('withdrawn_scopes', 'text', (column) => column.notNull().defaultTo(''))
+    .addColumn('expires_at', time)
     .addColumn('resource', 'text')
     .addColumn('redirect_uri', 'text')
     .addColumn('code_challenge', 'text')
@@ -81,6 +83,12 @@ const grants: Migration = async (db, { id, bytes, integer, time, updatedInPlace 
     .columns(['business_id', 'app_id', 'user_id'])
     .execute();
   await db.schema.createIndex('grants_by_app').on('grants').columns(['app_id', 'business_id']).execute();
+  await db.schema
+    .createIndex('grants_by_end')
+    .on('grants')
+    .column('expires_at')
+    .where(sql<SqlBool>`expires_at is not null and revoked_at is null`)
+    .execute();
 };
 
 const consents: Migration = async (db, { id, time }) => {
@@ -93,6 +101,7 @@ const consents: Migration = async (db, { id, time }) => {
     .addColumn('scopes', 'text', notNull)
     .addColumn('declined', 'text', notNull)
     .addColumn('allowed_at', time, notNull)
+    .addColumn('expires_at', time)
     .addPrimaryKeyConstraint('consents_key', ['user_id', 'app_id', 'business_id'])
     .execute();
   await db.schema
@@ -101,6 +110,12 @@ const consents: Migration = async (db, { id, time }) => {
     .columns(['business_id', 'app_id', 'user_id'])
     .execute();
   await db.schema.createIndex('consents_by_app').on('consents').column('app_id').execute();
+  await db.schema
+    .createIndex('consents_by_end')
+    .on('consents')
+    .column('expires_at')
+    .where(sql<SqlBool>`expires_at is not null`)
+    .execute();
 };
 
 const revokedAccessTokens: Migration = async (db, { id, time }) => {
@@ -131,6 +146,7 @@ const appApprovals: Migration = async (db, { id, integer, time }) => {
     .addColumn('who', 'text', notNull)
     .addColumn('reserves_sensitive', integer, notNull)
     .addColumn('is_binding', integer, notNull)
+    .addColumn('ends', 'text', (column) => column.notNull().defaultTo('free'))
     .execute();
   await db.schema
     .createTable('app_approvals')
