@@ -12,6 +12,7 @@ export interface Case {
   method: string;
   path: string;
   values: RouteValues;
+  whose: 'own' | 'other' | 'unknown' | 'malformed';
   expected: number;
   /** Whether it is a permitted change. */
   isChange: boolean;
@@ -42,11 +43,7 @@ function isChange(asked: Asked): boolean {
   return asked.method === 'POST' && isOwn(asked) && ownStatus(asked.rule, asked.visitor, 'POST') !== undefined;
 }
 
-interface Target {
-  whose: 'own' | 'other' | 'unknown' | 'malformed';
-  path: string;
-  values: RouteValues;
-}
+type Target = Pick<Case, 'whose' | 'path' | 'values'>;
 
 /** Own ids first; then those of others, all and one at a time; then unknown and malformed ones. */
 function targetsAt(server: TestServer, { route, rule }: Pick<Case, 'route' | 'rule'>, { own, other }: Sides): Target[] {
@@ -86,38 +83,37 @@ function idNameIn(route: string): ValueName {
   return route.startsWith('/platform/users/') ? 'user' : 'app';
 }
 
-interface Asked extends Target {
-  route: string;
-  rule: Rule;
+interface Asked extends Pick<Case, 'route' | 'rule' | 'method' | 'whose'> {
   visitor: Visitor;
-  method: string;
 }
 
 function isOwn({ rule, whose }: Asked): boolean {
   return whose === 'own' || (rule.isAll === true && whose === 'other');
 }
 
-function expectedOf(asked: Asked): number {
+export function expectedOf(asked: Asked): number {
   const { route, rule, visitor, method, whose } = asked;
   if (/^\/platform(\/|$)/.test(route) && visitor !== 'platform') return 404;
   const isForm = method === 'POST';
   const own = ownStatus(rule, visitor, isForm ? 'POST' : 'GET');
   const refused = isForm ? (rule.refusedForm ?? rule.refused) : rule.refused;
   if (own === undefined) return refused?.[visitor] ?? (visitor === 'nobody' ? 303 : 404);
-  // A list shows the visitor's own objects, whatever the cursor is.
-  const isNamed =
-    valueNamesIn(route).length > 0 ||
-    (isForm ? rule.fields?.length : rule.foreign && !rule.POST) ||
-    route === '/consent';
-  if (isOwn(asked) || !isNamed || whose === 'own') return own;
+  if (isOwn(asked) || !namesObject(asked) || whose === 'own') return own;
   return statusFor((isForm && rule.foreignForm) || rule.foreign?.[whose], visitor) ?? 404;
+}
+
+/** Whether the address or the form names an object. A list shows the visitor's own objects, whatever the cursor is. */
+export function namesObject({ route, rule, method }: Pick<Case, 'route' | 'rule' | 'method'>): boolean {
+  const isInQuery = rule.foreign !== undefined && !rule.POST;
+  const isInForm = method === 'POST' ? Boolean(rule.fields?.length) : isInQuery;
+  return valueNamesIn(route).length > 0 || isInForm || route === '/consent';
 }
 
 /** For most users these pages are 404, also for a wrong method. */
 const HIDDEN = /^\/(?:platform(?:\/|$)|settings\/(?:audit-log|business|members\/|developer\/))/;
 
 /** Another route may match instead: for `/apps/:id`, `new` is an unknown id. */
-function wrongMethod(server: TestServer, { route, visitor, method, path }: Asked): number {
+function wrongMethod(server: TestServer, { route, visitor, method, path }: Asked & Target): number {
   const isTaken =
     method === 'POST' && /\/(new|try)(\?|$)/.test(path) && server.routes.web.get(toSibling(route))?.has(method);
   if (isTaken && visitor === 'nobody' && !route.startsWith('/platform')) return 303;

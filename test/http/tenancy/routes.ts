@@ -7,7 +7,7 @@ export const VISITORS = ['owner', 'admin', 'member', 'outsider', 'platform', 'no
 export type Visitor = (typeof VISITORS)[number];
 
 /** The visitors with access to their own objects. */
-const GROUPS = {
+export const GROUPS = {
   anyone: VISITORS,
   signedIn: ['owner', 'admin', 'member', 'outsider', 'platform'],
   members: ['owner', 'admin', 'member'],

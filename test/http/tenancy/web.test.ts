@@ -1,18 +1,14 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { Agent, type IncomingHttpHeaders, request } from 'node:http';
-import { text } from 'node:stream/consumers';
-import { after, test } from 'node:test';
-import { isDeepStrictEqual } from 'node:util';
+import type { IncomingHttpHeaders } from 'node:http';
+import { test } from 'node:test';
 import type { User } from '../../../src/accounts/users.ts';
 import { newId } from '../../../src/lib/ids.ts';
-import { type Browser, hiddenFields, toBody } from '../../support/browser.ts';
-import { scanResponse, toHeaders } from '../../support/secret-scanner.ts';
 import { startTestServer } from '../../support/test-server.ts';
-import { type Case, casesAt } from './cases.ts';
-import { dump, rowsWith, withoutSending } from './dump.ts';
-import { createValues, type RouteValues, readConsentState } from './route-values.ts';
+import type { Case } from './cases.ts';
+import { dump, rowsWith } from './dump.ts';
+import { createValues, readConsentState } from './route-values.ts';
 import { ownStatus, RULES, VISITORS, type Visitor } from './routes.ts';
+import { csrfOf, listCases, type Person, send, tryChange } from './visits.ts';
 
 /** All names of the other business contain this word; it must not be in any response. */
 const WORD = 'Zanzibar';
@@ -39,53 +35,10 @@ const NAMES: Record<Visitor, string> = {
   platform: 'a platform admin',
   nobody: 'someone who is not signed in',
 };
-const personOf = (visitor: Visitor): User | undefined => (visitor === 'nobody' ? undefined : PEOPLE[visitor]);
 
-async function enter(visitor: Visitor): Promise<Browser> {
-  const user = personOf(visitor);
-  return user ? server.signedIn(user) : server.browse();
-}
-
-async function csrfOf(browser: Browser): Promise<string> {
-  return hiddenFields((await browser.open('/sign-in')).text, '/sign-in').csrf ?? '';
-}
-
-/** The own objects of a visitor: for the platform its apps; for visitors without any, those of Acme. */
-async function createValuesFor(visitor: Visitor, route = ''): Promise<RouteValues> {
-  const user = personOf(visitor) ?? server.ada;
-  const isPlatforms = visitor === 'platform' && route.startsWith('/platform/developer/');
-  const business = isPlatforms ? null : server.acme;
-  return createValues(server, { business, owner: server.ada, user, word: 'Acme' }, route);
-}
-
-const agent = new Agent({ keepAlive: true });
-after(() => agent.destroy());
-
-async function send(
-  browser: Browser,
-  { rule, method, path, values }: Case,
-  csrf: string,
-): Promise<{ status: number; headers: IncomingHttpHeaders; said: string }> {
-  const isReading = method === 'GET' || method === 'HEAD';
-  const fields = { csrf, ...rule.fields?.(values) };
-  const body = isReading ? '' : `${toBody(fields)}`;
-  const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-  const headers = {
-    cookie,
-    ...(!isReading && { 'content-type': 'application/x-www-form-urlencoded', 'content-length': body.length }),
-  };
-  const sent = request(server.web + path, { method, headers, agent });
-  sent.end(body);
-  const [answer] = await once(sent, 'response');
-  const page = await text(answer);
-  const { statusCode: status } = answer;
-  scanResponse({ method, url: server.web + path, status, headers: toHeaders(answer.headers), text: page });
-  const typed = Object.values(fields).flat();
-  const said = typed.reduce(
-    (left, value) => left.replaceAll(value || ' ', ''),
-    `${JSON.stringify(answer.headers)} ${page}`,
-  );
-  return { status, headers: answer.headers, said };
+function personOf(visitor: Visitor): Person {
+  const user = visitor === 'nobody' ? undefined : PEOPLE[visitor];
+  return { visitor, user, enter: async () => (user ? server.signedIn(user) : server.browse()) };
 }
 
 test('every page of the server has a rule, and every rule a page', () => {
@@ -96,24 +49,18 @@ test('every page of the server has a rule, and every rule a page', () => {
   }
 });
 
-const SECTION = '/platform/developer/';
-
 for (const visitor of VISITORS) {
   test(`no request by ${NAMES[visitor]} to any page reads or changes anything of another business, and every response has the security headers [D5] [C4] [C9]`, async () => {
-    const browser = await enter(visitor);
-    const csrf = await csrfOf(browser);
-    const [own, inSection] = [await createValuesFor(visitor), await createValuesFor(visitor, `${SECTION}endpoints`)];
-    const cases = Object.keys(RULES)
-      .flatMap((route) =>
-        casesAt(server, route, visitor, { own: route.startsWith(SECTION) ? inSection : own, other: others }),
-      )
-      .filter(({ isChange }) => !isChange);
+    const person = personOf(visitor);
+    const browser = await person.enter();
+    const from = { browser, csrf: await csrfOf(browser) };
+    const cases = (await listCases(server, person, others)).filter(({ isChange }) => !isChange);
     assert.ok(cases.length > 1000);
     const before = await dump(server);
 
     const wrong: string[] = [];
     for (const each of cases) {
-      const { status, headers, said } = await send(browser, each, csrf);
+      const { status, headers, said } = await send(server, from, each);
       const asked = `${each.method} ${each.path}`;
       if (!isGuarded(headers)) wrong.push(`${asked} is not guarded: ${JSON.stringify(headers)}`);
       if (status !== each.expected) wrong.push(`${asked} is answered ${status}, not ${each.expected}`);
@@ -129,11 +76,13 @@ for (const visitor of VISITORS) {
   test(`what ${NAMES[visitor]} may change changes, and everything of another business stays as it was [D5]`, async () => {
     const before = rowsWith(await dump(server), OTHERS);
     assert.ok(before.length > 15);
+    const check = (asked: Case, said: string) =>
+      tellsTooMuch(visitor, asked, said) ? 'tells of the other business' : undefined;
 
     const wrong: string[] = [];
     for (const [route, rule] of Object.entries(RULES)) {
       if (ownStatus(rule, visitor, 'POST') === undefined) continue;
-      const problem = await tryChange(visitor, route);
+      const problem = await tryChange(server, personOf(visitor), { route, other: others, check });
       if (problem) wrong.push(`POST ${route} ${problem}`);
     }
 
@@ -143,7 +92,7 @@ for (const visitor of VISITORS) {
 }
 
 test('an unknown id looks like one of another business [D5]', async () => {
-  const browser = await enter('owner');
+  const browser = await personOf('owner').enter();
   const [theirs, unknown] = [others.app, newId(server.clock())].map((id) => browser.open(`/settings/developer/${id}`));
 
   assert.equal((await theirs)?.text, (await unknown)?.text);
@@ -161,28 +110,6 @@ function isGuarded(headers: IncomingHttpHeaders): boolean {
     headers['x-frame-options'] === 'DENY' &&
     headers['referrer-policy'] === 'same-origin'
   );
-}
-
-/** Runs one permitted change on new objects, and returns what is wrong with the outcome. */
-async function tryChange(visitor: Visitor, route: string): Promise<string | undefined> {
-  const own = await createValuesFor(visitor, route);
-  const browser = await enter(visitor);
-  const csrf = await csrfOf(browser);
-  if (route === '/consent') own.consentState = await readConsentState(browser, own.consentQuery);
-  const find = (at: string) => casesAt(server, at, visitor, { own, other: others }).find(({ isChange }) => isChange);
-  const [asked, first] = [find(route), find(RULES[route]?.after ?? '')];
-  assert.ok(asked);
-  if (first) await send(browser, first, csrf);
-  const before = await dump(server);
-
-  const { status, said } = await send(browser, asked, csrf);
-
-  if (status !== asked.expected) return `is answered ${status}, not ${asked.expected}`;
-  if (tellsTooMuch(visitor, asked, said)) return 'tells of the other business';
-  const after = await dump(server);
-  const isKept = asked.rule.unchangedFor?.includes(visitor);
-  if (isKept) return isDeepStrictEqual(withoutSending(after), withoutSending(before)) ? undefined : 'changes something';
-  return isDeepStrictEqual(after, before) ? 'changes nothing' : undefined;
 }
 
 /** The platform sees every business on its pages, except for those about its own apps. */

@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import type { Role } from '../../../src/accounts/memberships.ts';
+import type { User } from '../../../src/accounts/users.ts';
+import { createCommandRunner } from '../../support/command-runner.ts';
+import { startTestServer } from '../../support/test-server.ts';
+import type { Case } from './cases.ts';
+import { readDeclaredAccess } from './declared.ts';
+import { dump, withoutSending } from './dump.ts';
+import { isSetUpFirst, listPages, ROLES, type RoleName, renderRoleMatrix, visitorsAllowedBy } from './role-matrix.ts';
+import { createValues, readConsentState } from './route-values.ts';
+import { ownStatus, RULES, VISITORS } from './routes.ts';
+import { csrfOf, listCases, type Person, send, tryChange } from './visits.ts';
+
+/** A server with another business, and a user who had a role in Acme. */
+async function startServerWith(name: string, role: Role) {
+  const server = await startTestServer({ LIMIT_SIGN_IN_PER_ADDRESS: '100000', LIMIT_SIGN_IN_PER_ACCOUNT: '100000' });
+  const business = await server.addBusiness('Zanzibar Ltd');
+  const theirs = await server.addUser('Zanzibar', [[business, 'owner']]);
+  const other = await createValues(server, { business, owner: theirs, user: theirs, word: 'Zanzibar' });
+  const user = await server.addUser(name, [[server.acme, role]]);
+  return { ...server, other, user, operator: createCommandRunner(server) };
+}
+
+type RoleServer = Awaited<ReturnType<typeof startServerWith>>;
+
+/** What happened to the user, and when: in the browser of a person, after they had signed in. */
+const EVENTS = {
+  suspended: ['owner', ({ operator, user }) => operator('user disable', { user: user.id })],
+  former: ['owner', ({ operator, user, acme }) => operator('member remove', { user: user.id, business: acme.id })],
+  demoted: [
+    'owner',
+    ({ operator, user, acme }) => operator('member set-role', { user: user.id, business: acme.id, role: 'member' }),
+  ],
+} satisfies Partial<Record<RoleName, [Role, (server: RoleServer) => Promise<unknown>]>>;
+
+function personOf(server: RoleServer, role: RoleName, user: User): Person {
+  return { visitor: ROLES[role].as, user, enter: () => server.signedIn(user) };
+}
+
+test('no rule of a page allows more than the page declares, and the declarations are those of the server', () => {
+  const declared = readDeclaredAccess();
+  const wider = listPages().flatMap((page) =>
+    VISITORS.filter((visitor) => ownStatus(page.rule, visitor, page.method) !== undefined)
+      .filter((visitor) => !visitorsAllowedBy(page.declared).includes(visitor))
+      .map((visitor) => `${page.method} ${page.route} for ${visitor}`),
+  );
+  const ruled = Object.entries(RULES)
+    .filter(([route]) => route !== '/assets/*')
+    .flatMap(([route, rule]) =>
+      (['GET', 'POST'] as const).filter((method) => rule[method]).map((m) => `${m} ${route}`),
+    );
+
+  assert.deepEqual(wider, []);
+  assert.deepEqual([...declared.keys()].sort(), ruled.sort());
+});
+
+test('the page about roles is up to date', () => {
+  const page = readFileSync(new URL('../../../docs/reference/roles.md', import.meta.url), 'utf8');
+
+  assert.ok(page === renderRoleMatrix(), 'Run `npm run role-matrix`: docs/reference/roles.md is not up to date.');
+});
+
+for (const [role, [had, happen]] of Object.entries(EVENTS) as [keyof typeof EVENTS, (typeof EVENTS)['former']][]) {
+  const { title, as } = ROLES[role];
+
+  test(`${title}, in the session of before: every page and form responds as to the visitor ${as}, and refuses without a change [D5]`, async () => {
+    const server = await startServerWith('Una', had);
+    const person = personOf(server, role, server.user);
+    const browser = await person.enter();
+    const all = await listCases(server, person, server.other);
+    const cases = all.filter(({ whose, isChange }) => whose === 'own' && !isChange);
+    await happen(server);
+    const from = { browser, csrf: await csrfOf(browser) };
+    const before = await dump(server);
+
+    const wrong = await findWrong(server, from, cases);
+
+    assert.ok(cases.length > 200, String(cases.length));
+    assert.deepEqual(wrong, []);
+    assert.deepEqual(changedRows(before, await dump(server)), []);
+  });
+
+  test(`${title}: what the visitor ${as} may change changes, and nothing else [D5]`, async () => {
+    const server = await startServerWith('Una', had);
+    await happen(server);
+    const person = personOf(server, role, server.user);
+
+    const wrong: string[] = [];
+    for (const [route, rule] of Object.entries(RULES)) {
+      if (ownStatus(rule, person.visitor, 'POST') === undefined) continue;
+      const problem = await tryChange(server, person, { route, other: server.other, check: () => undefined });
+      if (problem) wrong.push(`POST ${route} ${problem}`);
+    }
+
+    assert.deepEqual(wrong, []);
+  });
+}
+
+test('without the second factor that is required, an owner sees and changes nothing before the set-up [D5] [E5]', async () => {
+  const server = await startServerWith('Una', 'owner');
+  const person = personOf(server, 'unfactored', server.user);
+  const browser = await person.enter();
+  const all = await listCases(server, person, server.other);
+  for (const { route, values } of all) {
+    if (route === '/consent') values.consentState = await readConsentState(browser, values.consentQuery);
+  }
+  await server.storage().durable.deleteFrom('passkeys').where('user_id', '=', server.user.id).execute();
+  await server.operator('business change', { business: server.acme.id, 'require-second-factor': 'yes' });
+  const declared = readDeclaredAccess();
+  const isFirst = ({ method, route }: Case) => {
+    const operation = `${method === 'HEAD' ? 'GET' : method} ${route}`;
+    const found = declared.get(operation);
+    return found !== undefined && isSetUpFirst(operation, found);
+  };
+  const isMounted = ({ method, route }: Case) => server.routes.web.get(route)?.has(method);
+  const from = { browser, csrf: await csrfOf(browser) };
+  const before = await dump(server);
+
+  const wrong = await findWrong(
+    server,
+    from,
+    all.filter((each) => each.whose === 'own' && isMounted(each) && !each.isChange && !isFirst(each)),
+  );
+  const shown: string[] = [];
+  const asked = all.filter((each) => each.whose === 'own' && isFirst(each));
+  for (const each of asked) {
+    const { status, headers } = await send(server, from, each);
+    const isSentToSetUp = status === 303 && /\/two-step\?return_to=/.test(headers.location ?? '');
+    if (!isSentToSetUp) shown.push(`${each.method} ${each.path} is answered ${status} ${headers.location}`);
+  }
+
+  assert.ok(asked.length > 110, String(asked.length));
+  assert.deepEqual([...wrong, ...shown], []);
+  assert.deepEqual(changedRows(before, await dump(server)), []);
+});
+
+async function findWrong(server: RoleServer, from: Parameters<typeof send>[1], cases: Case[]): Promise<string[]> {
+  const wrong: string[] = [];
+  for (const each of cases) {
+    const { status } = await send(server, from, each);
+    if (status !== each.expected) wrong.push(`${each.method} ${each.path} is answered ${status}, not ${each.expected}`);
+  }
+  return wrong;
+}
+
+/** Rows that were added, changed or removed. */
+function changedRows(before: string[], after: string[]): string[] {
+  return [...new Set(withoutSending(before)).symmetricDifference(new Set(withoutSending(after)))];
+}

@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { Agent, type IncomingHttpHeaders, request } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { after } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
+import type { User } from '../../../src/accounts/users.ts';
+import { type Browser, hiddenFields, toBody } from '../../support/browser.ts';
+import { scanResponse, toHeaders } from '../../support/secret-scanner.ts';
+import type { TestServer } from '../../support/test-server.ts';
+import { type Case, casesAt } from './cases.ts';
+import { dump, withoutSending } from './dump.ts';
+import { createValues, type RouteValues, readConsentState } from './route-values.ts';
+import { RULES, type Visitor } from './routes.ts';
+
+export interface Person {
+  visitor: Visitor;
+  user: User | undefined;
+  /** A new browser, signed in if they can. */
+  enter(): Promise<Browser>;
+}
+
+interface Answer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  /** Headers and page, without the values that were sent. */
+  said: string;
+}
+
+const SECTION = '/platform/developer/';
+const agent = new Agent({ keepAlive: true });
+after(() => agent.destroy());
+
+export async function csrfOf(browser: Browser): Promise<string> {
+  return hiddenFields((await browser.open('/sign-in')).text, '/sign-in').csrf ?? '';
+}
+
+/** The own objects of a visitor: for the platform its apps; for visitors without any, those of Acme. */
+async function createValuesFor(server: TestServer, { visitor, user }: Person, route = ''): Promise<RouteValues> {
+  const isPlatforms = visitor === 'platform' && route.startsWith(SECTION);
+  const business = isPlatforms ? null : server.acme;
+  return createValues(server, { business, owner: server.ada, user: user ?? server.ada, word: 'Acme' }, route);
+}
+
+/** Every request that the visitor can send. */
+export async function listCases(server: TestServer, person: Person, other: RouteValues): Promise<Case[]> {
+  const own = await createValuesFor(server, person);
+  const inSection = await createValuesFor(server, person, `${SECTION}endpoints`);
+  return Object.keys(RULES).flatMap((route) =>
+    casesAt(server, route, person.visitor, { own: route.startsWith(SECTION) ? inSection : own, other }),
+  );
+}
+
+export async function send(
+  server: TestServer,
+  { browser, csrf }: { browser: Browser; csrf: string },
+  { rule, method, path, values }: Case,
+): Promise<Answer> {
+  const isReading = method === 'GET' || method === 'HEAD';
+  const fields = { csrf, ...rule.fields?.(values) };
+  const body = isReading ? '' : `${toBody(fields)}`;
+  const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+  const headers = {
+    cookie,
+    ...(!isReading && { 'content-type': 'application/x-www-form-urlencoded', 'content-length': body.length }),
+  };
+  const sent = request(server.web + path, { method, headers, agent });
+  sent.end(body);
+  const [answer] = await once(sent, 'response');
+  const page = await text(answer);
+  const { statusCode: status } = answer;
+  scanResponse({ method, url: server.web + path, status, headers: toHeaders(answer.headers), text: page });
+  const typed = Object.values(fields).flat();
+  const said = typed.reduce(
+    (left, value) => left.replaceAll(value || ' ', ''),
+    `${JSON.stringify(answer.headers)} ${page}`,
+  );
+  return { status, headers: answer.headers, said };
+}
+
+/** Runs one permitted change on new objects, and returns what is wrong with the outcome. */
+export async function tryChange(
+  server: TestServer,
+  person: Person,
+  {
+    route,
+    other,
+    check,
+  }: { route: string; other: RouteValues; check: (asked: Case, said: string) => string | undefined },
+): Promise<string | undefined> {
+  const own = await createValuesFor(server, person, route);
+  const browser = await person.enter();
+  const from = { browser, csrf: await csrfOf(browser) };
+  if (route === '/consent') own.consentState = await readConsentState(browser, own.consentQuery);
+  const find = (at: string) => casesAt(server, at, person.visitor, { own, other }).find(({ isChange }) => isChange);
+  const [asked, first] = [find(route), find(RULES[route]?.after ?? '')];
+  assert.ok(asked);
+  if (first) await send(server, from, first);
+  const before = await dump(server);
+
+  const { status, said } = await send(server, from, asked);
+
+  if (status !== asked.expected) return `is answered ${status}, not ${asked.expected}`;
+  const problem = check(asked, said);
+  if (problem) return problem;
+  const after = await dump(server);
+  const isKept = asked.rule.unchangedFor?.includes(person.visitor);
+  if (isKept) return isDeepStrictEqual(withoutSending(after), withoutSending(before)) ? undefined : 'changes something';
+  return isDeepStrictEqual(after, before) ? 'changes nothing' : undefined;
+}
