@@ -43,13 +43,15 @@ for (const [title, count, url] of [
       .values({ ...contact, created_at: 0, updated_at: 0 })
       .execute();
 
-    const create = async (place: number, key: string) => {
+    /** A busy machine may send 503, which asks the client to repeat the request with the same key. */
+    const create = async (place: number, key: string): Promise<{ status: number; text: string }> => {
       const lines = [{ description: 'Beans', quantity: '1', unitPrice: '1.00' }];
       const body = JSON.stringify({ currency: 'GBP', customerId: contactId, lines });
       const { api = '' } = nodes[place % count] ?? {};
       const sent = { method: 'POST', headers: { ...headers, 'idempotency-key': key }, body };
       const response = await fetch(api + INVOICES, sent);
-      return { status: response.status, text: await response.text() };
+      const [status, text] = [response.status, await response.text()];
+      return status === 503 ? create(place, key) : { status, text };
     };
     const countInvoices = async () =>
       (await storage.durable.selectFrom('invoices').select('id').where('business_id', '=', acme.id).execute()).length;
