@@ -37,7 +37,9 @@ interface FactorDeps {
 }
 
 /** A code of the authenticator app, a recovery code, or a challenge that a passkey has signed. */
-export type Proof = { code: string } | { passkey: Passkey; verified: { counter: number; challenge: Challenge } };
+export type FactorAssertion =
+  | { code: string }
+  | { passkey: Passkey; verified: { counter: number; challenge: Challenge } };
 
 export async function findSecondFactors(db: Database, userId: string): Promise<SecondFactors> {
   return {
@@ -89,20 +91,20 @@ export async function addAuthenticatorApp(
   });
 }
 
-/** Undefined if the proof is wrong or was used before. Needs a transaction. */
-export async function proveSecondFactor(
+/** Undefined if the assertion is wrong or was used before. Needs a transaction. */
+export async function verifySecondFactor(
   actor: Actor,
   { db, keys }: FactorDeps,
-  { user, proof }: { user: User; proof: Proof },
+  { user, assertion }: { user: User; assertion: FactorAssertion },
   now: number,
 ): Promise<SecondFactor | undefined> {
   const userId = user.id;
-  if ('passkey' in proof) {
-    const { passkey, verified } = proof;
+  if ('passkey' in assertion) {
+    const { passkey, verified } = assertion;
     if (passkey.userId !== userId || !(await spendChallenge(db, verified.challenge))) return undefined;
     return (await usePasskey(db, passkey.id, verified.counter, now)) ? 'passkey' : undefined;
   }
-  const { code } = proof;
+  const { code } = assertion;
   if (/^(?:\s*\d){6}\s*$/.test(code)) {
     return (await useCode(db, keys, { userId, code }, now)) ? 'authenticator app' : undefined;
   }
@@ -113,16 +115,16 @@ export async function proveSecondFactor(
   return 'recovery code';
 }
 
-interface ProvenChange {
+interface StepUpChange {
   user: User;
-  proof: Proof | undefined;
+  assertion: FactorAssertion | undefined;
 }
 
 /** Removes the recovery codes as well. False if there is no authenticator app. */
 export async function removeAuthenticatorApp(
   actor: Actor,
   { db, keys }: FactorDeps,
-  { user, proof }: ProvenChange,
+  { user, assertion }: StepUpChange,
   now: number,
 ): Promise<boolean> {
   return inTransaction(db, async (tx) => {
@@ -130,7 +132,7 @@ export async function removeAuthenticatorApp(
     const { appAddedAt, passkeys, isRequired } = await findSecondFactors(tx, user.id);
     if (appAddedAt === null) return false;
     if (isRequired && passkeys.length === 0) throw lastFactor();
-    await requireProof(actor, { db: tx, keys }, { user, proof }, now);
+    await requireStepUp(actor, { db: tx, keys }, { user, assertion }, now);
     await deleteSecondFactors(tx, user.id);
     await recordRemoval(actor, tx, user, now);
     return true;
@@ -141,21 +143,21 @@ export async function removeAuthenticatorApp(
 export async function renewRecoveryCodes(
   actor: Actor,
   { db, keys }: FactorDeps,
-  { user, proof }: ProvenChange,
+  { user, assertion }: StepUpChange,
   now: number,
 ): Promise<string[] | undefined> {
   return inTransaction(db, async (tx) => {
     await lockUser(tx, user.id);
     if (!(await findAuthenticatorApp(tx, user.id))) return undefined;
-    await requireProof(actor, { db: tx, keys }, { user, proof }, now);
+    await requireStepUp(actor, { db: tx, keys }, { user, assertion }, now);
     await recordUserAudit(actor, tx, { action: 'factor.recovery_codes_renewed', user }, now);
     await notify(tx, [user.id], { kind: 'recovery_codes_renewed', values: {} }, now);
     return replaceRecoveryCodes(tx, user.id);
   });
 }
 
-/** A passkey that only replaces the password can be removed without proof: the password alone opens the account. */
-export function isProofNeeded({ appAddedAt, isRequired }: SecondFactors): boolean {
+/** A passkey that only replaces the password can be removed without step-up authentication: the password alone opens the account. */
+export function needsStepUp({ appAddedAt, isRequired }: SecondFactors): boolean {
   return appAddedAt !== null || isRequired;
 }
 
@@ -163,7 +165,7 @@ export function isProofNeeded({ appAddedAt, isRequired }: SecondFactors): boolea
 export async function removePasskey(
   actor: Actor,
   { db, keys }: FactorDeps,
-  { user, id, proof }: ProvenChange & { id: string },
+  { user, id, assertion }: StepUpChange & { id: string },
   now: number,
 ): Promise<boolean> {
   return inTransaction(db, async (tx) => {
@@ -171,7 +173,7 @@ export async function removePasskey(
     const factors = await findSecondFactors(tx, user.id);
     if (!factors.passkeys.some((passkey) => passkey.id === id)) return false;
     if (factors.isRequired && factors.appAddedAt === null && factors.passkeys.length === 1) throw lastFactor();
-    if (isProofNeeded(factors)) await requireProof(actor, { db: tx, keys }, { user, proof }, now);
+    if (needsStepUp(factors)) await requireStepUp(actor, { db: tx, keys }, { user, assertion }, now);
     const passkey = await deletePasskey(tx, user.id, id);
     if (!passkey) return false;
     await recordPasskeyAudit(actor, tx, { action: 'passkey.removed', passkey }, now);
@@ -181,9 +183,14 @@ export async function removePasskey(
   });
 }
 
-/** Throws, which undoes the transaction: a wrong proof uses nothing up. */
-async function requireProof(actor: Actor, deps: FactorDeps, { user, proof }: ProvenChange, now: number): Promise<void> {
-  if (proof && (await proveSecondFactor(actor, deps, { user, proof }, now))) return;
+/** Throws, which undoes the transaction: a wrong assertion uses nothing up. */
+async function requireStepUp(
+  actor: Actor,
+  deps: FactorDeps,
+  { user, assertion }: StepUpChange,
+  now: number,
+): Promise<void> {
+  if (assertion && (await verifySecondFactor(actor, deps, { user, assertion }, now))) return;
   throw wrongCode();
 }
 

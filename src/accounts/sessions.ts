@@ -169,7 +169,7 @@ export async function endOtherSessions(actor: Actor, db: Database, session: Sess
   });
 }
 
-/** The user has proven a second factor in this session. */
+/** The user has verified a second factor in this session. */
 export async function markSecondFactor(db: Database, id: string, factor: SecondFactor): Promise<void> {
   const update = db.updateTable('sessions').set({ second_factor: factor });
   await update.where('id_hash', '=', hashSecret(id)).execute();

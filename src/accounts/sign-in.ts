@@ -10,7 +10,7 @@ import type { SecondFactor } from '../storage/account-tables.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 import { notify } from './notices.ts';
 import { type Challenge, type Passkey, spendChallenge, usePasskey } from './passkeys.ts';
-import { findSecondFactors, needsSecondStep, proveSecondFactor } from './second-factors.ts';
+import { findSecondFactors, needsSecondStep, verifySecondFactor } from './second-factors.ts';
 import {
   type Device,
   deleteSession,
@@ -57,7 +57,7 @@ export function signInWithCode(
   const { user, device } = attempt;
   return inTransaction(db, async (tx) => {
     const actor = userActor(user, device.address);
-    const secondFactor = await proveSecondFactor(actor, { db: tx, keys }, { user, proof: { code } }, now);
+    const secondFactor = await verifySecondFactor(actor, { db: tx, keys }, { user, assertion: { code } }, now);
     return secondFactor && startSession(tx, { ...attempt, secondFactor }, now);
   });
 }

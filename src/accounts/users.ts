@@ -139,7 +139,7 @@ export async function isAddressTaken(db: Database, { id, email }: Pick<User, 'id
   return (await others.where('email_skeleton', '=', emailSkeleton(email)).executeTakeFirst()) !== undefined;
 }
 
-/** The user has proven the address. */
+/** The user has verified the address. */
 export async function setEmail(db: Database, { id, email }: Pick<User, 'id' | 'email'>, now: number): Promise<void> {
   await updateUser(db, id, { email, email_skeleton: emailSkeleton(email), email_verified_at: now }).execute();
 }

@@ -15,7 +15,7 @@ type FindOtherBusinesses = (request: FastifyRequest, context: PageContext) => Pr
 declare module 'fastify' {
   interface FastifyContextConfig {
     access?: Access;
-    /** Whether the page can be opened before the user has proven a second factor. */
+    /** Whether the page can be opened before the user has verified a second factor. */
     isBeforeSecondFactor?: boolean;
     findOtherBusinesses?: FindOtherBusinesses | undefined;
   }

@@ -112,7 +112,7 @@ async function show(
   const body = html`<h1>Email address</h1>
 <section class="card"><h2>Your address</h2><p>${context.user.email} ${unverifiedBadge(context.user)}</p>
 ${context.user.emailVerifiedAt === null && verification(context, deps)}</section>
-${mailer.isOn ? changeForm(context, typed, problem) : html`<section class="card"><h2>Change it</h2><p>${platformName} sends no mail, so a new address cannot be proven, and the address cannot be changed.</p></section>`}
+${mailer.isOn ? changeForm(context, typed, problem) : html`<section class="card"><h2>Change it</h2><p>${platformName} sends no mail, so a new address cannot be verified, and the address cannot be changed.</p></section>`}
 <p><a href="${ACCOUNT}">Back to the account</a></p>`;
   return sendPage(reply, { title: 'Email address', platformName, width: 'wide', context, body }, { status });
 }

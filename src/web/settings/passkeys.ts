@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { addPasskey, listPasskeys, type Passkey, passkeyNotAdded } from '../../accounts/passkeys.ts';
 import {
+  type FactorAssertion,
   findSecondFactors,
-  isProofNeeded,
-  type Proof,
+  needsStepUp,
   removePasskey,
   type SecondFactors,
 } from '../../accounts/second-factors.ts';
@@ -23,7 +23,7 @@ import { type Form, input, type Problem, postForm, text, time, tryForm } from '.
 import type { PageContext } from '../layout.ts';
 import { readReturnTo } from '../return-to.ts';
 import { actorOf, clientOf, hasSignedInRecently, requireSession } from '../session.ts';
-import { type ProvenAction, showProofForm, withProof } from './proof.ts';
+import { type StepUpAction, showStepUpForm, withStepUp } from './step-up.ts';
 import { factorDeps } from './two-step.ts';
 
 type FormRequest = FastifyRequest<{ Body: Form }>;
@@ -60,7 +60,7 @@ export function mountPasskeys(
 
 type PasskeyRoute = { Params: { id: string }; Body: Form };
 
-/** Two-step sign-in, or a rule that requires it, makes a passkey a second factor: then removing one needs proof. */
+/** Two-step sign-in, or a rule that requires it, makes a passkey a second factor: then removing one needs step-up authentication. */
 function mountRemoval(host: FastifyInstance, deps: WebDeps): void {
   const { storage, clock } = deps;
 
@@ -68,7 +68,7 @@ function mountRemoval(host: FastifyInstance, deps: WebDeps): void {
     const { passkeys } = await findSecondFactors(storage.durable, requireSession(request).user.id);
     const passkey = passkeys.find(({ id }) => id === request.params.id);
     if (!passkey) throw notFound();
-    return showProofForm(deps, request, reply, removalOf(passkey));
+    return showStepUpForm(deps, request, reply, removalOf(passkey));
   });
 
   host.post<PasskeyRoute>(`${PASSKEYS}/:id/remove`, access('signed_in'), async (request, reply) => {
@@ -76,18 +76,18 @@ function mountRemoval(host: FastifyInstance, deps: WebDeps): void {
     const factors = await findSecondFactors(storage.durable, user.id);
     const passkey = factors.passkeys.find(({ id }) => id === request.params.id);
     if (!passkey) throw notFound();
-    const work = async (proof: Proof | undefined) => {
-      const removal = { user, id: passkey.id, proof };
+    const work = async (assertion: FactorAssertion | undefined) => {
+      const removal = { user, id: passkey.id, assertion };
       if (!(await removePasskey(actorOf(request), factorDeps(deps), removal, clock()))) throw notFound();
       return redirectWithFlash(reply, ACCOUNT, 'passkey_removed');
     };
-    return isProofNeeded(factors)
-      ? withProof(deps, request, reply, { shown: removalOf(passkey), work })
+    return needsStepUp(factors)
+      ? withStepUp(deps, request, reply, { shown: removalOf(passkey), work })
       : work(undefined);
   });
 }
 
-function removalOf({ id, name }: Passkey): ProvenAction {
+function removalOf({ id, name }: Passkey): StepUpAction {
   return {
     title: `Remove the passkey ${name}`,
     explanation: html`<p>It no longer signs you in.</p>`,
@@ -131,24 +131,24 @@ interface PasskeySection {
 export function passkeySection(section: PasskeySection, now: number): Html {
   const { context, factors } = section;
   const { passkeys } = factors;
-  const isProven = isProofNeeded(factors);
+  const stepUp = needsStepUp(factors);
   return html`<section class="card" id="passkeys"><h2>Passkeys</h2>
 <p class="muted">A passkey signs you in with the lock of your device – fingerprint, face or PIN – instead of your password.</p>
-${passkeys.length > 0 && html`<ul class="rows">${passkeys.map((passkey) => passkeyRow(passkey, { csrf: context.csrf, isProven }))}</ul>`}
+${passkeys.length > 0 && html`<ul class="rows">${passkeys.map((passkey) => passkeyRow(passkey, { csrf: context.csrf, stepUp }))}</ul>`}
 ${hasSignedInRecently(context.session, now) ? addForm(section) : signInAgain}
 </section>`;
 }
 
 const signInAgain = html`<p>To add a passkey, <a href="/sign-in?return_to=${encodeURIComponent('/settings/account')}">sign in again</a> first: your last sign-in was more than 15 minutes ago.</p>`;
 
-/** `isProven`: whether removing it needs a proof, for which there is a page. */
-function passkeyRow(passkey: Passkey, { csrf, isProven }: { csrf: string; isProven: boolean }): Html {
+/** `stepUp`: whether removing it needs step-up authentication, for which there is a page. */
+function passkeyRow(passkey: Passkey, { csrf, stepUp }: { csrf: string; stepUp: boolean }): Html {
   const { id, name, createdAt, lastUsedAt } = passkey;
   const action = `${PASSKEYS}/${id}/remove`;
   const label = html`aria-label="Remove the passkey ${name}"`;
   return html`<li><div><strong>${name}</strong>
 <p class="muted small">Added ${time(createdAt)}, ${lastUsedAt === null ? 'not used yet' : html`last used ${time(lastUsedAt)}`}</p></div>
-${isProven ? html`<a class="button danger" href="${action}" ${label}>Remove…</a>` : postForm({ action, csrf, body: html`<button class="danger" ${label}>Remove</button>` })}</li>`;
+${stepUp ? html`<a class="button danger" href="${action}" ${label}>Remove…</a>` : postForm({ action, csrf, body: html`<button class="danger" ${label}>Remove</button>` })}</li>`;
 }
 
 function addForm({ context, request, typed, problem }: PasskeySection): Html {

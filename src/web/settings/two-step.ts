@@ -2,8 +2,8 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { findTimeStep, newAuthenticatorSecret } from '../../accounts/authenticator-apps.ts';
 import {
   addAuthenticatorApp,
+  type FactorAssertion,
   findSecondFactors,
-  type Proof,
   removeAuthenticatorApp,
   renewRecoveryCodes,
   type SecondFactors,
@@ -25,7 +25,7 @@ import { sendPage } from '../layout.ts';
 import { loadPageContext } from '../page-context.ts';
 import { readReturnTo } from '../return-to.ts';
 import { actorOf, hasSignedInRecently, isSafeMethod, requireSession } from '../session.ts';
-import { PROOF_OPTIONS, type ProvenAction, showProofForm, withProof } from './proof.ts';
+import { STEP_UP_OPTIONS, type StepUpAction, showStepUpForm, withStepUp } from './step-up.ts';
 import { manageBody, recoveryCodesBody, setUpBody } from './two-step-views.ts';
 
 const PATH = '/settings/two-step';
@@ -36,7 +36,7 @@ type FormRequest = FastifyRequest<{ Body: Form }>;
 export function mountTwoStep(host: FastifyInstance, deps: WebDeps): void {
   for (const mount of [mountSetUp, mountRenewal, mountRemoval]) mount(host, deps);
 
-  host.post(PROOF_OPTIONS, access('signed_in'), async (request, reply) => {
+  host.post(STEP_UP_OPTIONS, access('signed_in'), async (request, reply) => {
     const boundTo = hashSecret(requireSession(request).id);
     const options = await authenticationOptions(siteOf(deps), { boundTo, purpose: 'passkey to confirm' }, deps.clock());
     return reply.header('cache-control', 'no-store').send(options);
@@ -149,7 +149,7 @@ async function showRecoveryCodes(
   return sendTwoStepPage(deps, request, reply, { body: recoveryCodesBody(codes, readTarget(deps, request)) });
 }
 
-const RENEWAL: ProvenAction = {
+const RENEWAL: StepUpAction = {
   title: 'New recovery codes',
   explanation: html`<p>The codes that you have now stop working.</p>`,
   action: `${PATH}/recovery-codes`,
@@ -159,22 +159,22 @@ const RENEWAL: ProvenAction = {
 function mountRenewal(host: FastifyInstance, deps: WebDeps): void {
   host.get(RENEWAL.action, access('signed_in'), async (request, reply) => {
     await requireApp(deps, requireSession(request));
-    return showProofForm(deps, request, reply, RENEWAL);
+    return showStepUpForm(deps, request, reply, RENEWAL);
   });
 
   host.post<{ Body: Form }>(RENEWAL.action, access('signed_in'), async (request, reply) => {
     const { user } = await requireApp(deps, requireSession(request));
-    const work = async (proof: Proof | undefined) => {
-      const change = { user, proof };
+    const work = async (assertion: FactorAssertion | undefined) => {
+      const change = { user, assertion };
       const codes = await renewRecoveryCodes(actorOf(request), factorDeps(deps), change, deps.clock());
       if (!codes) throw notFound();
       return showRecoveryCodes(deps, request, reply, codes);
     };
-    return withProof(deps, request, reply, { shown: RENEWAL, work });
+    return withStepUp(deps, request, reply, { shown: RENEWAL, work });
   });
 }
 
-const REMOVAL: ProvenAction = {
+const REMOVAL: StepUpAction = {
   title: 'Remove the authenticator app',
   explanation: html`<p>You then sign in with your password or a passkey only. Your recovery codes stop working.</p>`,
   action: `${PATH}/remove`,
@@ -185,17 +185,17 @@ const REMOVAL: ProvenAction = {
 function mountRemoval(host: FastifyInstance, deps: WebDeps): void {
   host.get(REMOVAL.action, access('signed_in'), async (request, reply) => {
     await requireApp(deps, requireSession(request));
-    return showProofForm(deps, request, reply, REMOVAL);
+    return showStepUpForm(deps, request, reply, REMOVAL);
   });
 
   host.post<{ Body: Form }>(REMOVAL.action, access('signed_in'), async (request, reply) => {
     const { user } = await requireApp(deps, requireSession(request));
-    const work = async (proof: Proof | undefined) => {
-      const change = { user, proof };
+    const work = async (assertion: FactorAssertion | undefined) => {
+      const change = { user, assertion };
       if (!(await removeAuthenticatorApp(actorOf(request), factorDeps(deps), change, deps.clock()))) throw notFound();
       return redirectWithFlash(reply, ACCOUNT, 'second_factor_removed');
     };
-    return withProof(deps, request, reply, { shown: REMOVAL, work });
+    return withStepUp(deps, request, reply, { shown: REMOVAL, work });
   });
 }
 

@@ -209,6 +209,6 @@ test('without mail, the page says why the address cannot be changed', async () =
   const off = await startTestServer();
   const browser = await off.signedIn();
 
-  assert.match((await browser.open(PATH)).text, /sends no mail, so a new address cannot be proven/);
+  assert.match((await browser.open(PATH)).text, /sends no mail, so a new address cannot be verified/);
   assert.equal((await browser.post(PATH, { csrf: await browser.csrf(), email: 'a@example.com' })).status, 404);
 });

@@ -167,10 +167,10 @@ export const ACCOUNT_MUTATIONS: Mutation[] = [
   },
   {
     promise: 'E5',
-    breaks: 'any proof removes a factor',
+    breaks: 'any assertion removes a factor',
     file: 'src/accounts/second-factors.ts',
-    find: 'if (proof && (await proveSecondFactor(actor, deps, { user, proof }, now))) return;',
-    replace: 'if (proof || actor || deps || user || now) return;',
+    find: 'if (assertion && (await verifySecondFactor(actor, deps, { user, assertion }, now))) return;',
+    replace: 'if (assertion || actor || deps || user || now) return;',
     tests: [TWO_STEP],
   },
   {

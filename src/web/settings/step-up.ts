@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { findPasskey } from '../../accounts/passkeys.ts';
-import { findSecondFactors, type Proof, type SecondFactors } from '../../accounts/second-factors.ts';
+import { type FactorAssertion, findSecondFactors, type SecondFactors } from '../../accounts/second-factors.ts';
 import { claimedCredential, verifyAuthentication } from '../../accounts/webauthn.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { hashSecret } from '../../lib/secrets.ts';
@@ -16,10 +16,10 @@ import { requireSession } from '../session.ts';
 type FormRequest = FastifyRequest<{ Body: Form }>;
 
 /** Where the script fetches a challenge for a passkey that confirms a change. */
-export const PROOF_OPTIONS = '/settings/two-step/passkey-options';
+export const STEP_UP_OPTIONS = '/settings/two-step/passkey-options';
 
 /** A change for which a recent sign-in is not enough. */
-export interface ProvenAction {
+export interface StepUpAction {
   title: string;
   explanation: Html;
   /** The address of the form. */
@@ -28,27 +28,27 @@ export interface ProvenAction {
   style?: 'primary' | 'danger';
 }
 
-/** Runs `work` with the proof that was submitted, or shows the form again. */
-export async function withProof(
+/** Runs `work` with the assertion that was submitted, or shows the form again. */
+export async function withStepUp(
   deps: WebDeps,
   request: FormRequest,
   reply: FastifyReply,
-  { shown, work }: { shown: ProvenAction; work: (proof: Proof | undefined) => Promise<FastifyReply> },
+  { shown, work }: { shown: StepUpAction; work: (assertion: FactorAssertion | undefined) => Promise<FastifyReply> },
 ): Promise<FastifyReply> {
   const { field, method } = submittedCode(request.body);
   const { user } = requireSession(request);
   const attempt = async () => {
     const counted = await countCodeAttempt(deps, request, { user, method });
-    const done = await work(await readProof(deps, request));
+    const done = await work(await readAssertion(deps, request));
     await counted.reset();
     return done;
   };
   const showAgain = ({ message }: Problem, status: number) =>
-    showProofForm(deps, request, reply, { ...shown, problem: { field, message }, status });
+    showStepUpForm(deps, request, reply, { ...shown, problem: { field, message }, status });
   return tryRateLimitedForm(reply, attempt, showAgain);
 }
 
-async function readProof(deps: WebDeps, request: FormRequest): Promise<Proof | undefined> {
+async function readAssertion(deps: WebDeps, request: FormRequest): Promise<FactorAssertion | undefined> {
   const response = text(request.body, 'credential');
   if (!response) return { code: submittedCode(request.body).code };
   const passkey = await findPasskey(deps.storage.durable, claimedCredential(response) ?? '');
@@ -58,11 +58,11 @@ async function readProof(deps: WebDeps, request: FormRequest): Promise<Proof | u
   return verified && { passkey, verified };
 }
 
-export async function showProofForm(
+export async function showStepUpForm(
   deps: WebDeps,
   request: FastifyRequest,
   reply: FastifyReply,
-  { problem, status = 200, ...shown }: ProvenAction & { problem?: Problem; status?: number },
+  { problem, status = 200, ...shown }: StepUpAction & { problem?: Problem; status?: number },
 ): Promise<FastifyReply> {
   const context = await loadPageContext(deps, request);
   const factors = await findSecondFactors(deps.storage.durable, context.user.id);
@@ -74,7 +74,7 @@ export async function showProofForm(
 function proofBody(
   { csrf }: PageContext,
   factors: SecondFactors,
-  { title, explanation, action, button, style, problem }: ProvenAction & { problem: Problem | undefined },
+  { title, explanation, action, button, style, problem }: StepUpAction & { problem: Problem | undefined },
 ): Html {
   const byPasskey = postForm({
     action,
@@ -85,6 +85,6 @@ function proofBody(
   return html`<div class="card"><h1>${title}</h1>
 ${explanation}
 ${hasApp && codeForms({ action, csrf, factors, button, ...(style && { style }), problem })}
-${factors.passkeys.length > 0 && passkeyForm({ method: 'get', form: byPasskey, options: PROOF_OPTIONS, problem: hasApp ? undefined : problem && { ...problem, field: 'passkey' } })}
+${factors.passkeys.length > 0 && passkeyForm({ method: 'get', form: byPasskey, options: STEP_UP_OPTIONS, problem: hasApp ? undefined : problem && { ...problem, field: 'passkey' } })}
 <p class="apart"><a href="/settings/account">Back to the account</a></p></div>`;
 }
