@@ -36,6 +36,8 @@ const PROCESSES = availableParallelism() + 2;
 /** A disk in memory, if the system has one: most tests would wait for fsync. Programs may not run from it. */
 const MEMORY = '/dev/shm';
 const ROOM = 2 ** 32;
+/** The HTTP tests never kill their PostgreSQL, and their databases are dropped before they need a vacuum. */
+const FAST_POSTGRES = ['full_page_writes=off', 'autovacuum=off'];
 const COMPILE_CACHE = fileURLToPath(new URL('../node_modules/.cache/gatehouse', import.meta.url));
 
 const { TEST_DATABASE_URL: databaseServer, TEST_RESULTS, ...usualEnv } = process.env;
@@ -95,7 +97,7 @@ function usualParts(env) {
 
 /** The HTTP tests send forms here and JSON on SQLite, so that both are tried with all of them. */
 async function withPostgres(env, run) {
-  const server = databaseServer ? { url: databaseServer, remove: async () => {} } : await startPostgres();
+  const server = databaseServer ? { url: databaseServer, remove: async () => {} } : await startPostgres(FAST_POSTGRES);
   try {
     await createTemplate(server.url);
     const variables = { ...env, TEST_DATABASE_URL: server.url, TEST_BODIES: 'form' };

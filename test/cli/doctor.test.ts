@@ -18,7 +18,7 @@ test('the doctor finds no problem with a healthy server, while it runs, and prin
   const server = await cli.serve({ SECRET_KEYS: KEYS[0] });
   const env = { BASE_URL: server.api, CONSENT_URL: server.web, SECRET_KEYS: KEYS[0], LOG_LEVEL: 'info' };
 
-  const { findings, stdout, of } = await runDoctor(cli, env);
+  const { findings, stdout, of } = await runDoctor(cli, env, true);
   const { stdout: lines, status } = await cli.run(['doctor'], { env });
   const ready = await fetch(`${server.api}/readyz`);
   await server.end('SIGKILL');

@@ -15,8 +15,8 @@ interface Finding {
   fix?: string;
 }
 
-export const runDoctor = async (cli: CommandLine, env: Record<string, string> = {}) =>
-  readFindings(await cli.run(['doctor', '--json'], { env: { ...UNUSED_PORTS, ...env }, asProcess: true }));
+export const runDoctor = async (cli: CommandLine, env: Record<string, string> = {}, asProcess = false) =>
+  readFindings(await cli.run(['doctor', '--json'], { env: { ...UNUSED_PORTS, ...env }, asProcess }));
 
 export function readFindings({ status, stdout, stderr }: CommandResult) {
   assert.equal(stderr, '');
