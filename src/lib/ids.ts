@@ -8,8 +8,12 @@ const LENGTH = 16;
 /** 26 bits, before the random bits: more ids than can be created in a millisecond. */
 const MAX_SEQUENCE = 0x3ff_ffff;
 
-/** How many ids were created per millisecond. A request that began earlier may create its id later. */
-const sequences = new Map<number, number>();
+/**
+ * How many ids were created per millisecond. A request that began earlier may create its id later. Two maps: when the
+ * recent one is full, the older one is dropped. Deleting single entries of one map would leave gaps that V8 walks over.
+ */
+let recent = new Map<number, number>();
+let older = new Map<number, number>();
 const MAX_TRACKED = 10_000;
 
 /**
@@ -36,12 +40,9 @@ export function firstIdAt(time: number): string {
 }
 
 function nextSequence(now: number): number {
-  const before = sequences.get(now) ?? 0;
-  // Deleting first moves the entry to the end: the least recently used is evicted.
-  sequences.delete(now);
-  sequences.set(now, (before + 1) & MAX_SEQUENCE);
-  const [first] = sequences.keys();
-  if (sequences.size > MAX_TRACKED && first !== undefined) sequences.delete(first);
+  const before = recent.get(now) ?? older.get(now) ?? 0;
+  if (recent.size === MAX_TRACKED && !recent.has(now)) [recent, older] = [new Map(), recent];
+  recent.set(now, (before + 1) & MAX_SEQUENCE);
   return before;
 }
 
