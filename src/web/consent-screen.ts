@@ -195,11 +195,12 @@ function businessChoice(context: PageContext): Html {
   return html`<p class="whole">${context.current?.businessName}</p><div class="switch">${businessSelect(context)}<button class="quiet" name="decision" value="switch">Switch</button></div>`;
 }
 
-/** In UTC: the server does not know the time zone of the user. */
+/** In UTC: the server does not know the time zone of the user. Creating a format takes longer than the rest of the screen. */
+const LONG_DATE = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
+
 function day(milliseconds: number): Html {
   const date = new Date(milliseconds);
-  const words = date.toLocaleDateString('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
-  return html`<time datetime="${date.toISOString().slice(0, 10)}">${words}</time>`;
+  return html`<time datetime="${date.toISOString().slice(0, 10)}">${LONG_DATE.format(date)}</time>`;
 }
 
 function initial(name: string): string {

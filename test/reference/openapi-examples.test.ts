@@ -2,15 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { listOperations } from '../../src/web/reference/document.ts';
+import { FORMATS } from '../support/response-validator.ts';
 import { startTestServer } from '../support/test-server.ts';
 import { assertNone, fetchDocument, listPlaces, nameOf } from './document.ts';
 
 const server = await startTestServer();
 const document = await fetchDocument(server.api);
 
-const ajv = new Ajv2020({ strict: false, allErrors: true });
-ajv.addFormat('uuid', /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
-ajv.addFormat('uri', (text: string) => URL.canParse(text));
+const ajv = new Ajv2020({ strict: false, allErrors: true, formats: FORMATS });
 ajv.addSchema({ $id: 'reference', ...document });
 
 interface Shown {

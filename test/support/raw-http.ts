@@ -1,5 +1,5 @@
 import { request } from 'node:http';
-import { scannedFetch, scanResponse, toHeaders } from './secret-scanner.ts';
+import { scannedFetch, scanResponse } from './secret-scanner.ts';
 
 /** A response, without following redirects. */
 interface RawResponse {
@@ -33,7 +33,7 @@ export function sendRaw(
         const { statusCode: status = 0, headers } = response;
         const url = URL.parse(path, origin)?.href ?? origin;
         try {
-          scanResponse({ method, url, status, headers: toHeaders(headers), text });
+          scanResponse({ method, url, status, headers, text });
           resolve({ status, location: headers.location ?? null, text });
         } catch (error) {
           reject(error);

@@ -23,6 +23,14 @@ const USUAL_HEADERS = [
   'x-content-type-options',
 ];
 
+export const FORMATS = {
+  uuid: /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/,
+  'date-time': /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/,
+  date: /^\d{4}-\d\d-\d\d$/,
+  email: /^[^@\s]+@[^@\s]+$/,
+  uri: (text: string) => URL.canParse(text),
+};
+
 /** Disallows undocumented fields, unless the schema allows others. */
 function closed(document: Document): Document {
   const isOpen = (schema: { properties?: object; additionalProperties?: unknown } | null) =>
@@ -54,12 +62,7 @@ type ResponseValidator = ReturnType<typeof createResponseValidator>;
 
 /** Validates responses against the server's own OpenAPI document. */
 export function createResponseValidator(document: Document) {
-  const ajv = new Ajv2020({ strict: false });
-  ajv.addFormat('uuid', /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
-  ajv.addFormat('date-time', /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
-  ajv.addFormat('date', /^\d{4}-\d\d-\d\d$/);
-  ajv.addFormat('email', /^[^@\s]+@[^@\s]+$/);
-  ajv.addFormat('uri', (text) => URL.canParse(text));
+  const ajv = new Ajv2020({ strict: false, formats: FORMATS });
   ajv.addSchema({ $id: 'reference', ...closed(document) });
   const validators = new Map<string, ValidateFunction>();
 

@@ -31,13 +31,14 @@ export interface ScannedResponse {
   method: string;
   url: string;
   status: number;
-  headers: Headers;
+  headers: Headers | IncomingHttpHeaders;
   text: string;
 }
 
 /** Records issued secrets, and fails if the response contains others. */
-export function scanResponse({ method, url, status, headers, text }: ScannedResponse): void {
+export function scanResponse({ method, url, status, headers: given, text }: ScannedResponse): void {
   if (!isScanning) return;
+  const headers = given instanceof Headers ? given : toHeaders(given);
   const { pathname } = new URL(url);
   const asked = `${method} ${pathname}`;
   const places = status < 400 ? [...ISSUING_ROUTES, ...ECHOING_ROUTES] : ECHOING_ROUTES;

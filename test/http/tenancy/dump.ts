@@ -34,7 +34,8 @@ export async function dump({ storage }: TestServer): Promise<string[]> {
   const rows = await Promise.all(
     TABLES.map(async (table) => {
       const found = await storage().durable.selectFrom(table).selectAll().execute();
-      return found.map((row) => `${table} ${JSON.stringify({ ...row, dispatched_at: undefined })}`);
+      const rows = table === 'events' ? found.map((row) => ({ ...row, dispatched_at: undefined })) : found;
+      return rows.map((row) => `${table} ${JSON.stringify(row)}`);
     }),
   );
   return rows

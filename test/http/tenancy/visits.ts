@@ -6,7 +6,7 @@ import { after } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import type { User } from '../../../src/accounts/users.ts';
 import { type Browser, hiddenFields, toBody } from '../../support/browser.ts';
-import { scanResponse, toHeaders } from '../../support/secret-scanner.ts';
+import { scanResponse } from '../../support/secret-scanner.ts';
 import type { TestServer } from '../../support/test-server.ts';
 import { type Case, casesAt } from './cases.ts';
 import { dump, withoutSending } from './dump.ts';
@@ -69,7 +69,7 @@ export async function send(
   const [answer] = await once(sent, 'response');
   const page = await text(answer);
   const { statusCode: status } = answer;
-  scanResponse({ method, url: server.web + path, status, headers: toHeaders(answer.headers), text: page });
+  scanResponse({ method, url: server.web + path, status, headers: answer.headers, text: page });
   const typed = Object.values(fields).flat();
   const said = typed.reduce(
     (left, value) => left.replaceAll(value || ' ', ''),
