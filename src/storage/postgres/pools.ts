@@ -100,14 +100,19 @@ async function rejectStandby(client: pg.ClientBase): Promise<void> {
 const getTypeParser: typeof pg.types.getTypeParser = (oid: number, format?: 'text' | 'binary') =>
   oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format as 'text');
 
-/** SQLSTATEs about the server and not about the statement: connection, resources, operator, system, locks, plans. */
-const UNAVAILABLE = /^(08|53|57|58|40|55P03|25006|0A000)/;
+/** SQLSTATEs about the server and not about the statement: connection, resources, operator, system, locks, read-only. */
+const UNAVAILABLE = /^(08|53|57|58|40|55P03|25006)/;
 
-/** An error that is not from the server is a broken connection or a timeout. */
+/** A statement that PostgreSQL rejects is a bug or a lack of the server, and stays what it is. */
 export function translateError(error: unknown): unknown {
   if (error instanceof StorageUnavailable) return error;
-  if (error instanceof pg.DatabaseError && !UNAVAILABLE.test(error.code ?? '')) return error;
-  return new StorageUnavailable('PostgreSQL is not available.', { cause: error });
+  if (!(error instanceof pg.DatabaseError)) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return new StorageUnavailable(`The connection to PostgreSQL failed: ${reason}.`, { cause: error });
+  }
+  const { code = '', message } = error;
+  if (!UNAVAILABLE.test(code) && !isRevalidation(error)) return error;
+  return new StorageUnavailable(`PostgreSQL cannot run the statement now: ${message} (${code}).`, { cause: error });
 }
 
 /** Another transaction held the lock for longer than `lock_timeout`. The statement changed nothing. */
@@ -119,5 +124,10 @@ export function isLockTimeout(error: unknown): boolean {
 /** An upgrade has added a column since the statement was planned. */
 export function isOutdatedPlan(error: unknown): boolean {
   const { cause } = error as { cause?: unknown };
-  return cause instanceof pg.DatabaseError && cause.code === '0A000';
+  return cause instanceof pg.DatabaseError && isRevalidation(cause);
+}
+
+/** The SQLSTATE, feature_not_supported, is also that of statements that PostgreSQL or an extension of it cannot run. */
+function isRevalidation({ code, routine }: pg.DatabaseError): boolean {
+  return code === '0A000' && routine === 'RevalidateCachedQuery';
 }
