@@ -34,6 +34,8 @@ interface ClientOptions {
   business: Business;
   /** Inserts a session directly; without it, users sign in by the form, which hashes the password. */
   startSession?: (user: User) => Promise<string>;
+  /** The variables of the server, if it runs in this process with these and no others. */
+  variables?: () => string | undefined;
 }
 
 /** Some runs send forms instead of JSON. */
@@ -42,7 +44,7 @@ const SENDS_FORMS = process.env.TEST_BODIES === 'form';
 export type Client = ReturnType<typeof createClient>;
 
 /** The requests of an app, for the fixtures' app, user and business by default. */
-export function createClient({ api, browse, user, app, business, startSession }: ClientOptions) {
+export function createClient({ api, browse, user, app, business, startSession, variables }: ClientOptions) {
   const credentials = { client_id: app.id, client_secret: app.secret };
 
   function authorizeUrl(changes: Record<string, string | undefined> = {}): string {
@@ -89,7 +91,7 @@ export function createClient({ api, browse, user, app, business, startSession }:
   }
 
   /** Every response is also validated against the server's OpenAPI document. */
-  const reading = once(() => fetchResponseValidator(api));
+  const reading = once(() => fetchResponseValidator(api, variables?.()));
   async function read(asked: ApiRequest, response: Response): Promise<ApiResponse> {
     const text = await response.text();
     const isJson = response.headers.get('content-type')?.includes('json');

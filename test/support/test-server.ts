@@ -61,7 +61,10 @@ export async function startTestServer(env: Record<string, string> = {}, startsAt
     rememberSecret('cookie session', id);
     return id;
   };
+  let isRestarted = false;
+  const variables = () => (isRestarted ? undefined : JSON.stringify(env));
   const restart = async ({ settings: changes = {}, meanwhile = async () => {} }: Restart = {}) => {
+    isRestarted = true;
     await server.close();
     await meanwhile();
     server = await startServer({ ...settings, ...changes }, clock);
@@ -69,7 +72,8 @@ export async function startTestServer(env: Record<string, string> = {}, startsAt
   const usual = { user: people.ada, app: people.ledger, business: people.acme };
   return {
     ...people,
-    ...createClient({ api: settings.baseUrl, browse, ...usual, startSession: startSessionOf }),
+    ...createClient({ api: settings.baseUrl, browse, ...usual, startSession: startSessionOf, variables }),
+    variables,
     startSession: startSessionOf,
     settings,
     folder,
