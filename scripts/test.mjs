@@ -26,13 +26,21 @@ const PROCESS_LANES = ['faults', 'nodes', 'browser', 'guides', 'sdk'];
 const LANES = ['postgres', ...PROCESS_LANES];
 const WITH_POSTGRES = ['all', 'postgres', 'nodes', 'faults', 'guides'];
 /** These measure or change their process. All others share processes: loading the server takes longer than most of them. */
-const OWN_PROCESS = ['bench', 'fuzz', 'limits', 'package', 'process', 'telemetry', ...LANES];
+const OWN_PROCESS = ['limits', 'process', 'telemetry', ...LANES];
 /** These share processes, too. */
 const SHARED_FOLDERS = ['test/browser/', 'test/sdk/clients/', 'test/sdk/guard/', 'test/sdk/typescript/'];
 /** They take longest, so they start first: otherwise one process would run them alone at the end. */
-const FIRST = ['test/http/tenancy/', 'test/cli/', 'test/http/mcp/', 'test/reference/'];
-/** Many tests wait for processes that they have started. */
-const PROCESSES = availableParallelism() + 2;
+const FIRST = [
+  'test/http/tenancy/',
+  'test/fuzz/',
+  'test/cli/',
+  'test/bench/',
+  'test/package/',
+  'test/http/mcp/',
+  'test/reference/',
+];
+/** Many tests wait for processes that they have started, or for time to pass. */
+const PROCESSES = availableParallelism() + 3;
 /** A disk in memory, if the system has one: most tests would wait for fsync. Programs may not run from it. */
 const MEMORY = '/dev/shm';
 const ROOM = 2 ** 32;
