@@ -82,7 +82,11 @@ async function connect(db: Database, app: App, connection: Connection, now: numb
   const at = now - since;
   const parties = { appId: app.id, userId: user.id, businessId };
   const id = newId(at);
-  await createGrant(db, { id, ...parties, scopes, resource: null, redirectUri: null, codeChallenge: null }, at);
+  await createGrant(
+    db,
+    { id, ...parties, connectedFor: 'user', scopes, resource: null, redirectUri: null, codeChallenge: null },
+    at,
+  );
   await saveConsent(db, parties, { allowed: scopes, declined: [] }, at);
   const subject = { kind: 'app', id: app.id, name: app.name } as const;
   const detail = { scope: scopes.join(' ') };

@@ -118,14 +118,17 @@ export async function findMember(db: Database, businessId: string, userId: strin
 }
 
 /** The owners who are not disabled. */
-export async function listOwnerIds(db: Database, businessId: string): Promise<string[]> {
-  const owners = await selectMembers(db)
+export async function listOwners(db: Database, businessId: string): Promise<Member[]> {
+  return selectMembers(db)
     .where('memberships.business_id', '=', businessId)
     .where('memberships.role', '=', 'owner')
     .where('users.disabled_at', 'is', null)
     .orderBy('memberships.user_id')
     .execute();
-  return owners.map(({ id }) => id);
+}
+
+export async function listOwnerIds(db: Database, businessId: string): Promise<string[]> {
+  return (await listOwners(db, businessId)).map(({ id }) => id);
 }
 
 /** Whether the business has another owner who is not disabled. */
@@ -157,11 +160,13 @@ async function lockMembers(db: Database, { userId, businessId }: Pick<Membership
 }
 
 /** Who belongs to a business and who owns it, locked until the transaction ends. */
-interface Ownership {
+export interface Ownership {
   /** The member in question, if they are one. */
   member: Member | undefined;
   /** The ids of the owners who are not disabled. */
   owners: string[];
+  /** The same owners, the longest-standing first. */
+  ownersBySeniority: Member[];
 }
 
 /** Needs a transaction. */
@@ -171,7 +176,17 @@ export async function lockOwnership(
 ): Promise<Ownership> {
   const locked = await lockMembers(db, { userId, businessId });
   const owners = locked.filter(({ role, disabledAt }) => role === 'owner' && disabledAt === null);
-  return { member: locked.find(({ id }) => id === userId), owners: owners.map(({ id }) => id) };
+  const ownersBySeniority = owners.toSorted((a, b) => a.since - b.since || (a.id < b.id ? -1 : 1));
+  return { member: locked.find(({ id }) => id === userId), owners: owners.map(({ id }) => id), ownersBySeniority };
+}
+
+/** Needs a transaction: until it ends, the member can neither be removed nor get another role. The lock is shared. */
+export async function lockRole(
+  db: Database,
+  { userId, businessId }: Pick<Membership, 'userId' | 'businessId'>,
+): Promise<Role | undefined> {
+  const membership = db.selectFrom('memberships').select('role').where('user_id', '=', userId);
+  return (await membership.where('business_id', '=', businessId).forShare().executeTakeFirst())?.role;
 }
 
 /** Checks the locked rows: the actor may have lost the role since the page was shown. */

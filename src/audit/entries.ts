@@ -38,6 +38,7 @@ export const ACTIONS = {
   'grant.allowed': 'Allowed the app',
   'grant.denied': 'Denied the app',
   'grant.disconnected': 'Disconnected the app',
+  'grant.transferred': 'Moved a connection for the business to another owner',
   'grant.revoked': 'The app ended its own access',
   'grant.approval_requested': 'Asked for approval of the app',
   'grant.approved': 'Approved the app',

@@ -21,7 +21,10 @@ const ME = Type.Object(
             'Whether the address is known to be the user’s. If not, do not connect them to an account by it: use `id`.',
         }),
       },
-      { description: 'The user who allowed the app.' },
+      {
+        description:
+          'The user who allowed the app. Of a connection for the business, another user may take their place.',
+      },
     ),
     business: Type.Object(
       { id: idOf('Goes into `x-business-id`.'), name: nameOf('The name of the business.', 'Harbour Coffee') },
@@ -32,7 +35,14 @@ const ME = Type.Object(
       { description: 'The app that the token was issued to.' },
     ),
     scopes: Type.Array(Type.String(), { description: 'The scopes of this access token.' }),
-    grantedAt: Type.String({ format: 'date-time', description: 'When the user allowed the app.' }),
+    connectedFor: Type.String({
+      description: '`business` if the connection outlives the membership of the user, otherwise `user`.',
+      examples: ['user'],
+    }),
+    grantedAt: Type.String({
+      format: 'date-time',
+      description: 'When the user allowed the app, or took the connection over.',
+    }),
   },
   { description: 'Whom an access token acts for.' },
 );
@@ -60,6 +70,7 @@ export const meEndpoint: ProtectedEndpoint = {
       business: { id: '0190b9a1-5e1a-7b22-9c33-1a2b3c4d5e6f', name: 'Harbour Coffee' },
       app: { id: '0190b9a0-1111-7aaa-8bbb-2c3d4e5f6a7b', name: 'Ledgerly' },
       scopes: ['read:invoices'],
+      connectedFor: 'user',
       grantedAt: '2026-07-15T09:30:00.000Z',
     },
   },
@@ -76,6 +87,7 @@ export const meEndpoint: ProtectedEndpoint = {
       business: { id: business.id, name: business.name },
       app: { id: app.id, name: app.name },
       scopes: access.scopes,
+      connectedFor: access.connectedFor,
       grantedAt: new Date(access.grantedAt).toISOString(),
     };
     return { body };

@@ -2,12 +2,11 @@ import { addBusiness, findBusiness, listBusinesses } from '../accounts/businesse
 import { createInvitation } from '../accounts/invitations.ts';
 import { addMember } from '../accounts/joining.ts';
 import { findMembership, listMembers } from '../accounts/memberships.ts';
-import { changeRole } from '../accounts/ownership.ts';
 import { changeBusinessRule, changePlatformRule } from '../accounts/second-factor-rules.ts';
 import { findUser } from '../accounts/users.ts';
 import { OPERATOR } from '../audit/entries.ts';
 import { readConsentUrl, readPlatformName } from '../config.ts';
-import { removeMember } from '../grants/member-removal.ts';
+import { changeRole, removeMember } from '../grants/member-changes.ts';
 import { systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
@@ -125,7 +124,8 @@ export const memberCommands: Command[] = [
   },
   {
     name: 'member remove',
-    summary: 'Remove a user from a business; the access that they gave to apps there ends',
+    summary:
+      'Remove a user from a business; the access that they gave to apps there ends, and what they connected for the business moves to its longest-standing owner',
     options: { user: USER, business: BUSINESS },
     run: (options, env) =>
       withStorage(env, async ({ durable }) => {

@@ -59,8 +59,22 @@ const OWN_EVENTS = {
   'grant.created': {
     guard: 'app',
     summary: 'A user allowed the app',
-    data: { ...GRANT, scopes: Type.Array(Type.String(), { description: 'The scopes that were granted.' }) },
-    example: { ...GRANT_EXAMPLE, scopes: ['read:invoices'] },
+    data: {
+      ...GRANT,
+      scopes: Type.Array(Type.String(), { description: 'The scopes that were granted.' }),
+      connectedFor: textOf('`business` if the connection outlives the membership of the user, otherwise `user`.'),
+    },
+    example: { ...GRANT_EXAMPLE, scopes: ['read:invoices'], connectedFor: 'user' },
+  },
+  'grant.transferred': {
+    guard: 'app',
+    summary: 'Another user now answers for a grant',
+    data: {
+      ...GRANT,
+      userId: idOf('The user under whose authority the app acts from now on.'),
+      previousUserId: idOf('The user under whose authority it acted before. They may have left the business.'),
+    },
+    example: { ...GRANT_EXAMPLE, previousUserId: ID },
   },
   'grant.revoked': {
     guard: 'app',

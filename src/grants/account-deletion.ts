@@ -5,6 +5,7 @@ import {
   listMembers,
   listMemberships,
   lockOwnership,
+  type Member,
   type Membership,
 } from '../accounts/memberships.ts';
 import { deleteNoticesOfUser } from '../accounts/notices.ts';
@@ -25,15 +26,19 @@ import { type App, listAppsOf } from '../apps/apps.ts';
 import { type Actor, recordAudit } from '../audit/entries.ts';
 import { FormError } from '../lib/errors.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
+import { lockAppRulesForShare } from './app-policies.ts';
 import { deleteRequestsOfMember } from './app-requests.ts';
 import { forgetConsentsOfUser } from './consents.ts';
-import { revokeGrantsOfUser } from './grants.ts';
+import { revokeGrantsOfUser } from './revocation.ts';
 import { disableApp } from './suspension.ts';
+import { findSuccessor, transferBusinessConnections } from './transfers.ts';
 
 /** What the deletion of an account ends in one business. */
 export interface EndedMembership extends Membership {
   /** Other people belong to the business, and none of them is an owner who can sign in: the account has to stay. */
   needsOwner: boolean;
+  /** Who answers for the connections of the business from then on; they end if there is nobody. */
+  successor: Member | undefined;
   /** Apps of a business that nobody else belongs to. They are disabled. */
   apps: App[];
 }
@@ -45,9 +50,12 @@ export async function listEndedMemberships(db: Database, userId: string): Promis
     const { businessId, role } = membership;
     const members = await listMembers(db, businessId, { search: '', after: undefined, limit: 2 });
     const isAlone = members.every(({ id }) => id === userId);
-    const { owners } = await lockOwnership(db, { userId, businessId });
+    await lockAppRulesForShare(db, businessId);
+    const ownership = await lockOwnership(db, { userId, businessId });
+    const { owners } = ownership;
+    const successor = findSuccessor(ownership, { id: userId });
     const needsOwner = !isAlone && role === 'owner' && owners.every((id) => id === userId);
-    ended.push({ ...membership, needsOwner, apps: isAlone ? await listAppsOf(db, businessId) : [] });
+    ended.push({ ...membership, needsOwner, successor, apps: isAlone ? await listAppsOf(db, businessId) : [] });
   }
   return ended;
 }
@@ -59,8 +67,9 @@ export async function deleteAccount(actor: Actor, db: Database, current: Credent
     if (user.isPlatformAdmin) await rejectLastAdmin(tx, user);
     const found = await lockUser(tx, user.id);
     if (found?.passwordHash !== current.passwordHash) return false;
-    for (const ended of await listEndedMemberships(tx, user.id)) await endMembership(actor, tx, { user, ended }, now);
+    // Before the memberships, which an Allow for the business locks after its session.
     await endSessionsOfUser(tx, user.id);
+    for (const ended of await listEndedMemberships(tx, user.id)) await endMembership(actor, tx, { user, ended }, now);
     // In this order: a grant that relies on a consent is either revoked below, or waits and finds no consent.
     await forgetConsentsOfUser(tx, user.id);
     await revokeGrantsOfUser(tx, { userId: user.id, reason: 'member_removed' }, now);
@@ -86,7 +95,7 @@ async function endMembership(
   { user, ended }: { user: User; ended: EndedMembership },
   now: number,
 ): Promise<void> {
-  const { businessId, businessName, role, needsOwner, apps } = ended;
+  const { businessId, businessName, role, needsOwner, successor, apps } = ended;
   if (needsOwner) {
     throw new FormError(
       'current_password',
@@ -94,6 +103,8 @@ async function endMembership(
     );
   }
   for (const app of apps) await disableApp(actor, tx, app, now);
+  const transfer = { from: user, businessId, cause: 'account deleted' } as const;
+  if (successor) await transferBusinessConnections(actor, tx, { ...transfer, to: successor }, now);
   await deleteMembership(tx, user.id, businessId);
   await deleteRequestsOfMember(tx, { userId: user.id, businessId });
   await withdrawInvitationsOf(tx, { userId: user.id, businessId }, now);

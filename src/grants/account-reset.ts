@@ -8,7 +8,7 @@ import { recordUserAudit, setPasswordHash, type User, userActor, verifyEmail } f
 import type { Actor } from '../audit/entries.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 import { forgetConsentsOfUser } from './consents.ts';
-import { revokeGrantsOfUser } from './grants.ts';
+import { revokeGrantsOfUser } from './revocation.ts';
 
 interface NewPassword {
   user: User;

@@ -1,5 +1,6 @@
 import { type AliasedExpression, expressionBuilder } from 'kysely';
 import { parseScopes, type Scopes } from '../lib/scope-lists.ts';
+import type { ConnectedFor } from '../storage/app-tables.ts';
 import { contains } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
 import { selectLiveGrants } from './status.ts';
@@ -15,6 +16,8 @@ export interface ConnectionFilter {
   businessIds: string[];
   /** Undefined for all users. */
   userId?: string | undefined;
+  /** `only`: those for the business. `too`: those of the user, and those for the business. */
+  forBusiness?: 'only' | 'too' | undefined;
   appId?: string | undefined;
   /** Part of the name of an app or a user. */
   search?: string | undefined;
@@ -31,6 +34,7 @@ export interface ConnectionRow extends ConnectionKey {
   fetchedAt: number | null;
   /** The MCP server that its tokens are for; null for the business API, and for a consent. */
   resource: string | null;
+  connectedFor: ConnectedFor;
   isLive: boolean;
 }
 
@@ -79,6 +83,7 @@ type Source = AliasedExpression<
     app_id: string;
     business_id: string;
     user_id: string;
+    connected_for: ConnectedFor;
     scopes: string;
     since: number;
     fetched_at: number | null;
@@ -94,6 +99,7 @@ function liveGrants(db: Database, now: number): Source {
       'app_id',
       'business_id',
       'user_id',
+      'connected_for',
       'scopes',
       'created_at as since',
       'rotated_at as fetched_at',
@@ -105,13 +111,14 @@ function liveGrants(db: Database, now: number): Source {
 function savedConsents(db: Database): Source {
   return db
     .selectFrom('consents')
-    .select(['app_id', 'business_id', 'user_id', 'scopes', 'allowed_at as since', 'allowed_at as fetched_at'])
+    .select(['app_id', 'business_id', 'user_id', 'connected_for', 'scopes'])
+    .select(['allowed_at as since', 'allowed_at as fetched_at'])
     .select(({ cast, lit }) => cast<string | null>(lit(null), 'text').as('resource'))
     .as('allowed');
 }
 
 async function listKeys(db: Database, source: Source, filter: ConnectionFilter): Promise<ConnectionKey[]> {
-  const { businessIds, userId, appId, search, after, limit } = filter;
+  const { businessIds, userId, forBusiness, appId, search, after, limit } = filter;
   if (businessIds.length === 0) return [];
   let query = selectSinceMembership(db, source)
     .select(['allowed.app_id as appId', 'allowed.business_id as businessId', 'allowed.user_id as userId'])
@@ -127,7 +134,11 @@ async function listKeys(db: Database, source: Source, filter: ConnectionFilter):
     )
     .orderBy('allowed.app_id')
     .orderBy('allowed.user_id');
-  if (userId !== undefined) query = query.where('allowed.user_id', '=', userId);
+  if (userId !== undefined && forBusiness !== 'too') query = query.where('allowed.user_id', '=', userId);
+  if (forBusiness === 'only') query = query.where('allowed.connected_for', '=', 'business');
+  if (userId !== undefined && forBusiness === 'too') {
+    query = query.where(({ or }) => or({ 'allowed.user_id': userId, 'allowed.connected_for': 'business' }));
+  }
   if (appId !== undefined) query = query.where('allowed.app_id', '=', appId);
   if (limit !== undefined) query = query.limit(limit);
   if (after) {
@@ -165,6 +176,7 @@ async function listRows(db: Database, source: Source, keys: ConnectionKey[]) {
       'allowed.user_id as userId',
       'allowed.scopes',
       'allowed.resource',
+      'allowed.connected_for as connectedFor',
       fn.min('allowed.since').as('since'),
       fn.max('allowed.fetched_at').as('fetchedAt'),
     ])
@@ -176,6 +188,7 @@ async function listRows(db: Database, source: Source, keys: ConnectionKey[]) {
       ),
     )
     .groupBy(['allowed.app_id', 'allowed.business_id', 'allowed.user_id', 'allowed.scopes', 'allowed.resource'])
+    .groupBy('allowed.connected_for')
     .execute();
   return rows.map((row) => ({ ...row, scopes: parseScopes(row.scopes) }));
 }

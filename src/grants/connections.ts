@@ -4,6 +4,7 @@ import type { InactiveReason } from '../http/errors.ts';
 import { DAY } from '../lib/clock.ts';
 import type { Scopes } from '../lib/scope-lists.ts';
 import { lastUses, listScopeUses } from '../request-log/counts.ts';
+import type { ConnectedFor } from '../storage/app-tables.ts';
 import { contains, type SearchTerm } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
 import { inTransaction } from '../storage/storage.ts';
@@ -16,7 +17,7 @@ import {
   sortKeyOf,
 } from './connection-rows.ts';
 import { forgetConsents } from './consents.ts';
-import { revokeGrantsBetween } from './grants.ts';
+import { revokeGrantsBetween } from './revocation.ts';
 import { type GrantParties, selectLiveGrants, wasGranted } from './status.ts';
 import { boundBusiness } from './tenancy.ts';
 
@@ -27,6 +28,8 @@ export interface Connection {
   ownerBusiness: Named | undefined;
   user: Named;
   business: Named;
+  /** `business` if at least one of its grants is, or its consent. */
+  connectedFor: ConnectedFor;
   scopes: Scopes;
   since: number;
   /** When it last used a scope, within the last 30 days. Null also in lists that do not load usage. */
@@ -74,6 +77,9 @@ type Use = Awaited<ReturnType<typeof listUses>>[number];
 function summarise(rows: ConnectionRow[], used: Use[], app: App) {
   const [newest] = used.toSorted((a, b) => b.lastAt - a.lastAt);
   return {
+    connectedFor: rows.some(({ connectedFor }) => connectedFor === 'business')
+      ? ('business' as const)
+      : ('user' as const),
     scopes: app.allowedScopes.filter((name) => rows.some(({ scopes }) => scopes.includes(name))),
     since: Math.min(...rows.map(({ since }) => since)),
     lastUsedAt: newest?.lastAt ?? null,

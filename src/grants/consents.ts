@@ -6,6 +6,7 @@ import { type Action, recordAudit, type UserActor } from '../audit/entries.ts';
 import { countRepeat, isRepeat } from '../audit/repeats.ts';
 import { DAY, HOUR } from '../lib/clock.ts';
 import { commonScopes, formatScopes, parseScopes, type Scopes, scopesBeyond } from '../lib/scope-lists.ts';
+import type { ConnectedFor } from '../storage/app-tables.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import type { Database } from '../storage/storage.ts';
 import { inTransaction } from '../storage/storage.ts';
@@ -22,6 +23,8 @@ export interface Consent {
   allowed: Scopes;
   /** Optional scopes that the user left out. */
   declined: Scopes;
+  /** For the user, unless it says otherwise. A connection for the business stays one until it is disconnected. */
+  connectedFor?: ConnectedFor;
 }
 
 /** A consent from before the current membership does not count: a member who left and came back is asked again. */
@@ -53,23 +56,25 @@ function selectConsent(db: Database, { userId, appId, businessId }: ConsentKey) 
         .onRef('memberships.business_id', '=', 'consents.business_id')
         .onRef('memberships.created_at', '<=', 'consents.allowed_at'),
     )
-    .select(['consents.scopes', 'consents.declined'])
+    .select(['consents.scopes', 'consents.declined', 'consents.connected_for'])
     .where('consents.user_id', '=', userId)
     .where('consents.app_id', '=', appId)
     .where('consents.business_id', '=', businessId);
 }
 
-function fromRow(row: Pick<Row<'consents'>, 'scopes' | 'declined'> | undefined): Consent {
-  return { allowed: parseScopes(row?.scopes ?? ''), declined: parseScopes(row?.declined ?? '') };
+function fromRow(row: Pick<Row<'consents'>, 'scopes' | 'declined' | 'connected_for'> | undefined): Consent {
+  if (!row) return { allowed: [], declined: [] };
+  return { allowed: parseScopes(row.scopes), declined: parseScopes(row.declined), connectedFor: row.connected_for };
 }
 
 /** Needs a transaction. Adds to the earlier consent. */
 export async function saveConsent(db: Database, key: ConsentKey, decision: Consent, now: number): Promise<void> {
   await lockConsent(db, key, now);
-  const { allowed, declined } = addDecision(await findConsent(db, key), decision);
+  const { allowed, declined, connectedFor } = addDecision(await findConsent(db, key), decision);
+  const scopes = { scopes: formatScopes(allowed), declined: formatScopes(declined) };
   await db
     .updateTable('consents')
-    .set({ scopes: formatScopes(allowed), declined: formatScopes(declined), allowed_at: now })
+    .set({ ...scopes, connected_for: connectedFor ?? 'user', allowed_at: now })
     .where('user_id', '=', key.userId)
     .where('app_id', '=', key.appId)
     .where('business_id', '=', key.businessId)
@@ -77,9 +82,10 @@ export async function saveConsent(db: Database, key: ConsentKey, decision: Conse
 }
 
 /** Where the two disagree, the newer decision counts. */
-export function addDecision(before: Consent, { allowed, declined }: Consent): Consent {
+export function addDecision(before: Consent, { allowed, declined, connectedFor }: Consent): Consent {
   const decided = [...allowed, ...declined];
   return {
+    connectedFor: before.connectedFor === 'business' ? 'business' : (connectedFor ?? 'user'),
     allowed: [...allowed, ...scopesBeyond(before.allowed, decided)],
     declined: [...declined, ...scopesBeyond(before.declined, decided)],
   };
@@ -129,6 +135,11 @@ interface Decision {
   businessId: string;
 }
 
+interface Allowed extends Decision {
+  scopes: Scopes;
+  connectedFor: ConnectedFor;
+}
+
 /** A repeated authorization without a consent screen leaves one audit entry within this time. */
 const SILENT_WINDOW = DAY;
 const DENIED_WINDOW = HOUR;
@@ -137,10 +148,10 @@ const DENIED_WINDOW = HOUR;
 export async function recordAllowed(
   actor: UserActor,
   tx: Database,
-  { app, businessId, scopes }: Decision & { scopes: Scopes },
+  { app, businessId, scopes, connectedFor }: Allowed,
   now: number,
 ): Promise<void> {
-  const detail = { scope: formatScopes(scopes) };
+  const detail = { scope: formatScopes(scopes), ...describeConnectedFor(connectedFor) };
   await recordAudit(tx, { action: 'grant.allowed', actor, businessId, subject: subjectOf(app), detail }, now);
   const values = { app: app.name, business: (await findBusiness(tx, businessId))?.name ?? '' };
   const cause = `${actor.id} ${app.id} ${businessId}`;
@@ -154,7 +165,7 @@ export async function recordAllowed(
 export async function recordSilentlyAllowed(
   actor: UserActor,
   tx: Database,
-  { scopes, ...decision }: Decision & { scopes: Scopes },
+  { scopes, connectedFor, ...decision }: Allowed,
   now: number,
 ): Promise<void> {
   const scope = formatScopes(scopes);
@@ -164,7 +175,7 @@ export async function recordSilentlyAllowed(
   const times = await countRepeat(tx, repeat, now);
   if (times > 1 && (await hasUnrevokedGrant(actor, tx, decision))) return;
   const { app, businessId } = decision;
-  const detail = { scope, how: 'without asking' };
+  const detail = { scope, how: 'without asking', ...describeConnectedFor(connectedFor) };
   await recordAudit(tx, { action: 'grant.allowed', actor, businessId, subject: subjectOf(app), detail }, now);
 }
 
@@ -177,6 +188,10 @@ export async function denyApp(actor: UserActor, db: Database, decision: Decision
     if ((await countRepeat(tx, repeat, now)) > 1) return;
     await recordAudit(tx, { action: 'grant.denied', actor, businessId, subject: subjectOf(app), detail: {} }, now);
   });
+}
+
+function describeConnectedFor(connectedFor: ConnectedFor): Record<string, string> {
+  return connectedFor === 'business' ? { connected_for: 'the business' } : {};
 }
 
 function subjectOf({ id, name }: App) {

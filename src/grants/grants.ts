@@ -3,18 +3,19 @@ import type { InactiveReason } from '../http/errors.ts';
 import { DAY, MINUTE } from '../lib/clock.ts';
 import { formatScopes } from '../lib/scope-lists.ts';
 import { newSalt } from '../lib/secrets.ts';
+import type { ConnectedFor } from '../storage/app-tables.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import { retentionStep } from '../storage/retention.ts';
 import type { Database } from '../storage/storage.ts';
 import { inTransaction } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
-import { type Grant, type GrantParties, selectBetween, selectLiveGrants, selectUnrevoked } from './status.ts';
+import { type Grant, selectLiveGrants, type selectUnrevoked } from './status.ts';
 
 export { findGrant, type Grant } from './status.ts';
 
 type NewGrant = Pick<
   Grant,
-  'id' | 'appId' | 'userId' | 'businessId' | 'scopes' | 'resource' | 'redirectUri' | 'codeChallenge'
+  'id' | 'appId' | 'userId' | 'businessId' | 'connectedFor' | 'scopes' | 'resource' | 'redirectUri' | 'codeChallenge'
 >;
 
 const CODE_LIFETIME = 10 * MINUTE;
@@ -25,8 +26,6 @@ const RETENTION = DAY;
 
 /** How long before an unused grant expires its app gets an event. */
 const EXPIRY_NOTICE = 3 * DAY;
-
-const REVOKE_BATCH = 500;
 
 /** The fields that a code is derived from. */
 export type NewCode = Pick<Grant, 'id' | 'salt' | 'codeExpiresAt'>;
@@ -44,7 +43,7 @@ export async function createGrant(db: Database, grant: NewGrant, now: number): P
   });
   if (!numAffectedRows) return undefined;
   const { id: grantId, appId, userId, businessId } = grant;
-  const data = { grantId, userId, scopes: grant.scopes };
+  const data = { grantId, userId, scopes: grant.scopes, connectedFor: grant.connectedFor };
   await recordEvent(db, { type: 'grant.created', appId, businessId, data }, now);
   return { id: grant.id, salt, codeExpiresAt };
 }
@@ -55,8 +54,8 @@ type GrantRow = Omit<NewGrant, 'scopes'> &
 const insertGrant = preparedQuery((db, grant: GrantRow) => {
   const { id, salt, scopes, created_at, code_expires_at, removable_on } = grant;
   const parties = { app_id: grant.appId, user_id: grant.userId, business_id: grant.businessId };
-  const { resource, redirectUri: redirect_uri, codeChallenge: code_challenge } = grant;
-  const request = { resource, redirect_uri, code_challenge };
+  const { connectedFor: connected_for, resource, redirectUri: redirect_uri, codeChallenge: code_challenge } = grant;
+  const request = { connected_for, resource, redirect_uri, code_challenge };
   return db
     .insertInto('grants')
     .values({ id, salt, ...parties, scopes, ...request, created_at, code_expires_at, rotation: 0, removable_on })
@@ -152,37 +151,8 @@ const revokeOne = preparedQuery(
     updateRevoked(db, { reason, now }).where('id', '=', grantId),
 );
 
-/** In batches, each with its own transaction. Returns how many there were. */
-export async function revokeEveryGrant(db: Database, reason: InactiveReason, now: number): Promise<number> {
-  let total = 0;
-  for (let count = REVOKE_BATCH; count === REVOKE_BATCH; total += count) {
-    const batch = selectUnrevoked(db).limit(REVOKE_BATCH);
-    count = (await inTransaction(db, (tx) => revokeGrants(tx, batch, reason, now))).length;
-  }
-  return total;
-}
-
-/** Needs a transaction. In one business or in all. */
-export async function revokeGrantsOfUser(
-  db: Database,
-  { userId, businessId, reason }: Pick<Grant, 'userId'> & { businessId?: string; reason: InactiveReason },
-  now: number,
-): Promise<void> {
-  const grants = selectUnrevoked(db).where('user_id', '=', userId);
-  await revokeGrants(db, businessId ? grants.where('business_id', '=', businessId) : grants, reason, now);
-}
-
-/** Needs a transaction. Returns the users who had allowed the app. */
-export async function revokeGrantsBetween(
-  db: Database,
-  parties: GrantParties,
-  reason: InactiveReason,
-  now: number,
-): Promise<string[]> {
-  return revokeGrants(db, selectBetween(db, parties).where('revoked_at', 'is', null), reason, now);
-}
-
-async function revokeGrants(
+/** Needs a transaction. Returns the users who had allowed the apps. */
+export async function revokeGrants(
   db: Database,
   grants: ReturnType<typeof selectUnrevoked>,
   reason: InactiveReason,
@@ -206,6 +176,28 @@ type Revoked = Pick<Grant, 'appId' | 'businessId' | 'userId'> & { grantId: strin
 
 function revokedEvent({ grantId, userId, ...audience }: Revoked, reason: InactiveReason) {
   return { type: 'grant.revoked' as const, ...audience, data: { grantId, userId, reason } };
+}
+
+type Transfer = Pick<Grant, 'appId' | 'businessId' | 'userId'> & { to: string; connectedFor: ConnectedFor[] };
+
+/**
+ * Needs a transaction. The grants are for the business and of another user from now on. They count as created now, because
+ * a grant works only if its user has been a member since before it was created. Returns their ids.
+ */
+export async function transferGrants(
+  db: Database,
+  { appId, businessId, userId, to, connectedFor }: Transfer,
+  now: number,
+): Promise<string[]> {
+  const moved = await db
+    .updateTable('grants')
+    .set({ user_id: to, connected_for: 'business', created_at: now })
+    .where(({ and }) => and({ business_id: businessId, app_id: appId, user_id: userId }))
+    .where('connected_for', 'in', connectedFor)
+    .where('revoked_at', 'is', null)
+    .returning('id')
+    .execute();
+  return moved.map(({ id }) => id);
 }
 
 /**

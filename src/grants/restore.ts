@@ -8,7 +8,7 @@ import { confirmReading } from '../storage/plausible-clock.ts';
 import type { Database } from '../storage/storage.ts';
 import { inTransaction } from '../storage/storage.ts';
 import { forgetEveryConsent } from './consents.ts';
-import { revokeEveryGrant } from './grants.ts';
+import { revokeEveryGrant } from './revocation.ts';
 
 interface Restore {
   /** The file of the backup, for the audit log. */

@@ -1,5 +1,6 @@
 import type { InactiveReason } from '../http/errors.ts';
 import { commonScopes, parseScopes, type Scopes } from '../lib/scope-lists.ts';
+import type { ConnectedFor } from '../storage/app-tables.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import type { Database } from '../storage/storage.ts';
 
@@ -16,6 +17,7 @@ export interface Grant {
   clientId: string;
   userId: string;
   businessId: string;
+  connectedFor: ConnectedFor;
   /** What the user allowed. */
   grantedScopes: Scopes;
   /** Those of them that the app is still registered for. */
@@ -98,6 +100,7 @@ export function grantFrom(row: GrantRow): Grant {
     clientId: row.external_client_id ?? row.app_id,
     userId: row.user_id,
     businessId: row.business_id,
+    connectedFor: row.connected_for,
     grantedScopes,
     scopes: commonScopes(grantedScopes, parseScopes(row.allowed_scopes ?? '')),
     resource: row.resource,

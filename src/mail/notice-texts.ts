@@ -51,6 +51,11 @@ export const NOTICE_TEXTS = {
     sentence: `An owner of ${business} has refused your request to connect ${app}.`,
     advice: reason ? `Their reason: ${reason}` : 'They gave no reason. Ask them if you need the app for your work.',
   }),
+  connection_transferred: ({ app, business, from }: { app: string; from: string } & InBusiness): NoticeText => ({
+    title: 'You answer for a connection',
+    sentence: `${app} is connected for ${business}. It acted under the authority of ${from}, and acts under yours now.`,
+    advice: 'Under Connected apps you see what it may do. Disconnect it if the business no longer needs it.',
+  }),
   secret_added: ({ app, by }: AppChange): NoticeText => ({
     title: 'Secret added',
     sentence: `${by} added a secret to the app ${app}.`,

@@ -1,5 +1,6 @@
 import { explain } from '../grants/status.ts';
 import type { TokenUses } from '../grants/token-uses.ts';
+import type { ConnectedFor } from '../grants/transfers.ts';
 import { ApiError, type ReasonOf, toErrorCharacters } from '../http/errors.ts';
 import { isId } from '../lib/ids.ts';
 import type { Keyring } from '../lib/keyring.ts';
@@ -17,6 +18,7 @@ export interface Access {
   userId: string;
   appId: string;
   businessId: string;
+  connectedFor: ConnectedFor;
   scopes: Scopes;
   resource: Resource;
 }
@@ -87,8 +89,17 @@ async function verifyBearer(
   rejectOtherResource(grant.resource, target.resource);
   if (grant.accessTokenRevoked) throw invalidToken('revoked_by_app', explain('revoked_by_app'));
   uses.record(grant, token);
-  const { id: grantId, createdAt: grantedAt, userId, appId, businessId } = grant;
-  return { grantId, grantedAt, userId, appId, businessId, scopes: scopesOf(verified), resource: grant.resource };
+  const { id: grantId, createdAt: grantedAt, userId, appId, businessId, connectedFor } = grant;
+  return {
+    grantId,
+    grantedAt,
+    userId,
+    appId,
+    businessId,
+    connectedFor,
+    scopes: scopesOf(verified),
+    resource: grant.resource,
+  };
 }
 
 /** RFC 8707 §2: a token that a resource received cannot be used by it at another. */

@@ -1,4 +1,5 @@
 import { REFRESH_LIFETIME } from '../grants/grants.ts';
+import type { ConnectedFor } from '../grants/transfers.ts';
 import { SECOND } from '../lib/clock.ts';
 import { formatScopes } from '../lib/scope-lists.ts';
 import type { RequestContext } from '../request-log/log.ts';
@@ -32,6 +33,7 @@ type Introspection =
       sub: string;
       iss: string;
       business_id: string;
+      connected_for: ConnectedFor;
       aud?: string;
     };
 
@@ -82,6 +84,7 @@ function describe(verified: VerifiedToken, issuer: string, now: number): Introsp
     sub: grant.userId,
     iss: issuer,
     business_id: grant.businessId,
+    connected_for: grant.connectedFor,
     ...(grant.resource !== null && { aud: resourceUri(issuer, grant.resource) }),
   };
 }

@@ -136,6 +136,9 @@ export const INTROSPECTION = Type.Object(
     sub: id('The user who allowed it.'),
     iss: optionalText('The issuer: `BASE_URL`.', 'https://api.example.com'),
     business_id: id('The business that it is for.'),
+    connected_for: Type.Optional(
+      oneOfOpen(['user', 'business'], '`business` if the connection outlives the membership of the user.'),
+    ),
     aud: optionalText(
       'The resource that it works at, if that is not the business API: reject the token anywhere else (RFC 8707).',
       'https://api.example.com/mcp',

@@ -3,6 +3,7 @@ import { findBusiness } from '../accounts/businesses.ts';
 import { findMembership, listMemberships } from '../accounts/memberships.ts';
 import type { Session } from '../accounts/sessions.ts';
 import { type Consent, findConsent, undecidedScopes } from '../grants/consents.ts';
+import type { ConnectedFor } from '../grants/transfers.ts';
 import { type Html, html } from '../lib/html.ts';
 import { isLoopbackHost } from '../lib/ip-addresses.ts';
 import { commonScopes, type Scopes } from '../lib/scope-lists.ts';
@@ -10,6 +11,7 @@ import type { AuthorizationRequest } from '../oauth/authorize/request.ts';
 import { listScopes, type Scope } from '../oauth/scopes.ts';
 import { makerName } from './components.ts';
 import { externalOwner, redirectWarning } from './consent-external.ts';
+import { forWhomChoice } from './consent-for-whom.ts';
 import { type ConsentState, signConsentState } from './consent-state.ts';
 import type { WebDeps } from './deps.ts';
 import { ariaAttributes, type Problem, postForm, problemText } from './forms.ts';
@@ -28,16 +30,18 @@ export interface ConsentContext {
 interface ShownConsent extends ConsentContext {
   consent: Consent;
   ticked: Scopes;
+  /** As chosen on the screen before. */
+  connectedFor?: ConnectedFor;
   /** Whether the user has just switched to this business on the screen. */
   isSwitched?: boolean;
   problem?: Problem;
 }
 
 export async function showConsent(deps: WebDeps, reply: FastifyReply, shown: ShownConsent): Promise<FastifyReply> {
-  const { authRequest, consent, ticked, isSwitched = false, problem } = shown;
+  const { authRequest, consent, ticked, connectedFor, isSwitched = false, problem } = shown;
   const { scopes } = shown.state;
   const screen = await loadScreen(deps, shown);
-  const page = consentScreen({ ...screen, consent, shown: scopes, ticked, isSwitched, problem });
+  const page = consentScreen({ ...screen, consent, shown: scopes, ticked, connectedFor, isSwitched, problem });
   const formTargets = [cspSource(authRequest.callback.redirectUri), deps.issuer];
   return sendPage(reply, page, { status: problem ? 400 : 200, formTargets });
 }
@@ -82,6 +86,7 @@ interface ConsentScreen extends Screen {
   shown: Scopes;
   /** The optional scopes that are ticked. */
   ticked: Scopes;
+  connectedFor: ConnectedFor | undefined;
   /** Whether the user has just switched to this business on the screen. */
   isSwitched: boolean;
   problem: Problem | undefined;
@@ -110,6 +115,7 @@ ${postForm({
 <input type="hidden" name="return_to" value="${context.path}">
 ${requestedScopes(screen)}
 ${requestFacts(screen)}
+${forWhomChoice(screen)}
 <div class="form-actions">
 <button class="secondary" name="decision" value="deny">Deny</button>
 <button class="primary" name="decision" value="allow" data-delayed>Allow</button>

@@ -4,12 +4,14 @@ import { resumeSession } from '../accounts/sessions.ts';
 import { setCurrentBusiness } from '../accounts/users.ts';
 import { type Consent, chooseScopes, denyApp } from '../grants/consents.ts';
 import { findActingMembership } from '../grants/tenancy.ts';
+import { mayConnectForBusiness } from '../grants/transfers.ts';
 import { isId } from '../lib/ids.ts';
 import { commonScopes, formatScopes } from '../lib/scope-lists.ts';
 import { findPermission, type Permit } from '../oauth/authorize/permission.ts';
 import { readAuthorizationRequest } from '../oauth/authorize/request.ts';
 import { codeLocation, issueCode, needsNoScreen, scopesToShow } from '../oauth/authorize/response.ts';
 import { CallbackError, OAuthError } from '../oauth/errors.ts';
+import { readConnectedFor } from './consent-for-whom.ts';
 import { showObstacle, submitObstacle } from './consent-obstacle.ts';
 import { type ConsentContext, findEarlierConsent, restart, showConsent } from './consent-screen.ts';
 import { createConsentState, hasSameTarget, isExpired, readConsentState } from './consent-state.ts';
@@ -37,9 +39,9 @@ export async function submitConsent(
   if (permission.obstacle) return showObstacle(deps, reply, { ...submitted, obstacle: permission.obstacle });
   const permitted = { ...submitted, authRequest: permission.request };
   if (!(await isCurrent(deps, permitted, permission.permit))) return restart(deps, reply, state.query);
-  const decision = chooseScopes(permission.request, list(request.body, 'optional_scope'));
-  if (decision.allowed.length === 0) return showNothingTicked(deps, reply, permitted);
-  return allow(deps, reply, permitted, decision);
+  const chosen = chooseScopes(permission.request, list(request.body, 'optional_scope'));
+  if (chosen.allowed.length === 0) return showNothingTicked(deps, reply, permitted);
+  return allow(deps, reply, permitted, { ...chosen, connectedFor: readConnectedFor(request.body) });
 }
 
 function findPermissionOf({ storage }: WebDeps, { authRequest, session: { user }, state }: SubmittedConsent) {
@@ -114,6 +116,9 @@ async function allow(
   const code = await issueCode(actorOf(request), { db: storage.durable, keys }, authorization, clock());
   if (code) return reply.redirect(codeLocation(authRequest.callback, code, issuer), 303);
   if (!(await resumeSession(storage.durable, session.id, clock()))) throw sessionExpired(path);
+  const membership = await findMembership(storage.durable, session.user.id, businessId);
+  const isRefused = decision.connectedFor === 'business' && !mayConnectForBusiness(authRequest.app, membership?.role);
+  if (isRefused) return restart(deps, reply, state.query);
   // An owner has changed the rules while the user clicked.
   const { obstacle } = await findPermissionOf(deps, submitted);
   if (obstacle) return showObstacle(deps, reply, { ...submitted, obstacle });
@@ -147,10 +152,11 @@ async function showNothingTicked(
   reply: FastifyReply,
   submitted: SubmittedConsent,
 ): Promise<FastifyReply> {
-  const { authRequest, session, state } = submitted;
+  const { authRequest, session, state, request } = submitted;
   const consent = await findEarlierConsent(deps, authRequest, session, state.businessId);
   const problem = { field: 'optional_scope', message: 'Tick at least one, or choose Deny.' };
-  return showConsent(deps, reply, { ...submitted, consent, ticked: [], problem });
+  const connectedFor = readConnectedFor(request.body);
+  return showConsent(deps, reply, { ...submitted, consent, ticked: [], connectedFor, problem });
 }
 
 /** The user went back and clicked Allow again: that must not issue a second code, nor undo a disconnect in between. */

@@ -3,6 +3,7 @@ import type { FastifyReply } from 'fastify';
 /** Confirmations after a form. The URL carries only the name, so a forged link cannot show any other text. */
 const MESSAGES = {
   disconnected: 'Disconnected. The app can no longer act for this person. Other people’s connections are unchanged.',
+  authority_changed: 'The connection is under the authority of another owner now.',
   disconnected_everyone: 'Disconnected for everyone. The app no longer has access to the business.',
   saved: 'Saved.',
   app_disabled: 'The app is disabled. None of its tokens work.',
@@ -34,8 +35,9 @@ const MESSAGES = {
   app_blocked: 'The app is blocked. It has lost its access to the business, and nobody can connect it.',
   app_unblocked: 'The app is no longer blocked.',
   role_changed: 'The role has been changed.',
-  left: 'You have left the business. The apps that you connected there have lost their access.',
-  member_removed: 'The member has been removed. The apps that they connected have lost their access.',
+  left: 'You have left the business. The apps that you connected there have lost their access, except for those of the business.',
+  member_removed:
+    'The member has been removed. The apps that they connected have lost their access, except for those that you took over.',
   user_disabled: 'The user is disabled and signed out everywhere.',
   user_enabled: 'The user is enabled.',
   session_over: 'Your session has ended. Sign in to continue.',

@@ -39,7 +39,7 @@ async function allowSilently(meanwhile: () => unknown): Promise<string | undefin
     const { allowed } = await findConsentForShare(db, parties);
     await meanwhile();
     const [id, now] = [newId(Date.now()), Date.now()];
-    const asked = { resource: null, redirectUri: null, codeChallenge: null };
+    const asked = { connectedFor: 'user' as const, resource: null, redirectUri: null, codeChallenge: null };
     return allowed.length === 0
       ? undefined
       : (await createGrant(db, { id, ...parties, ...asked, scopes: allowed }, now))?.id;

@@ -26,7 +26,12 @@ const NOW = Date.now();
 
 async function newGrant(): Promise<string> {
   const id = crypto.randomUUID();
-  const parties = { appId: people.ledger.id, userId: people.ada.id, businessId: people.acme.id };
+  const parties = {
+    connectedFor: 'user' as const,
+    appId: people.ledger.id,
+    userId: people.ada.id,
+    businessId: people.acme.id,
+  };
   await storage.transaction((db) =>
     createGrant(
       db,

@@ -7,6 +7,7 @@ import { setInvoiceStatus } from '../../src/business/invoices.ts';
 import { changeRecord, insertRecord } from '../../src/business/records.ts';
 import { EVENT_TYPES } from '../../src/events/event-types.ts';
 import { warnOfExpiring } from '../../src/grants/grants.ts';
+import { removeMember } from '../../src/grants/member-changes.ts';
 import { DAY } from '../../src/lib/clock.ts';
 import { createKeyring } from '../../src/lib/keyring.ts';
 import { RESOURCES } from '../../src/resources/all.ts';
@@ -104,6 +105,11 @@ async function receiveAll({ storage, clock, ...rest }: TestServer): Promise<Rece
     (await rest.exchange(await rest.allow({ client_id: app.id, scope: SCOPES.join(' ') }), credentials)).body;
   await connect();
   await rest.revoke((await connect()).refresh_token);
+  const { id: userId, ...ann } = await rest.addUser('Ann', [[rest.acme, 'admin']]);
+  const browser = await rest.signedIn({ id: userId, ...ann });
+  const screen = await browser.open(rest.authorizeUrl({ client_id: app.id }));
+  await browser.submit(screen, '/consent', { decision: 'allow', connected_for: 'business' });
+  await removeMember(OPERATOR, storage().durable, { userId, businessId: rest.acme.id }, clock());
   const { number } = await rest.addInvoice(rest.acme, { number: 'INV-7' });
   await changeEveryResource(storage, rest.acme.id, clock());
   await storage().transaction(async (db) => {
@@ -113,9 +119,9 @@ async function receiveAll({ storage, clock, ...rest }: TestServer): Promise<Rece
     await removeSecret(OPERATOR, db, { app, secretId: oldest?.id ?? '' }, clock());
     await sendTest(db, endpoint, clock());
   });
-  // Two grants and the end of one, three of the invoice, two of secrets, and the test; each change of a state has two.
+  // Three grants, the end of one and the transfer of one, three of the invoice, two of secrets, and the test; each change of a state has two.
   const ofRecords = RESOURCES.map(({ state }) => 2 + 2 * Object.keys(state?.events ?? {}).length);
-  const before = ofRecords.reduce((sum, count) => sum + count, 9);
+  const before = ofRecords.reduce((sum, count) => sum + count, 11);
   await receiver.has(before);
   rest.advanceClock(28 * DAY);
   await storage().transaction((db) => warnOfExpiring(db, 100, clock()));

@@ -25,6 +25,7 @@ interface SecretData {
 /** The event types that this version of the library knows. */
 export const EVENT_TYPES = [
   'grant.created',
+  'grant.transferred',
   'grant.revoked',
   'grant.expiring',
   'app.secret_added',
@@ -37,7 +38,9 @@ export const EVENT_TYPES = [
 export type EventType = (typeof EVENT_TYPES)[number];
 
 interface EventData extends RecordEventData {
-  'grant.created': GrantData & { scopes: Scope[] };
+  'grant.created': GrantData & { scopes: Scope[]; connectedFor: 'user' | 'business' };
+  /** `userId` is the user under whose authority the app acts from now on. */
+  'grant.transferred': GrantData & { previousUserId: string };
   /** `reason` as in the errors, such as `disconnected_by_user`. */
   'grant.revoked': GrantData & { reason: string };
   /** `expiresAt` is an ISO 8601 time. */

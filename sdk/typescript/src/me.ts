@@ -7,7 +7,9 @@ export interface Me {
   business: { id: string; name: string };
   app: { id: string; name: string };
   scopes: string[];
-  /** When the user allowed the app, in milliseconds since 1970. */
+  /** `business` if the connection outlives the membership of the user: then key it by the id of the business. */
+  connectedFor: 'user' | 'business';
+  /** When the user allowed the app, or took the connection over, in milliseconds since 1970. */
   grantedAt: number;
 }
 

@@ -1,9 +1,11 @@
+import { lockRole } from '../../accounts/memberships.ts';
 import { lockSession } from '../../accounts/sessions.ts';
 import { saveExternalApp } from '../../apps/apps.ts';
 import type { UserActor } from '../../audit/entries.ts';
 import {
   addDecision,
   type Consent,
+  findConsent,
   findConsentForShare,
   findConsentForUpdate,
   recordAllowed,
@@ -13,6 +15,7 @@ import {
   undecidedScopes,
 } from '../../grants/consents.ts';
 import { createGrant, findGrant, type NewCode } from '../../grants/grants.ts';
+import { type ConnectedFor, canConnectForBusiness, mayConnectForBusiness } from '../../grants/transfers.ts';
 import { errorUri, toErrorCharacters } from '../../http/errors.ts';
 import type { Keyring } from '../../lib/keyring.ts';
 import { commonScopes, type Scopes } from '../../lib/scope-lists.ts';
@@ -58,17 +61,34 @@ export async function issueCode(
     if (!(await lockSession(tx, sessionId))) return;
     const permit = await lockPermission(tx, { request, userId: actor.id, businessId });
     if (permit(decision.allowed).length < decision.allowed.length) return;
+    const connectedFor = await lockConnectedFor(actor, tx, authorization, decision);
+    if (!connectedFor) return;
     // The consent may have grown since it was compared with the screen.
     const scopes = commonScopes(permit(await scopesToGrant(actor, tx, authorization, decision)), shown);
-    const isFirst = await createGrant(tx, grantOf(actor, authorization, scopes), now);
+    const isFirst = await createGrant(tx, grantOf(actor, authorization, { scopes, connectedFor }), now);
     if (!isFirst) return;
     if (request.app.ownerScope === 'external') await saveExternalApp(tx, request.app, now);
     await saveConsent(tx, { userId: actor.id, appId: request.app.id, businessId }, decision, now);
-    await recordAllowed(actor, tx, { app: request.app, businessId, scopes }, now);
+    await recordAllowed(actor, tx, { app: request.app, businessId, scopes, connectedFor }, now);
   });
   const grant = await findGrant(db, { grantId, rotation: 0 });
   const isOpen = grant && grant.exchangedAt === null && !grant.inactiveReason && now < grant.codeExpiresAt;
   return isOpen ? codeOf(keys, grant) : undefined;
+}
+
+/** Undefined if the connection is for the business, and the user is no longer an owner or admin of it. */
+async function lockConnectedFor(
+  actor: UserActor,
+  tx: Database,
+  { request: { app }, businessId }: Authorization,
+  decision: Consent,
+): Promise<ConnectedFor | undefined> {
+  if (!canConnectForBusiness(app)) return decision.connectedFor === 'business' ? undefined : 'user';
+  // Before the consent: the removal of a member locks in this order, too.
+  const role = await lockRole(tx, { userId: actor.id, businessId });
+  const before = await findConsent(tx, { userId: actor.id, appId: app.id, businessId });
+  if (addDecision(before, decision).connectedFor !== 'business') return 'user';
+  return mayConnectForBusiness(app, role) ? 'business' : undefined;
 }
 
 /**
@@ -118,10 +138,10 @@ export async function issueCodeSilently(
   const { request, businessId, sessionId } = authorization;
   const grant = await inTransaction(db, async (tx) => {
     if (!(await lockSession(tx, sessionId))) return undefined;
-    const scopes = await findSilentScopes(actor, tx, authorization);
-    if (scopes.length === 0) return undefined;
-    await recordSilentlyAllowed(actor, tx, { app: request.app, businessId, scopes }, now);
-    return createGrant(tx, grantOf(actor, authorization, scopes), now);
+    const allowed = await findSilentScopes(actor, tx, authorization);
+    if (allowed.scopes.length === 0) return undefined;
+    await recordSilentlyAllowed(actor, tx, { app: request.app, businessId, ...allowed }, now);
+    return createGrant(tx, grantOf(actor, authorization, allowed), now);
   });
   return grant && codeOf(keys, grant);
 }
@@ -130,22 +150,28 @@ async function findSilentScopes(
   actor: UserActor,
   db: Database,
   { request, businessId }: Authorization,
-): Promise<Scopes> {
-  if (request.app.isPublic) return [];
-  if (request.app.ownerScope === 'platform') return request.scopes;
+): Promise<AllowedScopes> {
+  if (request.app.isPublic) return { scopes: [], connectedFor: 'user' };
+  if (request.app.ownerScope === 'platform') return { scopes: request.scopes, connectedFor: 'user' };
   const permit = await lockPermission(db, { request, userId: actor.id, businessId });
   const consent = await findConsentForShare(db, { userId: actor.id, appId: request.app.id, businessId });
   const scopes = scopesAllowedBefore(request, consent);
-  return permit(scopes).length < scopes.length ? [] : scopes;
+  const { connectedFor = 'user' } = consent;
+  return { scopes: permit(scopes).length < scopes.length ? [] : scopes, connectedFor };
+}
+
+interface AllowedScopes {
+  scopes: Scopes;
+  connectedFor: ConnectedFor;
 }
 
 function codeOf(keys: Keyring, { id: grantId, salt, codeExpiresAt: expiresAt }: NewCode): string {
   return encodeToken(keys, salt, { kind: 'code', grantId, rotation: 0, expiresAt, scopeBits: NO_SCOPE_BITS });
 }
 
-function grantOf(actor: UserActor, { request, grantId: id, businessId }: Authorization, scopes: Scopes) {
+function grantOf(actor: UserActor, { request, grantId: id, businessId }: Authorization, allowed: AllowedScopes) {
   const { app, sentRedirectUri: redirectUri, codeChallenge, resource } = request;
-  return { id, appId: app.id, userId: actor.id, businessId, scopes, resource, redirectUri, codeChallenge };
+  return { id, appId: app.id, userId: actor.id, businessId, ...allowed, resource, redirectUri, codeChallenge };
 }
 
 /** RFC 6749 §4.1.2. A query of the redirect URI is kept (§3.1.2). */

@@ -8,6 +8,7 @@ import type { WebDeps } from '../deps.ts';
 import { type PageContext, sendPage } from '../layout.ts';
 import { type Listing, pager, readListing, searchForm } from '../listing.ts';
 import { loadPageContext } from '../page-context.ts';
+import { mountAuthority } from './authority.ts';
 import { CONNECT_ASSISTANT } from './connect-assistant.ts';
 import { appCards, otherBusinessRows } from './connection-cards.ts';
 import { CONNECTED_APPS, mountDisconnecting } from './disconnecting.ts';
@@ -31,6 +32,7 @@ export function mountConnectedApps(host: FastifyInstance, deps: WebDeps): void {
   });
 
   mountDisconnecting(host, deps);
+  mountAuthority(host, deps);
 }
 
 interface ConnectionListing extends Listing {
@@ -45,12 +47,12 @@ function readConnectionListing(query: unknown): ConnectionListing {
   return { search: readListing(query).search, after: from && `${appId}.${userId}`, from };
 }
 
-/** Owners see the connections of all members, others their own. One more than is shown. */
+/** Owners see the connections of all members, others their own and those for the business. One more than is shown. */
 function filterHere(context: PageContext, { search, from }: ConnectionListing): ConnectionFilter {
   const businessIds = context.current ? [context.current.businessId] : [];
   return {
     businessIds,
-    userId: isOwner(context) ? undefined : context.user.id,
+    ...(!isOwner(context) && { userId: context.user.id, forBusiness: 'too' }),
     search,
     after: from,
     limit: PER_PAGE + 1,
@@ -88,7 +90,7 @@ function listBody(context: PageContext, { listing, here, elsewhere }: Found, dep
   const isLong = shown.length > 1 || elsewhere.length > 0 || !isWhole;
   return html`<div class="head"><h1>Connected apps</h1>
 ${deps.servesMcp && context.current && html`<a class="button" href="${CONNECT_ASSISTANT}">Connect an assistant</a>`}</div>
-<p class="muted">${isOwner(context) ? `Apps that you and other members have connected to ${context.current?.businessName}.` : 'Apps that you have connected to your businesses.'} Disconnecting an app ends its access at once.</p>
+<p class="muted">${isOwner(context) ? `Apps that you and other members have connected to ${context.current?.businessName}.` : 'Apps that you have connected to your businesses, and apps that are connected for the business.'} Disconnecting an app ends its access at once.</p>
 ${isLong && searchForm({ path: CONNECTED_APPS, search, label: isOwner(context) ? 'Search by app or person' : 'Search by app' })}
 ${shown.length > 0 && html`<p class="muted small">Usage counts cover the last 30 days.</p>`}
 ${shown.length === 0 && html`<p class="empty">${emptySentence(context, listing, elsewhere)}</p>`}

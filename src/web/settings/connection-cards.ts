@@ -78,16 +78,30 @@ function notice(sentence: string): Html {
 }
 
 function person(connection: Connection, viewer: Viewer): Html {
-  const { user, business, scopes, since, isLive, uses } = connection;
+  const { business, scopes, since, isLive, uses } = connection;
   return html`<li class="person">
-<div class="head"><p><strong>${user.name}</strong> ${user.id === viewer.userId && html`<span class="badge">You</span>`}<br>
+<div class="head"><p>${whose(connection, viewer)}<br>
 <span class="muted small">In ${business.name}, since ${time(since)}, ${lastUse(connection)}</span></p>
-${disconnectButton(connection, viewer)}</div>
+<div>${authorityLink(connection, viewer)}
+${disconnectButton(connection, viewer)}</div></div>
 ${isAssistant(connection) && assistantFacts(connection, viewer)}
 ${!isLive && html`<p class="notice">${NO_ACCESS}</p>`}
 ${scopeList('May see', 'read', { scopes, uses })}
 ${scopeList('May change', 'write', { scopes, uses })}
 </li>`;
+}
+
+function whose({ user, business, connectedFor }: Connection, viewer: Viewer): Html {
+  const you = user.id === viewer.userId && html`<span class="badge">You</span>`;
+  if (connectedFor === 'user') return html`<strong>${user.name}</strong> ${you}`;
+  return html`<strong>For ${business.name}</strong>, under the authority of ${user.name} ${you}`;
+}
+
+/** Owners decide which of them answers for a connection of the business. */
+function authorityLink({ app, user, business, connectedFor }: Connection, viewer: Viewer): Html | null {
+  if (connectedFor !== 'business' || !viewer.isOwner) return null;
+  const label = user.id === viewer.userId ? 'Hand over' : 'Take over';
+  return html`<a class="button quiet" href="${CONNECTED_APPS}/${business.id}/${app.id}/${user.id}/authority" aria-label="${label} ${app.name} from ${user.name}">${label}…</a>`;
 }
 
 function assistantFacts({ resources, lastScope }: Connection, { issuer }: Viewer): Html | false {
@@ -110,7 +124,8 @@ function lastUse({ lastUsedAt, tokensFetchedAt }: Connection): Html {
 const NO_ACCESS = 'It has no access now, but may come back without asking. Disconnect it to be asked again.';
 
 /** Users disconnect their own apps with one click; owners confirm before they disconnect those of others. */
-function disconnectButton({ app, user, business }: Connection, viewer: Viewer): Html {
+function disconnectButton({ app, user, business }: Connection, viewer: Viewer): Html | null {
+  if (user.id !== viewer.userId && !viewer.isOwner) return null;
   if (user.id !== viewer.userId) {
     return html`<a class="button danger" href="${CONNECTED_APPS}/${business.id}/${app.id}/${user.id}/disconnect" aria-label="Disconnect ${app.name} for ${user.name}">Disconnect…</a>`;
   }

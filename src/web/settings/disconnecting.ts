@@ -82,7 +82,10 @@ function mountForEveryone(host: FastifyInstance, deps: WebDeps): void {
 type OwnerRequest = FastifyRequest<{ Params: { business: string; app: string } }>;
 
 /** 404 for everyone but owners, and for apps that are not connected to their business. */
-async function requireOwner({ storage }: WebDeps, request: OwnerRequest): Promise<{ app: App; business: Named }> {
+export async function requireOwner(
+  { storage }: WebDeps,
+  request: OwnerRequest,
+): Promise<{ app: App; business: Named }> {
   const { user } = requireSession(request);
   const { business: id, app: appId } = request.params;
   const membership = isId(id) ? await findMembership(storage.durable, user.id, id) : undefined;

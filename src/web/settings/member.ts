@@ -1,9 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { hasOtherOwner, type Member } from '../../accounts/memberships.ts';
-import { changeRole } from '../../accounts/ownership.ts';
+import { hasOtherOwner, lockOwnership, type Member } from '../../accounts/memberships.ts';
 import { createPasswordLink } from '../../accounts/password-links.ts';
-import type { App } from '../../apps/apps.ts';
-import { listAppsAllowedBy, removeMember } from '../../grants/member-removal.ts';
+import { changeRole, listMemberConnections, removeMember } from '../../grants/member-changes.ts';
+import { findSuccessor } from '../../grants/transfers.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { access } from '../access.ts';
 import { roleBadge, roleField, unverifiedBadge } from '../components.ts';
@@ -22,6 +21,7 @@ import {
   requireMember,
   sendMembersPage,
 } from './members.ts';
+import { leavingConnections, readRemovalChoices, removalChoices } from './removal-choices.ts';
 
 /** Owners manage a member; every member can leave. */
 export function mountMember(host: FastifyInstance, deps: WebDeps): void {
@@ -87,7 +87,8 @@ function mountRemoval(host: FastifyInstance, deps: WebDeps): void {
   host.post<MemberRoute>(`${PATH}/:user/remove`, access('member'), async (request, reply) => {
     const { context, member } = await requireRemovable(request);
     rejectOtherBusiness(context, request.body);
-    const wanted = { userId: member.id, businessId: context.business.businessId };
+    const choices = readRemovalChoices(request.body);
+    const wanted = { userId: member.id, businessId: context.business.businessId, choices };
     const remove = async () => {
       if (!(await removeMember(context.actor, storage.durable, wanted, clock()))) throw notFound();
       if (member.id === context.user.id) return redirectWithFlash(reply, '/settings/connected-apps', 'left');
@@ -114,8 +115,19 @@ async function showRemoval(
   const isLastOwner = member.role === 'owner' && !(await hasOtherOwner(db, parties));
   const body = isLastOwner
     ? lastOwnerBody(title, problem)
-    : removalBody(context, { member, apps: await listAppsAllowedBy(db, parties, deps.clock()), problem });
+    : removalBody(context, { member, effects: await removalEffects(deps, { context, member, problem }), problem });
   return sendMembersPage(reply, deps, { context, title, body, status: problem ? 400 : 200 });
+}
+
+async function removalEffects(
+  { storage, clock }: WebDeps,
+  { context, member, problem }: RemovalQuestion,
+): Promise<Html> {
+  const parties = { userId: member.id, businessId: context.business.businessId };
+  const connections = await listMemberConnections(storage.durable, parties, clock());
+  if (member.id !== context.user.id) return removalChoices(context, { member, connections, problem });
+  const successor = findSuccessor(await lockOwnership(storage.durable, parties), context.user);
+  return leavingConnections(context, { connections, successor });
 }
 
 function memberBody(
@@ -138,12 +150,12 @@ ${postForm({
   body: html`<h2>Change the role</h2>
 ${businessField(context)}
 ${roleField(role, problem)}
-<p class="muted small">The change applies immediately. If an owner gets another role, the invitations that they created are withdrawn.</p>
+<p class="muted small">The change applies immediately. If an owner gets another role, the invitations that they created are withdrawn. If an owner or admin becomes a member, the apps that they connected for the business act under your authority.</p>
 <button class="primary">Save</button>`,
 })}
 ${!isSelf && passwordLinkSection(context, member)}
 <section class="card"><h2>${isSelf ? 'Leave' : 'Remove'}</h2>
-<p>The apps that ${isSelf ? 'you' : 'they'} connected to ${context.business.businessName} lose their access.</p>
+<p>${isSelf ? `The apps that you connected to ${context.business.businessName} lose their access, except for those that you connected for the business.` : `You decide what becomes of the apps that they connected to ${context.business.businessName}.`}</p>
 <p><a class="button danger" href="${PATH}/${member.id}/remove">${isSelf ? 'Leave' : 'Remove'}…</a></p></section>
 <p><a href="${PATH}">All members</a></p>`;
 }
@@ -161,34 +173,25 @@ ${problem && problemText(problem)}
 <p><a class="button secondary" href="${PATH}">All members</a></p></div>`;
 }
 
-const MAX_NAMED = 20;
-
 interface Removal {
   member: Member;
-  apps: App[];
+  /** What becomes of the connections. */
+  effects: Html;
   problem: Problem | undefined;
 }
 
-function removalBody(context: MembersContext, { member, apps, problem }: Removal): Html {
+function removalBody(context: MembersContext, { member, effects, problem }: Removal): Html {
   const { businessName } = context.business;
   const isSelf = member.id === context.user.id;
-  const more = apps.length - MAX_NAMED;
-  return html`<div class="card"><h1>${removalTitle(context, member)}</h1>
-${problem && problemText(problem)}
-${
-  apps.length > 0
-    ? html`<p>These apps act for ${isSelf ? 'you' : member.name} in ${businessName}, and lose their access at once:</p>
-<ul>${apps.slice(0, MAX_NAMED).map(({ name }) => html`<li>${name}</li>`)}${more > 0 && html`<li>and ${String(more)} more</li>`}</ul>`
-    : html`<p>No app acts for ${isSelf ? 'you' : member.name} in ${businessName}.</p>`
-}
+  const form = html`${businessField(context)}
+${effects}
 ${member.role === 'owner' && html`<p>Invitations that ${isSelf ? 'you have' : `${member.name} has`} created no longer work.</p>`}
 <p>To come back, ${isSelf ? 'you' : 'they'} need a new invitation, and apps have to be connected again.</p>
 <div class="form-actions"><a class="button secondary" href="${PATH}">Cancel</a>
-${postForm({
-  action: `${PATH}/${member.id}/remove`,
-  csrf: context.csrf,
-  body: html`${businessField(context)}<button class="danger">${isSelf ? `Leave ${businessName}` : `Remove ${member.name}`}</button>`,
-})}</div></div>`;
+<button class="danger">${isSelf ? `Leave ${businessName}` : `Remove ${member.name}`}</button></div>`;
+  return html`<div class="card"><h1>${removalTitle(context, member)}</h1>
+${problem && problem.field !== 'connections' && problemText(problem)}
+${postForm({ action: `${PATH}/${member.id}/remove`, csrf: context.csrf, body: form })}</div>`;
 }
 
 function passwordLinkSection(context: MembersContext, member: Member): Html {

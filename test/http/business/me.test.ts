@@ -23,6 +23,7 @@ test('GET /api/v1/me returns the user, business, app, scopes and time of the gra
     business: { id: server.acme.id, name: 'Acme' },
     app: { id: server.ledger.id, name: 'Ledger' },
     scopes: ['read:invoices', 'read:contacts'],
+    connectedFor: 'user',
     grantedAt: new Date(allowedAt).toISOString(),
   });
 });

@@ -35,6 +35,7 @@ const VALUE_NAMES = [
   'token',
   'passwordToken',
   'user',
+  'owner',
   'email',
   'session',
   'passkey',
@@ -78,11 +79,13 @@ export async function createValues(server: TestServer, owned: ValueOwner, route 
   const app = await server.addApp({ name: `${word} app`, ownerBusinessId: business?.id ?? null });
   if (isAbout('/business/apps')) await askFor(server, { app, business: tenant, member });
   if (isAbout('/connected-apps')) await connectFor(server, { app, business: tenant, users: [member, user] });
+  if (isAbout('/authority')) await markForBusiness(server, app);
   const values = {
     ...NO_VALUES,
     business: tenant.id,
     app: app.id,
     user: member.id,
+    owner: owned.owner.id,
     email: member.email,
     step: 'exchange',
     ...(await addSecretTo(server, app)),
@@ -123,6 +126,13 @@ async function connectFor(
     const browser = await server.signedIn(user);
     await createClient({ ...server, user, app, business }).authorize({}, browser);
   }
+}
+
+/** Its users answer for it as if they were owners or admins. */
+async function markForBusiness({ storage }: TestServer, app: App): Promise<void> {
+  const change = { connected_for: 'business' } as const;
+  await storage().durable.updateTable('grants').set(change).where('app_id', '=', app.id).execute();
+  await storage().durable.updateTable('consents').set(change).where('app_id', '=', app.id).execute();
 }
 
 async function askFor(

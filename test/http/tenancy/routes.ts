@@ -203,6 +203,12 @@ export const RULES: Record<string, Rule> = {
     fields: ({ app, business }) => ({ app, business }),
   },
   '/settings/connected-apps/:business/:app/:user/disconnect': { who: 'owners', GET: 200, POST: 303 },
+  '/settings/connected-apps/:business/:app/:user/authority': {
+    who: 'owners',
+    GET: 200,
+    POST: 303,
+    fields: ({ owner }) => ({ to: owner, scopes: 'read:invoices write:invoices read:contacts' }),
+  },
   '/settings/connected-apps/:business/:app/disconnect': { who: 'owners', GET: 200, POST: 303 },
   '/settings/members': { who: 'signedIn', GET: 200, query: ({ user }) => `?after=${user}` },
   '/settings/members/invite': {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { appIdOf } from '../../../src/apps/client-ids.ts';
 import { OPERATOR } from '../../../src/audit/entries.ts';
-import { removeMember } from '../../../src/grants/member-removal.ts';
+import { removeMember } from '../../../src/grants/member-changes.ts';
 import { APP_RULES, ask, block, decide, decideWho, requestPath } from '../../support/app-rules.ts';
 import { readAuditEntries } from '../../support/audit-entries.ts';
 import type { Browser, BrowserPage } from '../../support/browser.ts';

@@ -153,10 +153,8 @@ test('the grants of a removed member stop at the next call, and the next refresh
   const called = await server.listInvoices(tokens.access_token);
   const refreshed = await server.refresh(tokens.refresh_token);
 
-  assert.match(
-    asked.text,
-    /These apps act for Fay in Acme, and lose their access at once:<\/p>\s*<ul><li>Ledger<\/li>/,
-  );
+  assert.match(asked.text, /Fay has connected these apps to Acme\. What you do not take over ends at once\./);
+  assert.match(asked.text, /<legend>Ledger <\/legend>/);
   assert.match(done.text, /The member has been removed\./);
   assert.equal(called.status, 401);
   assert.match(refreshed.body.error_description, /member_removed/);

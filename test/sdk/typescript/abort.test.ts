@@ -106,6 +106,7 @@ test('me() returns the user and business of the token', async () => {
     business: { id: server.acme.id, name: 'Acme' },
     app: { id: server.ledger.id, name: server.ledger.name },
     scopes: ['read:invoices'],
+    connectedFor: 'user',
   });
   assert.ok(Math.abs(grantedAt - server.clock()) < 60_000, String(grantedAt));
 

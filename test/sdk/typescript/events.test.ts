@@ -84,6 +84,8 @@ function describe(event: GatehouseEvent): string {
     }
     case 'grant.created':
       return `${event.data.userId} allowed ${event.data.scopes.join(' ')}`;
+    case 'grant.transferred':
+      return event.data.previousUserId;
     case 'grant.revoked':
       return event.data.reason.toUpperCase();
     case 'grant.expiring':

@@ -22,8 +22,8 @@ export const AGENT_MUTATIONS: Mutation[] = [
     promise: 'G2',
     breaks: 'a grant forgets the resource that was asked for',
     file: 'src/oauth/authorize/response.ts',
-    find: 'scopes, resource, redirectUri, codeChallenge };',
-    replace: 'scopes, resource: null, redirectUri, codeChallenge };',
+    find: '...allowed, resource, redirectUri, codeChallenge };',
+    replace: '...allowed, resource: null, redirectUri, codeChallenge };',
     tests: [RESOURCES],
   },
   {

@@ -116,8 +116,8 @@ export const CONSENT_MUTATIONS: Mutation[] = [
     promise: 'C7',
     breaks: 'remembered consent covers new scopes',
     file: 'src/grants/consents.ts',
-    find: "return { allowed: parseScopes(row?.scopes ?? ''),",
-    replace: "return { allowed: row ? ['read:invoices', 'write:invoices', 'read:contacts'] : [],",
+    find: 'return { allowed: parseScopes(row.scopes),',
+    replace: "return { allowed: ['read:invoices', 'write:invoices', 'read:contacts'],",
     tests: [CONSENT],
   },
   {
@@ -181,7 +181,7 @@ export const CONSENT_MUTATIONS: Mutation[] = [
   {
     promise: 'C10',
     breaks: 'an approval survives the membership',
-    file: 'src/grants/member-removal.ts',
+    file: 'src/grants/member-changes.ts',
     find: 'await deleteRequestsOfMember(tx, { userId, businessId });',
     replace: '',
     tests: [APPROVAL],

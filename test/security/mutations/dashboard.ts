@@ -22,7 +22,7 @@ export const DASHBOARD_MUTATIONS: Mutation[] = [
   {
     promise: 'D2',
     breaks: 'disconnecting ends no grant',
-    file: 'src/grants/grants.ts',
+    file: 'src/grants/revocation.ts',
     find: "return revokeGrants(db, selectBetween(db, parties).where('revoked_at', 'is', null), reason, now);",
     replace: 'return [];',
     tests: [CONNECTED],

@@ -21,7 +21,16 @@ class GrantData(TypedDict):
 
 
 class GrantCreatedData(GrantData):
+    """`connectedFor` is "user" or "business"."""
+
     scopes: list[str]
+    connectedFor: str
+
+
+class GrantTransferredData(GrantData):
+    """`userId` is the user under whose authority the app acts from now on."""
+
+    previousUserId: str
 
 
 class GrantRevokedData(GrantData):
@@ -56,6 +65,14 @@ class GrantCreated(BaseEvent):
 
     data: GrantCreatedData
     type: Literal["grant.created"] = "grant.created"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrantTransferred(BaseEvent):
+    """Another user now answers for a grant."""
+
+    data: GrantTransferredData
+    type: Literal["grant.transferred"] = "grant.transferred"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,6 +125,7 @@ class UnknownEvent(BaseEvent):
 
 _KnownEvent = (
     GrantCreated
+    | GrantTransferred
     | GrantRevoked
     | GrantExpiring
     | SecretAdded
@@ -121,6 +139,7 @@ Event = _KnownEvent | UnknownEvent
 
 _CLASSES: Mapping[str, type[_KnownEvent]] = {
     "grant.created": GrantCreated,
+    "grant.transferred": GrantTransferred,
     "grant.revoked": GrantRevoked,
     "grant.expiring": GrantExpiring,
     "app.secret_added": SecretAdded,

@@ -27,12 +27,17 @@ class ConnectedApp:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Me:
-    """`granted_at` is when the user allowed the app, in seconds since the epoch."""
+    """`granted_at` is when the user allowed the app, or took the connection over, in seconds since the epoch.
+
+    `connected_for` is "business" if the connection outlives the membership of the user: then key it by the id of the
+    business. Otherwise it is "user".
+    """
 
     user: User
     business: Business
     app: ConnectedApp
     scopes: tuple[str, ...]
+    connected_for: str
     granted_at: float
 
 
@@ -52,5 +57,6 @@ def read_me(response: ApiResponse) -> Me:
         business=Business(id=business.text("id"), name=business.string("name")),
         app=ConnectedApp(id=app.text("id"), name=app.string("name")),
         scopes=fields.texts("scopes"),
+        connected_for=fields.text("connectedFor"),
         granted_at=granted_at,
     )

@@ -1,0 +1,160 @@
+import { findBusiness } from '../accounts/businesses.ts';
+import { lockOwnership, type Member, mayManageMembers, type Ownership, type Role } from '../accounts/memberships.ts';
+import { notify } from '../accounts/notices.ts';
+import type { App } from '../apps/apps.ts';
+import { type Actor, recordAudit } from '../audit/entries.ts';
+import { recordEvents } from '../events/events.ts';
+import { FormError } from '../lib/errors.ts';
+import { formatScopes, type Scopes, scopesBeyond } from '../lib/scope-lists.ts';
+import type { ConnectedFor } from '../storage/app-tables.ts';
+import { type Database, inTransaction } from '../storage/storage.ts';
+import { lockAppRulesForShare } from './app-policies.ts';
+import type { ConnectionFilter, ConnectionKey } from './connection-rows.ts';
+import { type Connection, listConnections, type Named } from './connections.ts';
+import { findConsentForUpdate, forgetConsents, saveConsent } from './consents.ts';
+import { transferGrants } from './grants.ts';
+
+export type { ConnectedFor } from '../storage/app-tables.ts';
+
+/** Per query. A longer list would exceed the limits of SQLite on the size of an expression. */
+const BATCH = 100;
+
+/**
+ * The tokens of a public app are on a device of the person who connected it, or in their account at the app: it must not
+ * outlive them. Apps of the platform ask nobody, so nobody could choose.
+ */
+export function canConnectForBusiness({ isPublic, ownerScope }: App): boolean {
+  return !isPublic && ownerScope !== 'platform';
+}
+
+/** Members connect apps for themselves only. */
+export function mayConnectForBusiness(app: App, role: Role | undefined): boolean {
+  return (role === 'owner' || role === 'admin') && canConnectForBusiness(app);
+}
+
+/** The owner who makes the change, otherwise the longest-standing other owner. */
+export function findSuccessor({ member, ownersBySeniority }: Ownership, actor: Pick<Actor, 'id'>): Member | undefined {
+  const others = ownersBySeniority.filter(({ id }) => id !== member?.id);
+  return others.find(({ id }) => id === actor.id) ?? others[0];
+}
+
+/** For the audit log. */
+type Cause = 'member removed' | 'member left' | 'account deleted' | 'role changed' | 'taken over' | 'handed over';
+
+export interface Transfer {
+  from: Named;
+  to: Named;
+  businessId: string;
+  cause: Cause;
+}
+
+/**
+ * Needs a transaction that has locked both memberships. The app acts under the authority of another owner from now on. Of a
+ * connection for the business, grants for the user stay with the user. Merges with what the new owner has allowed the app.
+ */
+export async function transferConnection(
+  actor: Actor,
+  tx: Database,
+  { from, to, businessId, cause, connection }: Transfer & { connection: Connection },
+  now: number,
+): Promise<void> {
+  const { app, connectedFor, scopes } = connection;
+  const key = { appId: app.id, businessId, userId: from.id };
+  // Consents before grants: a grant that relies on the consent either moves below, or waits and finds no consent.
+  const { allowed } = await findConsentForUpdate(tx, key);
+  await forgetConsents(tx, key);
+  const taken = { allowed, declined: [], connectedFor: 'business' } as const;
+  if (allowed.length > 0) await saveConsent(tx, { ...key, userId: to.id }, taken, now);
+  const moved: ConnectedFor[] = connectedFor === 'business' ? ['business'] : ['user', 'business'];
+  const grantIds = await transferGrants(tx, { ...key, to: to.id, connectedFor: moved }, now);
+  await recordEvents(tx, grantIds.map(transferredEvent(key, to)), now);
+  const detail = { from: from.name, to: to.name, why: cause, scope: formatScopes(scopes) };
+  const was = connectedFor === 'user' && { was: 'for the user' };
+  const subject = { kind: 'app', id: app.id, name: app.name } as const;
+  await recordAudit(
+    tx,
+    { action: 'grant.transferred', actor, businessId, subject, detail: { ...detail, ...was } },
+    now,
+  );
+  if (to.id !== actor.id) await notifyOfTransfer(tx, { from, to, businessId, app }, now);
+}
+
+function transferredEvent({ userId, ...audience }: ConnectionKey, to: Named) {
+  return (grantId: string) => {
+    const data = { grantId, userId: to.id, previousUserId: userId };
+    return { type: 'grant.transferred' as const, ...audience, data };
+  };
+}
+
+async function notifyOfTransfer(
+  tx: Database,
+  { from, to, businessId, app }: Omit<Transfer, 'cause'> & { app: App },
+  now: number,
+): Promise<void> {
+  const business = (await findBusiness(tx, businessId))?.name ?? '';
+  const values = { app: app.name, business, from: from.name };
+  await notify(tx, [to.id], { kind: 'connection_transferred', values }, now);
+}
+
+/** Needs a transaction that has locked both memberships. Moves every connection for the business. */
+export async function transferBusinessConnections(
+  actor: Actor,
+  tx: Database,
+  transfer: Transfer,
+  now: number,
+): Promise<void> {
+  const { from, businessId } = transfer;
+  const filter: ConnectionFilter = {
+    businessIds: [businessId],
+    userId: from.id,
+    forBusiness: 'only',
+    limit: BATCH,
+  };
+  for (let batch = [] as Connection[], isMore = true; isMore; isMore = batch.length === BATCH) {
+    batch = await listConnections(tx, filter, now);
+    for (const connection of batch) await transferConnection(actor, tx, { ...transfer, connection }, now);
+  }
+}
+
+/** Nobody answers for scopes that they have not seen: the app may have been allowed more since the page was shown. */
+export function rejectUnseenScopes({ app, scopes }: Connection, seen: Scopes, field: string): void {
+  if (scopesBeyond(scopes, seen).length === 0) return;
+  throw new FormError(field, `What ${app.name} may do has changed. Read it again.`);
+}
+
+interface Handover {
+  app: App;
+  businessId: string;
+  userId: string;
+  /** The id of the owner who answers for it from now on. */
+  to: string;
+  /** As the page showed them. */
+  scopes: Scopes;
+}
+
+/**
+ * An owner takes a connection for the business over, or hands it over to another owner. False if the actor is no owner, or if
+ * there is no such connection.
+ */
+export async function changeAuthority(actor: Actor, db: Database, handover: Handover, now: number): Promise<boolean> {
+  const { app, businessId, userId, to, scopes } = handover;
+  return inTransaction(db, async (tx) => {
+    await lockAppRulesForShare(tx, businessId);
+    const ownership = await lockOwnership(tx, { userId, businessId });
+    const { member, ownersBySeniority } = ownership;
+    if (!member || !mayManageMembers(ownership, actor)) return false;
+    const [connection] = await listConnections(
+      tx,
+      { businessIds: [businessId], userId, appId: app.id, forBusiness: 'only' },
+      now,
+    );
+    if (!connection) return false;
+    const successor = ownersBySeniority.find(({ id }) => id === to);
+    if (!successor) throw new FormError('to', 'Choose an owner of the business.');
+    if (successor.id === member.id) return true;
+    rejectUnseenScopes(connection, scopes, 'to');
+    const cause = to === actor.id ? 'taken over' : 'handed over';
+    await transferConnection(actor, tx, { from: member, to: successor, businessId, cause, connection }, now);
+    return true;
+  });
+}
