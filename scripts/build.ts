@@ -11,7 +11,7 @@ const out = values.out;
 
 /** Read at runtime, at the same paths below the package's root as in a checkout. */
 const FILES = [
-  'src/web/assets/*',
+  'src/web/{assets,styles}/*',
   'docs/{guides,reference,decisions}/*.md',
   'sdk/{typescript,python,guard}/README.md',
   'LICENSE',

@@ -1,9 +1,11 @@
-// `npm run pictures`: takes the screenshots in docs/pictures of a running server with the demo data.
+// `npm run pictures`: takes the screenshots in docs/pictures of a running server with the demo data, and of the gallery.
+// `npm run pictures -- --all --out DIR` takes every page in both themes at both widths.
 
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import packed from '@sparticuz/chromium';
 import { chromium, type Page } from 'playwright-core';
 import { DEMO_PASSWORD, DEMO_USERS, ensureDemoApps, ensureDemoData } from '../demo/data.ts';
@@ -13,7 +15,13 @@ import { createKeyring } from '../src/lib/keyring.ts';
 import { startServer } from '../src/server.ts';
 import { sendTest } from '../src/webhooks/deliveries.ts';
 import { insertEndpoint } from '../src/webhooks/endpoints.ts';
+import { startGallery } from './gallery.ts';
+import { LOOKS, lookName } from './looks.ts';
 
+const { values } = parseArgs({
+  options: { out: { type: 'string', default: 'docs/pictures' }, all: { type: 'boolean' } },
+});
+const { out } = values;
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-pictures-'));
 const settings = readSettings({
   BASE_URL: 'http://localhost:4700',
@@ -34,7 +42,7 @@ const browser = await chromium.launch({
   executablePath: await packed.executablePath(),
   args: ['--no-sandbox', '--disable-gpu'],
 });
-mkdirSync('docs/pictures', { recursive: true });
+mkdirSync(out, { recursive: true });
 
 const request = new URLSearchParams({
   response_type: 'code',
@@ -69,16 +77,19 @@ const PAGES = {
 
 /** Only the top of these pages is shown. */
 const LONG = ['reference', 'reference-group', 'requests'];
-const SETTINGS = [
-  { colorScheme: 'light', size: 'desktop', viewport: { width: 1000, height: 760 } },
-  { colorScheme: 'dark', size: 'phone', viewport: { width: 390, height: 844 } },
-] as const;
-for (const { colorScheme, size, viewport } of SETTINGS) {
-  const context = await browser.newContext({ colorScheme, viewport });
-  await takePictures(await context.newPage(), `${size}-${colorScheme}`);
+/** Of each page, the repository keeps two. */
+const KEPT = ['desktop-light', 'phone-dark'];
+const gallery = await startGallery();
+for (const look of LOOKS) {
+  const context = await browser.newContext(look);
+  const page = await context.newPage();
+  await page.goto(gallery.url);
+  await page.screenshot({ path: `${out}/gallery-${lookName(look)}.png`, fullPage: true });
+  if (values.all || KEPT.includes(lookName(look))) await takePictures(page, lookName(look));
   await context.close();
-  console.log(`docs/pictures: ${size}, ${colorScheme}`);
+  console.log(`${out}: ${lookName(look)}`);
 }
+await gallery.close();
 await browser.close();
 receiver.close();
 await server.close();
@@ -109,7 +120,7 @@ async function takePictures(page: Page, suffix: string): Promise<void> {
     await page.goto(name === 'platform' ? `${settings.consentUrl}/settings/account` : url);
     if (name !== 'sign-in') await signIn(page, visitorOf(name));
     if (name === 'platform') await page.goto(url);
-    await page.screenshot({ path: `docs/pictures/${name}-${suffix}.png`, fullPage: !LONG.includes(name) });
+    await page.screenshot({ path: `${out}/${name}-${suffix}.png`, fullPage: !LONG.includes(name) });
     await page.context().clearCookies();
   }
 }

@@ -9,6 +9,7 @@ import { isLoopbackHost } from '../lib/ip-addresses.ts';
 import { commonScopes, type Scopes } from '../lib/scope-lists.ts';
 import type { AuthorizationRequest } from '../oauth/authorize/request.ts';
 import { listScopes, type Scope } from '../oauth/scopes.ts';
+import { avatar, toast } from './components/display.ts';
 import { makerName } from './components.ts';
 import { externalOwner, redirectWarning } from './consent-external.ts';
 import { forWhomChoice } from './consent-for-whom.ts';
@@ -103,9 +104,9 @@ function consentScreen(screen: ConsentScreen): Page {
     // The script delays Allow against clickjacking.
     runsScript: true,
     body: html`<div class="card consent">
-<div class="parties" aria-hidden="true"><span class="tile">${initial(name)}</span><span class="wire"></span><span class="tile business">${initial(businessName)}</span></div>
+<div class="parties" aria-hidden="true">${avatar({ name, id: authRequest.app.id, shape: 'square', size: 'lg' })}<span class="wire"></span>${avatar({ name: businessName, id: context.current?.businessId ?? '', shape: 'square', size: 'lg' })}</div>
 <h1><strong>${name}</strong> wants to access <strong>${businessName}</strong></h1>
-${screen.isSwitched && html`<p class="done" role="status">You chose ${businessName}. Check the request, then allow.</p>`}
+${screen.isSwitched && toast(`You chose ${businessName}. Check the request, then allow.`)}
 ${appOwner(screen)}
 ${earlierConsent(screen)}
 ${postForm({
@@ -207,10 +208,6 @@ const LONG_DATE = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone
 function day(milliseconds: number): Html {
   const date = new Date(milliseconds);
   return html`<time datetime="${date.toISOString().slice(0, 10)}">${LONG_DATE.format(date)}</time>`;
-}
-
-function initial(name: string): string {
-  return [...name][0]?.toUpperCase() ?? '';
 }
 
 export function findEarlierConsent(

@@ -2,15 +2,16 @@ import type { FastifyReply } from 'fastify';
 import type { Membership } from '../accounts/memberships.ts';
 import type { User } from '../accounts/users.ts';
 import { type Html, html, toText } from '../lib/html.ts';
-import { iconPath, scriptPath, stylesheetPath } from './assets.ts';
-import { postForm } from './forms.ts';
+import { fontPath, iconPath, scriptPath, stylesheetPath } from './assets.ts';
+import { toast } from './components/display.ts';
+import { navigation } from './navigation.ts';
 
 export interface Page {
   title: string;
   platformName: string;
   body: Html;
-  /** `narrow`: one form. `reading`: text. `wide`: lists and settings. */
-  width: 'narrow' | 'reading' | 'wide';
+  /** `narrow`: one card. `form`: settings. `reading`: text. `wide`: lists and tables. */
+  width: 'narrow' | 'form' | 'reading' | 'wide';
   /** Absent on pages that do not need a session. */
   context?: PageContext;
   /** Defaults to true with a `context`. Pages on which a user decides or enters credentials run no script. */
@@ -62,6 +63,7 @@ export function sendPage(
     "style-src 'self'",
     ...(runsScript(page) ? ["script-src 'self'", "connect-src 'self'"] : []),
     "img-src 'self'",
+    "font-src 'self'",
     "object-src 'none'",
     "base-uri 'none'",
     "frame-ancestors 'none'",
@@ -93,66 +95,31 @@ function renderPage(page: Page): Html {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${title} · ${platformName}</title>
+<link rel="preload" href="${fontPath}" as="font" type="font/woff2" crossorigin>
 <link rel="stylesheet" href="${stylesheetPath}">
 <link rel="icon" href="${iconPath}" type="image/svg+xml">
 ${runsScript(page) && html`<script type="module" src="${scriptPath}"></script>`}
 </head>
-<body>
+<body class="${layoutOf(page)}">
 <a class="skip" href="#main">Skip to content</a>
 <header class="bar">
-<div class="bar-inner ${context ? 'broad' : width}">
-${context ? html`<a class="brand" href="/">${arch}<span>${platformName}</span></a>${menu(context)}` : html`<span class="brand">${arch}<span>${platformName}</span></span>`}
-</div>
+${context ? html`<a class="brand" href="/">${arch}<span>${platformName}</span></a>${navigation(context)}` : html`<div class="bar-inner ${width}"><span class="brand">${arch}<span>${platformName}</span></span></div>`}
 </header>
 <main id="main" class="${width}">
-${context?.flash && html`<p class="done" role="status">${context.flash}</p>`}
+${context?.flash && toast(context.flash)}
 ${body}
 </main>
 </body>
 </html>`;
 }
 
+/** `hosted`: one card for people who come from an app. `plain`: text for everyone. */
+function layoutOf({ context, width }: Page): 'app' | 'hosted' | 'plain' {
+  if (context) return 'app';
+  return width === 'narrow' ? 'hosted' : 'plain';
+}
+
 const arch = html`<svg viewBox="0 0 24 24" width="24" height="24" aria-hidden="true" focusable="false"><path fill="currentColor" d="M3 22V3h3v2h3V3h6v2h3V3h3v19h-6v-7a3 3 0 0 0-6 0v7z"/></svg>`;
-
-function menu(context: PageContext): Html {
-  const links = [
-    { path: '/settings/connected-apps', name: 'Connected apps' },
-    ...(context.current ? [{ path: '/settings/members', name: 'Members' }] : []),
-    ...(context.current?.role === 'owner'
-      ? [
-          { path: '/settings/business', name: 'Business' },
-          { path: '/settings/audit-log', name: 'Audit log' },
-        ]
-      : []),
-    ...(context.current ? [{ path: '/settings/developer', name: 'Developer' }] : []),
-    ...(context.user.isPlatformAdmin ? [{ path: '/platform', name: 'Platform' }] : []),
-  ];
-  return html`<nav aria-label="Settings"><ul>
-${links.map(({ path, name }) => html`<li>${link(context, path, name)}</li>`)}
-</ul></nav>
-<div class="who">${businessSwitch(context)}
-${link(context, '/settings/account', context.user.name)}
-${postForm({ action: '/sign-out', csrf: context.csrf, style: 'leave', body: html`<button class="quiet">Sign out</button>` })}</div>`;
-}
-
-function link({ path: opened, menuPath: here = opened }: PageContext, path: string, name: string): Html {
-  const isHere = here === path || here.startsWith(`${path}/`) || here.startsWith(`${path}?`);
-  return html`<a href="${path}" ${isHere && html`aria-current="page"`}>${name}</a>`;
-}
-
-/** The current business, and a form to switch to another. */
-function businessSwitch(context: PageContext): Html {
-  if (!context.current) return html`<span class="muted">No business</span>`;
-  if (context.memberships.length < 2) return html`<span class="business">${context.current.businessName}</span>`;
-  return postForm({
-    action: '/settings/current-business',
-    csrf: context.csrf,
-    style: 'switch',
-    body: html`<input type="hidden" name="return_to" value="${context.path}">
-${businessSelect(context)}
-<button class="quiet">Switch</button>`,
-  });
-}
 
 export function businessSelect({ current, memberships }: PageContext): Html {
   const options = memberships.map(({ businessId, businessName }) => {

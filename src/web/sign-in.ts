@@ -10,6 +10,7 @@ import { html } from '../lib/html.ts';
 import { networkOf } from '../lib/ip-addresses.ts';
 import { hashSecret } from '../lib/secrets.ts';
 import { access } from './access.ts';
+import { toast } from './components/display.ts';
 import { passkeySignInForm } from './components.ts';
 import { siteOf, type WebDeps } from './deps.ts';
 import { redirectWithFlash, signInFlashMessage } from './flash.ts';
@@ -181,7 +182,7 @@ function signInPage({ platformName }: WebDeps, form: SignInForm): Page {
     platformName,
     width: 'narrow',
     runsScript: true,
-    body: html`${flash && html`<p class="done" role="status">${flash}</p>`}
+    body: html`${flash && toast(flash)}
 <div class="card">
 <h1>Sign in</h1>
 <p class="muted">to continue to ${destination.appName ?? platformName}</p>

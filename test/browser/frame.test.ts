@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { launchChromium, signIn } from '../support/chromium.ts';
+import type { Page } from 'playwright-core';
+import { launchChromium, signIn, signOut } from '../support/chromium.ts';
 import { PASSWORD } from '../support/fixtures.ts';
 import { startTestServer } from '../support/test-server.ts';
 
@@ -38,19 +39,49 @@ for (const width of [320, 1280]) {
   });
 }
 
-test('at a desk the bar is one line, also for an admin with several businesses', async () => {
-  const page = await openPage('/settings/members', 1280);
+test('at a desk the navigation is a sidebar, on a phone a bar with tabs that scroll and show the current one', async () => {
+  const desk = await openPage('/settings/members', 1280);
+  const phone = await openPage('/settings/developer', 360);
+  await phone.goto(`${server.web}/platform/apps`);
+  const measure = (page: Page, selector: string) =>
+    page.evaluate((selector) => {
+      const { left, right, top, bottom, width } = document.querySelector(selector)?.getBoundingClientRect() ?? {};
+      return { left, right, top, bottom, width } as Record<'left' | 'right' | 'top' | 'bottom' | 'width', number>;
+    }, selector);
 
-  const height = await page.evaluate(() => document.querySelector('.bar')?.getBoundingClientRect().height);
+  assert.deepEqual((await measure(desk, 'main')).left, (await measure(desk, '.bar')).right);
+  assert.ok((await measure(phone, '.bar')).bottom < 110);
+  assert.ok((await measure(phone, '.places [aria-current]')).right <= 360);
+});
 
-  assert.ok(height && height < 60, `${height}`);
+test('the menus open and close without a script, and lead to the account, to another business and out', async () => {
+  const user = await server.addUser('Lou', [
+    [server.acme, 'owner'],
+    [other, 'member'],
+  ]);
+  const { page } = await chromium.newPage({ javaScriptEnabled: false });
+  await page.goto(`${server.web}/settings/members`);
+  await signIn(page, user.email, PASSWORD);
+
+  await page.getByRole('button', { name: 'Current business: Acme' }).click();
+  await page.getByRole('button', { name: 'Borealis Logistics International' }).click();
+  await page.getByRole('button', { name: 'Current business: Borealis Logistics International' }).waitFor();
+
+  await page.getByRole('button', { name: /^Account of Lou/ }).click();
+  const account = page.getByRole('link', { name: 'Account' });
+  await account.waitFor();
+  await page.keyboard.press('Escape');
+  await account.waitFor({ state: 'hidden' });
+  await signOut(page);
 });
 
 test('nothing is cut off or scrolls sideways at 320 pixels, however long the name on a button is', async () => {
   const page = await openPage(`/settings/members/${longest.id}/remove`, 320);
   const assertFits = async () => {
     const spilled = await page.evaluate(() =>
+      // Tabs scroll.
       [...document.querySelectorAll('button, a, h1, label')]
+        .filter((element) => !element.closest('.places, .tabs'))
         .filter((element) => element.getBoundingClientRect().right > innerWidth)
         .map((element) => element.textContent),
     );

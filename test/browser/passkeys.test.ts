@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Page } from 'playwright-core';
 import { HOUR } from '../../src/lib/clock.ts';
 import {
   addVirtualAuthenticator,
   findAxeViolations,
   launchChromium,
   signIn,
+  signOut,
   startCallbackServer,
 } from '../support/chromium.ts';
 import { PASSWORD } from '../support/fixtures.ts';
@@ -15,11 +15,6 @@ import { startTestServer } from '../support/test-server.ts';
 const chromium = await launchChromium();
 const server = await startTestServer();
 const account = `${server.web}/settings/account`;
-
-async function signOut(page: Page): Promise<void> {
-  await page.getByRole('button', { name: 'Sign out', exact: true }).click();
-  await page.getByText('You are signed out.').waitFor();
-}
 
 test('a person adds a passkey, connects an app with it instead of the password, and removes it', async () => {
   const { uri } = await startCallbackServer();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { assertAccessible, clickButton, clickLink, createFlowTest, waitForText } from '../support/browser-flow.ts';
-import { addVirtualAuthenticator, launchChromium, signIn } from '../support/chromium.ts';
+import { addVirtualAuthenticator, launchChromium, signIn, signOut } from '../support/chromium.ts';
 import { PASSWORD } from '../support/fixtures.ts';
 import { startTestServer, type TestServer } from '../support/test-server.ts';
 import { createApp } from '../support/two-step.ts';
@@ -20,11 +20,6 @@ async function setUp(server: TestServer, page: Page) {
   const codes = await page.locator('.codes code').allTextContents();
   assert.equal(codes.length, 10);
   return { app, codes };
-}
-
-async function signOut(page: Page): Promise<void> {
-  await clickButton(page, 'Sign out');
-  await waitForText(page, 'You are signed out.');
 }
 
 flow(

@@ -62,6 +62,13 @@ export async function signIn(page: Page, email: string, password: string): Promi
   await page.getByRole('button', { name: 'Sign in' }).click();
 }
 
+/** By the account menu. */
+export async function signOut(page: Page): Promise<void> {
+  await page.getByRole('button', { name: /^Account of/ }).click();
+  await page.getByRole('button', { name: 'Sign out', exact: true }).click();
+  await page.getByText('You are signed out.').waitFor();
+}
+
 /** The accessibility violations that axe-core finds on the page. */
 export async function findAxeViolations(page: Page): Promise<string[]> {
   await page.evaluate(axeSource);

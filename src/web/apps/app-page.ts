@@ -4,6 +4,7 @@ import { type App, findApp } from '../../apps/apps.ts';
 import { type Html, html } from '../../lib/html.ts';
 import type { Database } from '../../storage/storage.ts';
 import { isRoleAllowed, type RouteAccess } from '../access.ts';
+import { tabs } from '../components/structure.ts';
 import { appBadges } from '../components.ts';
 import type { WebDeps } from '../deps.ts';
 import { type PageContext, sendPage } from '../layout.ts';
@@ -37,7 +38,7 @@ type AppTab = 'Settings' | 'Requests' | 'Connections' | 'Webhooks' | 'Try it';
 /** The app's name and tabs. Only those who may change the app see the last two tabs. To try it takes a secret. */
 export function appHead(section: AppSection, viewer: Viewer, app: App, here: AppTab): Html {
   const path = `${section.path}/${app.id}`;
-  const tabs = [
+  const links = [
     { name: 'Settings', to: path },
     { name: 'Requests', to: `${path}/requests` },
     { name: 'Connections', to: `${path}/connections` },
@@ -46,9 +47,10 @@ export function appHead(section: AppSection, viewer: Viewer, app: App, here: App
   ];
   return html`<p><a href="${section.path}">${section.title}</a></p>
 <h1>${app.name} ${appStatusBadges(app)}</h1>
-<nav class="tabs" aria-label="${app.name}"><ul>
-${tabs.map(({ name, to }) => html`<li><a href="${to}" ${name === here && html`aria-current="page"`}>${name}</a></li>`)}
-</ul></nav>`;
+${tabs(
+  app.name,
+  links.map((link) => ({ ...link, isHere: link.name === here })),
+)}`;
 }
 
 export function appStatusBadges(app: App): Html {

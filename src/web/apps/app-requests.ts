@@ -5,6 +5,7 @@ import { type Html, html } from '../../lib/html.ts';
 import { isId } from '../../lib/ids.ts';
 import { type HourlyCounts, listCounts } from '../../request-log/counts.ts';
 import { type LoggedRequest, listRequests } from '../../request-log/log.ts';
+import { segments } from '../components/structure.ts';
 import { prose } from '../components.ts';
 import { type Form, preciseTime, text } from '../forms.ts';
 import { type Listing, listingUrl, PAGE_SIZE, pager, readListing, searchForm, takePage } from '../listing.ts';
@@ -75,28 +76,16 @@ function chartSection({ path, period, counts, onlyErrors, now }: RequestLog): Ht
     to: listingUrl(path, { errors, period: each.name === 'day' ? undefined : each.name }),
     isHere: each.name === period.name,
   }));
-  return html`<section class="card"><div class="head"><h2>Activity</h2>${choices('Period', links)}</div>
+  return html`<section class="card"><div class="head"><h2>Activity</h2>${segments('Period', links)}</div>
 <div id="activity" data-live>${chart(period, counts, now)}</div></section>`;
 }
 
 function filter({ path, period, onlyErrors }: RequestLog): Html {
   const kept = { period: period.name === 'day' ? undefined : period.name };
-  return choices('Which requests', [
+  return segments('Which requests', [
     { name: 'All', to: listingUrl(path, kept), isHere: !onlyErrors },
     { name: 'Errors only', to: listingUrl(path, { ...kept, errors: 'only' }), isHere: onlyErrors },
   ]);
-}
-
-interface Choice {
-  name: string;
-  to: string;
-  isHere: boolean;
-}
-
-function choices(label: string, links: Choice[]): Html {
-  return html`<nav aria-label="${label}"><ul>${links.map(
-    ({ name, to, isHere }) => html`<li><a href="${to}" ${isHere && html`aria-current="true"`}>${name}</a></li>`,
-  )}</ul></nav>`;
 }
 
 function rows(log: RequestLog): Html {

@@ -1,5 +1,5 @@
 // Every page works without this script. It shows times in the local time zone, makes the copy buttons work, refreshes
-// `data-live` elements and delays `data-delayed` buttons.
+// `data-live` elements, delays `data-delayed` buttons and scrolls the marked tab into view.
 
 for (const time of document.querySelectorAll('time[datetime]')) localise(time);
 
@@ -11,6 +11,12 @@ function localise(time) {
     dateStyle: 'medium',
     timeStyle: time.dataset.precise ? 'medium' : 'short',
   });
+}
+
+// Not by scrollIntoView, which also moves the place from which Tab goes on.
+for (const tabs of document.querySelectorAll('.places, .tabs')) {
+  const here = tabs.querySelector('[aria-current]')?.getBoundingClientRect();
+  if (here) tabs.scrollLeft += here.right - tabs.getBoundingClientRect().right + here.width / 2;
 }
 
 for (const button of document.querySelectorAll('button[data-copy]')) {

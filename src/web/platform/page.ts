@@ -6,6 +6,7 @@ import { readReason } from '../../lib/names.ts';
 import type { SearchTerm } from '../../storage/search.ts';
 import type { Database } from '../../storage/storage.ts';
 import { access } from '../access.ts';
+import { tabs } from '../components/structure.ts';
 import type { WebDeps } from '../deps.ts';
 import { type Form, input, type Problem, text } from '../forms.ts';
 import { type PageContext, sendPage } from '../layout.ts';
@@ -67,12 +68,13 @@ const TABS = [
 ];
 
 /** Shown at the top of every platform page. */
-export function platformTabs({ path: current }: Pick<PageContext, 'path'>): Html {
-  const [page = ''] = current.split('?');
-  const isActive = (path: string) => page === path || page.startsWith(`${path}/`);
-  return html`<nav class="tabs" aria-label="Platform"><ul>
-${TABS.map(({ path, name }) => html`<li><a href="${path}" ${isActive(path) && html`aria-current="page"`}>${name}</a></li>`)}
-</ul></nav>`;
+export function platformTabs({ path: opened, menuPath = opened }: PageContext): Html {
+  const [page = ''] = menuPath.split('?');
+  const isHere = (path: string) => page === path || page.startsWith(`${path}/`);
+  return tabs(
+    'Platform',
+    TABS.map(({ path, name }) => ({ to: path, name, isHere: isHere(path) })),
+  );
 }
 
 export function reasonField({

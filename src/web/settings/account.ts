@@ -121,7 +121,7 @@ ${await noticeSection(deps, context.user.id)}
 ${failedSection(await listFailedSignIns(storage.durable, context.user.id, clock()))}
 ${sessionSection({ context, sessions, here: hashSecret(context.session.id), keys })}
 ${ownDataSection}`;
-  const page = { title: 'Account', platformName, width: 'wide' as const, context, body };
+  const page = { title: 'Account', platformName, width: 'form' as const, context, body };
   return sendPage(reply, page, { status: problem ? 400 : 200 });
 }
 

@@ -22,7 +22,8 @@ const ENDPOINTS = listEndpoints(true);
 const RULES: Record<string, { asks: 'nothing' | 'token' | 'secret'; takes: string[]; path?: string; status?: number }> =
   {
     '/': { asks: 'nothing', takes: ['GET'] },
-    '/assets/*': { asks: 'nothing', takes: ['GET'], path: '/assets/gatehouse.css' },
+    '/assets/*': { asks: 'nothing', takes: ['GET'], path: '/assets/icon.svg' },
+    '/assets/gatehouse.css': { asks: 'nothing', takes: ['GET'] },
     '/docs': { asks: 'nothing', takes: ['GET'] },
     '/docs/:group': { asks: 'nothing', takes: ['GET'], path: '/docs/nonsense', status: 404 },
     '/docs/guides': { asks: 'nothing', takes: ['GET'] },

@@ -132,6 +132,7 @@ function appRules(section: string, { reads, changes }: { reads: Rule['who']; cha
 export const RULES: Record<string, Rule> = {
   '/': { who: 'anyone', GET: 303 },
   '/assets/*': { who: 'anyone', GET: 200 },
+  '/assets/gatehouse.css': { who: 'anyone', GET: 200 },
   '/sign-in': {
     who: 'anyone',
     GET: 200,

@@ -40,7 +40,7 @@ test('a user of one business has nothing to switch', async () => {
   const { text } = await browser.open('/settings/account');
 
   assert.doesNotMatch(text, /current-business/);
-  assert.match(text, /<span class="business">Acme<\/span>/);
+  assert.match(text, /<div class="switcher">.*<span class="menu-name">Acme<\/span>/);
 });
 
 test('a user cannot switch to a business of others, or find out whether it exists [D5]', async () => {

@@ -24,6 +24,7 @@ function assertGuarded(headers: Headers): void {
     'default-src': "'none'",
     'style-src': "'self'",
     'img-src': "'self'",
+    'font-src': "'self'",
     'object-src': "'none'",
     'base-uri': "'none'",
     'frame-ancestors': "'none'",
@@ -155,12 +156,14 @@ test('a database that cannot write gives a page with security headers that says 
   assert.ok(Number(answer.headers.get('retry-after')) > 0);
 });
 
-test('stylesheet and icon are served by us, with a content type, and cached by the browser', async () => {
+test('stylesheet, font and icon are served by us, with a content type, and cached by the browser', async () => {
   const { text } = await browser.open('/sign-in');
   const [, stylesheet = ''] = /<link rel="stylesheet" href="([^"]+)"/.exec(text) ?? [];
+  const [, font = ''] = /<link rel="preload" href="([^"]+)"/.exec(text) ?? [];
 
   for (const [path, type] of [
     [stylesheet, 'text/css'],
+    [font, 'font/woff2'],
     ['/assets/icon.svg', 'image/svg+xml'],
   ] as const) {
     const answer = await fetch(server.web + path);

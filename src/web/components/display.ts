@@ -1,0 +1,75 @@
+import { type Html, html } from '../../lib/html.ts';
+import { type IconName, icon } from './icon.ts';
+
+/** `warn`: something does not work. `caution`: something needs attention. */
+export type Tone = 'good' | 'caution' | 'warn';
+
+export function badge(text: string, tone?: Tone): Html {
+  return html`<span class="${tone ? `badge ${tone}` : 'badge'}">${text}</span>`;
+}
+
+/** The text says what the colour says. */
+export function statusDot(text: string, tone?: Tone): Html {
+  return html`<span class="${tone ? `dot ${tone}` : 'dot'}">${text}</span>`;
+}
+
+interface Avatar {
+  name: string;
+  /** The colour follows from it, so it stays when the name changes. */
+  id: string;
+  /** People are round; businesses and apps are square. */
+  shape?: 'round' | 'square';
+  size?: 'sm' | 'lg';
+}
+
+const TONES = 8;
+
+/** Beside the name, so screen readers skip it. */
+export function avatar({ name, id, shape = 'round', size }: Avatar): Html {
+  const classes = ['avatar', shape === 'square' && shape, size, `tone-${toneOf(id)}`].filter(Boolean).join(' ');
+  return html`<span class="${classes}" aria-hidden="true">${initials(name, shape)}</span>`;
+}
+
+function toneOf(id: string): number {
+  let sum = 0;
+  for (const character of id) sum = (sum * 31 + (character.codePointAt(0) ?? 0)) % 65_521;
+  return sum % TONES;
+}
+
+/** Of the first and the last word of a person; of the first word of anything else. */
+function initials(name: string, shape: Avatar['shape']): string {
+  const words = name.trim().split(/\s+/);
+  const shown = shape === 'round' && words.length > 1 ? [words[0], words.at(-1)] : [words[0]];
+  return shown.map((word) => [...(word ?? '')][0]?.toUpperCase() ?? '').join('');
+}
+
+/** An avatar with text beside it. */
+export function withAvatar(of: Avatar, text: Html): Html {
+  return html`<div class="with-avatar">${avatar(of)}<div>${text}</div></div>`;
+}
+
+interface EmptyState {
+  icon?: IconName;
+  title?: string;
+  text: string;
+  action?: Html | false;
+}
+
+export function emptyState({ icon: name = 'inbox', title, text, action }: EmptyState): Html {
+  return html`<div class="empty">${icon(name)}${title && html`<h2>${title}</h2>`}<p>${text}</p>${action}</div>`;
+}
+
+/** What a form has done, on the page that follows. */
+export function toast(text: string): Html {
+  return html`<div class="done">${icon('circle-check')}<p role="status">${text}</p></div>`;
+}
+
+/** Something to know before one goes on. */
+export function notice(text: string, tone?: 'warn'): Html {
+  return html`<p class="${tone ? `notice ${tone}` : 'notice'}">${text}</p>`;
+}
+
+/** The script shows the copy button. */
+export function codeBlock({ id, code, label }: { id: string; code: string; label: string }): Html {
+  return html`<div class="code-block"><pre class="sample" tabindex="0" role="region" aria-label="${label}"><code id="${id}">${code}</code></pre><button type="button" class="quiet" data-copy="${id}" aria-label="Copy: ${label}" hidden>Copy</button></div>`;
+}

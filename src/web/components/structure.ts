@@ -1,0 +1,81 @@
+import { type Html, html } from '../../lib/html.ts';
+import { icon } from './icon.ts';
+
+interface Head {
+  title: string;
+  /** Beside the title. */
+  badges?: Html | false;
+  intro?: Html | string | false;
+  /** The page above this one. */
+  back?: { to: string; name: string };
+  /** Buttons. */
+  actions?: Html | false | undefined;
+}
+
+/** The head of a page: where it belongs, its title, what it is about, and what one can do here. */
+export function pageHead({ title, badges, intro, back, actions }: Head): Html {
+  return html`${back && backLink(back)}<div class="head"><div><h1>${title} ${badges}</h1>
+${intro && html`<p class="muted">${intro}</p>`}</div>
+${actions && html`<div class="actions">${actions}</div>`}</div>`;
+}
+
+export function backLink({ to, name }: { to: string; name: string }): Html {
+  return html`<a class="back" href="${to}">${icon('arrow-left')}${name}</a>`;
+}
+
+interface Section {
+  title: string;
+  id?: string;
+  intro?: Html | string | false;
+  actions?: Html | false | undefined;
+  body: Html;
+}
+
+export function section({ title, id, intro, actions, body }: Section): Html {
+  const heading = html`<h2>${title}</h2>${intro && html`<p class="muted">${intro}</p>`}`;
+  return html`<section class="card" ${id && html`id="${id}"`}>${
+    actions ? html`<div class="head"><div>${heading}</div><div class="actions">${actions}</div></div>` : heading
+  }
+${body}</section>`;
+}
+
+/** Rows in a card. Each row is an `li` of its page. */
+export function list(rows: Html[]): Html {
+  return html`<div class="card"><ul class="rows">${rows}</ul></div>`;
+}
+
+interface Table {
+  label: string;
+  columns: string[];
+  rows: (Html | string)[][];
+}
+
+/** Scrolls sideways at a desk. On a phone each row is a block, and each cell has the name of its column. */
+export function table({ label, columns, rows }: Table): Html {
+  return html`<div class="table stack" role="region" aria-label="${label}" tabindex="0"><table>
+<thead><tr>${columns.map((column) => html`<th scope="col">${column}</th>`)}</tr></thead>
+<tbody>${rows.map(
+    (cells) =>
+      html`<tr>${cells.map((cell, i) => (cell === '' ? html`<td></td>` : html`<td data-label="${columns[i]}">${cell}</td>`))}</tr>`,
+  )}</tbody></table></div>`;
+}
+
+export interface Link {
+  to: string;
+  name: string;
+  isHere: boolean;
+}
+
+/** The pages of one thing. They scroll on a phone. */
+export function tabs(label: string, links: Link[]): Html {
+  return html`<nav class="tabs" aria-label="${label}"><ul>
+${links.map(({ to, name, isHere }) => html`<li><a href="${to}" ${isHere && html`aria-current="page"`}>${name}</a></li>`)}
+</ul></nav>`;
+}
+
+/** A choice of what one page shows. */
+export function segments(label: string, links: Link[]): Html {
+  return html`<nav class="segments" aria-label="${label}"><ul>
+${links.map(({ to, name, isHere }) => html`<li><a href="${to}" ${isHere && html`aria-current="true"`}>${name}</a></li>`)}
+</ul></nav>`;
+}
