@@ -3,7 +3,7 @@ import { readEmail } from '../lib/email-addresses.ts';
 import { FormError } from '../lib/errors.ts';
 import { describeUserAgent } from '../lib/user-agents.ts';
 import { type Mailer, queueMail } from '../mail/mails.ts';
-import { type Database, inTransaction } from '../storage/storage.ts';
+import { type Database, inTransaction, isUniqueViolation } from '../storage/storage.ts';
 import { bindingOf, findMailLink, isBound, MAIL_LINK_LIFETIME, markMailLinkUsed, putMailLink } from './mail-links.ts';
 import { type Device, deleteOtherSessions, type Session } from './sessions.ts';
 import {
@@ -107,10 +107,11 @@ async function changeEmail(
   { session, user, email }: { session: Session; user: User; email: string },
   now: number,
 ): Promise<void> {
-  if (await isAddressTaken(tx, { id: user.id, email })) {
-    throw new FormError('email', 'Another account has this address, or one that looks like it, by now.');
-  }
-  await setEmail(tx, { id: user.id, email }, now);
+  if (await isAddressTaken(tx, { id: user.id, email })) throw addressTaken();
+  await setEmail(tx, { id: user.id, email }, now).catch((error: unknown) => {
+    // Another account has confirmed it at the same time.
+    throw isUniqueViolation(error) ? addressTaken() : error;
+  });
   await deleteOtherSessions(tx, session);
   const to = { address: user.email, name: user.name };
   const values = { newAddress: email };
@@ -121,4 +122,8 @@ async function changeEmail(
     { action: 'user.email_changed', user, detail: { from: user.email, to: email } },
     now,
   );
+}
+
+function addressTaken(): FormError {
+  return new FormError('email', 'Another account has this address, or one that looks like it, by now.');
 }

@@ -5,7 +5,7 @@ import { ApiError } from '../http/errors.ts';
 import { isId, newId } from '../lib/ids.ts';
 import { findResource } from '../resources/all.ts';
 import { FieldError, idNameOf, type Resource, type Values } from '../resources/resource.ts';
-import { type Database, inTransaction } from '../storage/storage.ts';
+import { type Database, inTransaction, isUniqueViolation } from '../storage/storage.ts';
 import { takeNumbers } from './number-sequences.ts';
 import { columnsOf, fromRow, type Row, recordsIn, toColumns } from './rows.ts';
 
@@ -188,12 +188,8 @@ async function lockRecord(tx: Database, resource: Resource, recordId: RecordId) 
   return row && toRecord(resource, row as Row);
 }
 
-/** The codes of PostgreSQL and SQLite for a row that would not be unique. */
 function rejectTaken(error: unknown, { unique }: Resource): never {
-  const { code, errcode } = error as { code?: string; errcode?: number };
-  if (unique && (code === '23505' || errcode === 2067)) {
-    throw new FieldError(unique, TAKEN);
-  }
+  if (unique && isUniqueViolation(error)) throw new FieldError(unique, TAKEN);
   throw error;
 }
 

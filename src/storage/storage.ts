@@ -73,3 +73,9 @@ export class StorageError extends Error {}
 export function inTransaction<Result>(db: Database, work: (tx: Database) => Promise<Result>): Promise<Result> {
   return db.isTransaction ? work(db) : db.transaction().execute(work);
 }
+
+/** Whether a write failed because the row would not be unique. In PostgreSQL its transaction has failed with it. */
+export function isUniqueViolation(error: unknown): boolean {
+  const { code, errcode } = error as { code?: string; errcode?: number };
+  return code === '23505' || errcode === 2067;
+}

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { setTimeout } from 'node:timers/promises';
-import { sql } from 'kysely';
 import { insertSession } from '../../src/accounts/sessions.ts';
 import { userActor } from '../../src/accounts/users.ts';
 import { blockApp, decideRequest, withdrawVerdict } from '../../src/grants/app-approvals.ts';
@@ -15,6 +13,7 @@ import { issueCode } from '../../src/oauth/authorize/response.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import { databaseUrl, TEMPLATE } from '../support/databases.ts';
 import { createFixtures } from '../support/fixtures.ts';
+import { untilLockWait } from '../support/lock-waits.ts';
 import { createTemplate, startPostgres } from '../support/postgres-server.ts';
 
 const server = await startPostgres();
@@ -56,22 +55,13 @@ async function allow(app: NewApp): Promise<string | undefined> {
   return issueCode(actor, { db: storage.durable, keys }, { ...authorization, decision, shown: scopes }, Date.now());
 }
 
-/** Returns after two seconds at the latest; the assertions of the test fail then. */
-async function untilLockWait(): Promise<void> {
-  const waiting = sql`select pid from pg_stat_activity where wait_event_type = 'Lock'`;
-  for (let looks = 0; looks < 400; looks += 1) {
-    if ((await waiting.execute(storage.durable)).rows.length > 0) return;
-    await setTimeout(5);
-  }
-}
-
 /** Runs `change`, clicks Allow before it is committed, and returns what Allow gave. */
 async function allowDuring(app: NewApp, change: (tx: typeof storage.durable) => Promise<unknown>) {
   let code: Promise<string | undefined> | undefined;
   await storage.transaction(async (tx) => {
     await change(tx);
     code = allow(app);
-    await untilLockWait();
+    await untilLockWait(storage);
   });
   return code;
 }

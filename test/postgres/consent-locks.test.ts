@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
-import { setTimeout } from 'node:timers/promises';
-import { sql } from 'kysely';
 import { insertSession, lockSession } from '../../src/accounts/sessions.ts';
 import { userActor } from '../../src/accounts/users.ts';
 import { resetAccount } from '../../src/grants/account-reset.ts';
@@ -17,6 +15,7 @@ import { openStorage } from '../../src/storage/open.ts';
 import type { Database } from '../../src/storage/storage.ts';
 import { databaseUrl, TEMPLATE } from '../support/databases.ts';
 import { createFixtures } from '../support/fixtures.ts';
+import { untilLockWait } from '../support/lock-waits.ts';
 import { createTemplate, startPostgres } from '../support/postgres-server.ts';
 
 const server = await startPostgres();
@@ -46,22 +45,13 @@ async function allowSilently(meanwhile: () => unknown): Promise<string | undefin
   });
 }
 
-/** Returns after two seconds at the latest; the assertions of the test fail then. */
-async function untilLockWait(): Promise<void> {
-  const waiting = sql`select pid from pg_stat_activity where wait_event_type = 'Lock'`;
-  for (let looks = 0; looks < 400; looks += 1) {
-    if ((await waiting.execute(storage.durable)).rows.length > 0) return;
-    await setTimeout(5);
-  }
-}
-
 test('disconnecting waits for a grant that is being created from the consent, and revokes it', async () => {
   await storage.transaction(allowOnce);
   let left: Promise<unknown> | undefined;
 
   const id = await allowSilently(async () => {
     left = leave();
-    await untilLockWait();
+    await untilLockWait(storage);
   });
   await left;
 
@@ -76,7 +66,7 @@ test('no grant is created from a consent that is being withdrawn', async () => {
   await storage.transaction(async (db) => {
     await endConnections(db, parties, 'disconnected_by_user', Date.now());
     made = allowSilently(() => {});
-    await untilLockWait();
+    await untilLockWait(storage);
   });
 
   assert.equal(await made, undefined);
@@ -93,7 +83,7 @@ test('Allow creates no grant in a session that a password reset is ending', asyn
   await storage.transaction(async (db) => {
     await resetAccount(db, { userId: ada.id, hash: 'another', endsGrants: true }, Date.now());
     code = allowOnScreen(session.id);
-    await untilLockWait();
+    await untilLockWait(storage);
   });
 
   assert.equal(await code, undefined);

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { User } from '../../../src/accounts/users.ts';
 import { MINUTE } from '../../../src/lib/clock.ts';
 import type { Browser } from '../../support/browser.ts';
+import { hashCheaply } from '../../support/cheap-hash.ts';
 import { PASSWORD } from '../../support/fixtures.ts';
 import { linkInMail, type ReceivedMail, startMailServer } from '../../support/mail-server.ts';
 import { startTestServer } from '../../support/test-server.ts';
@@ -11,6 +12,8 @@ import { registerByInvitation } from '../../support/unverified.ts';
 const PATH = '/settings/address';
 const smtp = await startMailServer();
 const server = await startTestServer(smtp.env);
+const NEW_PASSWORD = 'a whole new drawbridge';
+const hashBefore = hashCheaply(PASSWORD);
 let people = 0;
 const newUser = () => server.addUser(`Person${++people}`, [[server.acme, 'member']]);
 const newAddress = () => `new${++people}@example.org`;
@@ -39,6 +42,16 @@ async function linkFor(browser: Browser, email: string): Promise<string> {
 async function confirm(browser: Browser, link: string) {
   const page = await browser.open(link);
   return page.status === 200 && page.url.endsWith(link) ? browser.submit(page, link) : page;
+}
+
+async function resetLinkFor({ email }: User): Promise<string> {
+  const since = smtp.received.length;
+  const browser = server.browse();
+  await browser.submit(await browser.open('/password'), '/password', { email });
+  for (let after = since; ; after++) {
+    const mail = await mailTo(email, after);
+    if (mail.text?.includes('/password/')) return linkInMail(mail, server.web);
+  }
 }
 
 async function rowOf({ id }: User) {
@@ -122,14 +135,52 @@ test('a link does nothing for another account, or for someone who is not signed 
 test('a mailed reset does not survive a change of address [E4]', async () => {
   const user = await newUser();
   const browser = await server.signedIn(user);
-  const since = smtp.received.length;
-  await browser.submit(await browser.open('/password'), '/password', { email: user.email });
-  const reset = linkInMail(await mailTo(user.email, since), server.web);
+  const reset = await resetLinkFor(user);
   assert.equal((await server.browse().open(reset)).status, 200);
 
   await confirm(browser, await linkFor(browser, newAddress()));
 
   assert.equal((await server.browse().open(reset)).status, 404);
+});
+
+test('a link for a new address does not survive a mailed reset, nor the sessions that it ends [E4]', async () => {
+  const user = await newUser();
+  const browser = await server.signedIn(user);
+  const link = await linkFor(browser, newAddress());
+  const reset = await resetLinkFor(user);
+
+  const visitor = server.browse();
+  await visitor.submit(await visitor.open(reset), reset, { password: NEW_PASSWORD });
+  const inOldSession = await confirm(browser, link);
+  const fresh = server.browse();
+  await fresh.signIn(user.email, NEW_PASSWORD);
+  const inNewSession = await confirm(fresh, link);
+
+  assert.match(inOldSession.url, /\/sign-in\?/);
+  assert.equal(inNewSession.status, 404);
+  assert.equal((await rowOf(user)).email, user.email);
+});
+
+test('of a reset and a change of address at the same time, one takes effect [E4]', async () => {
+  for (let round = 0; round < 5; round++) {
+    const user = await newUser();
+    const browser = await server.signedIn(user);
+    const email = newAddress();
+    const link = await linkFor(browser, email);
+    const reset = await resetLinkFor(user);
+    const visitor = server.browse();
+    const [confirmation, form] = [await browser.open(link), await visitor.open(reset)];
+
+    await Promise.all([
+      browser.submit(confirmation, link),
+      visitor.submit(form, reset, { password: NEW_PASSWORD, end_grants: 'yes' }),
+    ]);
+    const row = await rowOf(user);
+
+    const isChanged = row.email === email;
+    const isReset = row.password_hash !== hashBefore;
+    assert.equal(Number(isChanged) + Number(isReset), 1, `changed ${isChanged}, reset ${isReset}`);
+  }
 });
 
 test('an address that another account has, or one that looks like it, gets the same response and no link [E3] [E6]', async () => {

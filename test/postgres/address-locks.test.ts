@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { confirmAddress } from '../../src/accounts/addresses.ts';
+import { bindingOf, putMailLink } from '../../src/accounts/mail-links.ts';
+import { insertSession } from '../../src/accounts/sessions.ts';
+import { findCredentials, findUser, type User, userActor } from '../../src/accounts/users.ts';
+import { FormError } from '../../src/lib/errors.ts';
+import { createKeyring } from '../../src/lib/keyring.ts';
+import type { Mailer } from '../../src/mail/mails.ts';
+import { openStorage } from '../../src/storage/open.ts';
+import type { Database } from '../../src/storage/storage.ts';
+import { databaseUrl, TEMPLATE } from '../support/databases.ts';
+import { createFixtures } from '../support/fixtures.ts';
+import { untilLockWait } from '../support/lock-waits.ts';
+import { createTemplate, startPostgres } from '../support/postgres-server.ts';
+
+const server = await startPostgres();
+await createTemplate(server.url);
+const storage = await openStorage(databaseUrl(server.url, TEMPLATE));
+after(async () => {
+  await storage.close();
+  await server.remove();
+});
+const { addUser } = await createFixtures(() => storage, Date.now);
+const keys = createKeyring(['the-key-that-the-tests-sign-their-tokens-with']);
+const mailer: Mailer = { isOn: true, keys, origin: 'https://a.example', platformName: 'Gatehouse', count() {} };
+
+/** A user with a link for this address, which the returned function confirms. */
+async function prepare(name: string, email: string) {
+  const user = await addUser(name);
+  const credentials = await findCredentials(storage.durable, user.id);
+  assert.ok(credentials);
+  const link = { subjectId: user.id, purpose: 'address', boundTo: bindingOf(credentials), email } as const;
+  const token = await storage.transaction((tx) => putMailLink(tx, link, Date.now()));
+  const session = await insertSession(storage.durable, { user, browser: '', address: '127.0.0.1' }, Date.now());
+  const actor = userActor(user, '127.0.0.1');
+  return { user, confirm: (db: Database) => confirmAddress(actor, db, mailer, { session, token }, Date.now()) };
+}
+
+const emailOf = async ({ id }: User) => (await findUser(storage.durable, id))?.email;
+
+test('of two accounts that confirm one new address at the same time, the second is told that it is taken [E3]', async () => {
+  const [first, second] = [await prepare('One', 'new@example.org'), await prepare('Two', 'new@example.org')];
+
+  let late: Promise<unknown> | undefined;
+  await storage.transaction(async (tx) => {
+    assert.equal(await first.confirm(tx), true);
+    late = second.confirm(storage.durable).catch((error: unknown) => error);
+    await untilLockWait(storage);
+  });
+  const rejection = await late;
+
+  assert.ok(rejection instanceof FormError, String(rejection));
+  assert.match(rejection.message, /Another account has this address/);
+  assert.deepEqual([await emailOf(first.user), await emailOf(second.user)], ['new@example.org', second.user.email]);
+});
