@@ -33,7 +33,7 @@ export const CONTEXT = {
   csrf: 'x',
   current: BUSINESSES[0],
   memberships: BUSINESSES,
-  path: '/settings/members',
+  path: '/businesses/business-0/members',
   flash: 'Saved.',
 } as unknown as PageContext;
 

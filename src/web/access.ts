@@ -1,31 +1,27 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Membership } from '../accounts/memberships.ts';
+import type { Role } from '../accounts/memberships.ts';
+import { isBusinessRoute } from './business-address.ts';
 import type { WebDeps } from './deps.ts';
 import { notFound } from './errors.ts';
-import type { PageContext } from './layout.ts';
 import { loadPageContext } from './page-context.ts';
-import { notFoundOrOtherBusiness, requireSecondFactor, requireSession } from './session.ts';
+import { requireSecondFactor, requireSession } from './session.ts';
 
-/** Who may open a page. Member, admin and owner are roles in the current business; each includes the ones above it. */
+/** Who may open a page. Member, admin and owner are roles in the business of its address; each includes the ones above it. */
 export type Access = 'anyone' | 'signed_in' | 'member' | 'admin' | 'owner' | 'platform_admin';
-
-/** Other businesses of the user in which they may open the page: the error page offers to switch to them. */
-type FindOtherBusinesses = (request: FastifyRequest, context: PageContext) => Promise<Membership[]>;
 
 declare module 'fastify' {
   interface FastifyContextConfig {
     access?: Access;
     /** Whether the page can be opened before the user has verified a second factor. */
     isBeforeSecondFactor?: boolean;
-    findOtherBusinesses?: FindOtherBusinesses | undefined;
   }
 }
 
 export type RouteAccess = ReturnType<typeof access>;
 
 /** The route options that declare who may open a page. */
-export function access(level: Access, findOtherBusinesses?: FindOtherBusinesses) {
-  return { config: { access: level, findOtherBusinesses } };
+export function access(level: Access) {
+  return { config: { access: level } };
 }
 
 /** For the pages on which a signed-in user sets up a second factor. They check themselves what a session may do. */
@@ -33,32 +29,38 @@ export function accessBeforeSecondFactor() {
   return { config: { access: 'signed_in' as const, isBeforeSecondFactor: true } };
 }
 
-const ROLES = { member: ['member', 'admin', 'owner'], admin: ['admin', 'owner'], owner: ['owner'] };
+const ROLES: Record<Role, Role[]> = {
+  member: ['member', 'admin', 'owner'],
+  admin: ['admin', 'owner'],
+  owner: ['owner'],
+};
 
 /** Every route declares its access, and is checked before its handler runs. After the CSRF check, so add the session hooks first. */
 export function addAccessHooks(host: FastifyInstance, deps: WebDeps): void {
   host.decorateRequest('pageContext', undefined);
   host.addHook('onRoute', ({ method, url, config }) => {
     if (!config?.access) throw new Error(`${method} ${url} does not declare who may open it.`);
+    // A role without a business would be the role in whichever business the user chose last, in any tab.
+    if (isRole(config.access) !== isBusinessRoute(url)) {
+      throw new Error(`${method} ${url}: a page declares a role if, and only if, its address names a business.`);
+    }
   });
   // Before the body is read: to anyone else, the platform's pages do not exist, whatever the body is.
   host.addHook('onRequest', async (request) => hidePlatform(request));
   host.addHook('preValidation', async (request) => hidePlatform(request));
   host.addHook('preHandler', async (request) => {
-    const { access: level, findOtherBusinesses, isBeforeSecondFactor } = request.routeOptions.config;
+    const { access: level, isBeforeSecondFactor } = request.routeOptions.config;
     if (level === 'signed_in') requireSession(request);
     if (level !== 'anyone' && !isBeforeSecondFactor) requireSecondFactor(request);
-    if (level !== 'member' && level !== 'admin' && level !== 'owner') return;
-    const context = await loadPageContext(deps, request);
-    if (context.current && isRoleAllowed(request, context.current)) return;
-    throw notFoundOrOtherBusiness((await findOtherBusinesses?.(request, context)) ?? [], request);
+    if (!isRole(level)) return;
+    const { current } = await loadPageContext(deps, request);
+    // The same for an unknown business, for one of others, and for a role that is not enough.
+    if (!current || !ROLES[level].includes(current.role)) throw notFound();
   });
 }
 
-/** Whether the role is enough for the declared access of the route. */
-export function isRoleAllowed({ routeOptions }: FastifyRequest, { role }: Pick<Membership, 'role'>): boolean {
-  const { access: level } = routeOptions.config;
-  return level === 'member' || level === 'admin' || level === 'owner' ? ROLES[level].includes(role) : true;
+function isRole(level: Access | undefined): level is Role {
+  return level !== undefined && Object.hasOwn(ROLES, level);
 }
 
 function hidePlatform({ routeOptions, session }: FastifyRequest): void {

@@ -7,6 +7,7 @@ import { DAY } from '../lib/clock.ts';
 import { type Html, html } from '../lib/html.ts';
 import { isId } from '../lib/ids.ts';
 import { access, type RouteAccess } from './access.ts';
+import { businessPath, businessRoute } from './business-address.ts';
 import type { WebDeps } from './deps.ts';
 import { notFound } from './errors.ts';
 import { type Form, preciseTime, text } from './forms.ts';
@@ -17,7 +18,7 @@ import { platformTabs } from './platform/page.ts';
 
 /** The audit log of one business, or of the whole platform. */
 interface AuditSection {
-  path: string;
+  route: string;
   /** The groups of actions that it can contain. */
   groups: readonly ActionGroup[];
   access: RouteAccess;
@@ -28,13 +29,14 @@ interface AuditScope {
   context: PageContext;
   /** Undefined for the log of the whole platform. */
   tenant: Tenant | undefined;
+  path: string;
   head: Html;
 }
 
-/** The audit log of the current business, for its owners. */
+/** The audit log of a business, for its owners. */
 export function mountAuditLog(host: FastifyInstance, deps: WebDeps): void {
   mountAuditSection(host, deps, {
-    path: '/settings/audit-log',
+    route: businessRoute('audit-log'),
     access: access('owner'),
     groups: ['app', 'secret', 'endpoint', 'grant', 'member', 'business'],
     async load(request) {
@@ -44,22 +46,24 @@ export function mountAuditLog(host: FastifyInstance, deps: WebDeps): void {
       const head = html`<h1>Audit log</h1>
 <p class="muted">Who did what in ${current.businessName}, newest first. ${describeRetention(deps)}</p>`;
       const tenant = { businessId: current.businessId, platformName: deps.platformName };
-      return { context, tenant, head };
+      return { context, tenant, path: businessPath(current, 'audit-log'), head };
     },
   });
 }
 
+const PLATFORM_LOG = '/platform/audit-log';
+
 /** The audit log of all businesses and of the platform. */
 export function mountPlatformAuditLog(host: FastifyInstance, deps: WebDeps): void {
   mountAuditSection(host, deps, {
-    path: '/platform/audit-log',
+    route: PLATFORM_LOG,
     access: access('platform_admin'),
     groups: Object.keys(ACTION_GROUPS) as ActionGroup[],
     async load(request) {
       const context = await loadPageContext(deps, request);
       const head = html`${platformTabs(context)}<h1>Audit log</h1>
 <p class="muted">Who did what, in every business and on the platform, newest first. ${describeRetention(deps)}</p>`;
-      return { context, tenant: undefined, head };
+      return { context, tenant: undefined, path: PLATFORM_LOG, head };
     },
   });
 }
@@ -67,19 +71,19 @@ export function mountPlatformAuditLog(host: FastifyInstance, deps: WebDeps): voi
 function mountAuditSection(host: FastifyInstance, deps: WebDeps, section: AuditSection): void {
   const db = deps.storage.durable;
 
-  host.get(section.path, section.access, async (request, reply) => {
-    const { context, tenant, head } = await section.load(request);
+  host.get(section.route, section.access, async (request, reply) => {
+    const { context, tenant, path, head } = await section.load(request);
     const filters = readFilters(request.query as Form, section);
     const since = startOf(filters.period, deps.clock());
     const wanted = { ...filters, tenant, since, before: filters.after, limit: PAGE_SIZE + 1 };
     const { entries, searchedTo } = await searchEntries(db, wanted);
     const { shown, next } = takePage(entries);
-    const view = { ...filters, path: section.path, groups: section.groups, namesBusiness: tenant === undefined };
+    const view = { ...filters, path, groups: section.groups, namesBusiness: tenant === undefined };
     const body = html`${head}${auditBody(view, { entries: shown, next, searchedTo })}`;
     return sendPage(reply, { title: 'Audit log', platformName: deps.platformName, width: 'wide', context, body });
   });
 
-  host.get(`${section.path}.csv`, section.access, async (request, reply) => {
+  host.get(`${section.route}.csv`, section.access, async (request, reply) => {
     const { tenant } = await section.load(request);
     const { after: before, period, ...filters } = readFilters(request.query as Form, section);
     const now = deps.clock();

@@ -9,7 +9,10 @@ import { isLoopbackHost } from '../lib/ip-addresses.ts';
 import { commonScopes, type Scopes } from '../lib/scope-lists.ts';
 import type { AuthorizationRequest } from '../oauth/authorize/request.ts';
 import { listScopes, type Scope } from '../oauth/scopes.ts';
+
+import { businessPath } from './business-address.ts';
 import { avatar, toast } from './components/display.ts';
+
 import { makerName } from './components.ts';
 import { externalOwner, redirectWarning } from './consent-external.ts';
 import { forWhomChoice } from './consent-for-whom.ts';
@@ -122,7 +125,7 @@ ${forWhomChoice(screen)}
 <button class="primary" name="decision" value="allow" data-delayed>Allow</button>
 </div>`,
 })}
-<p class="small muted">${name} can see your name and email address. ${name} never sees your password. What you allow is for ${businessName} only, and lasts until you disconnect ${name}: at any time, under <a href="/settings/connected-apps">Connected apps</a>.</p>
+<p class="small muted">${name} can see your name and email address. ${name} never sees your password. What you allow is for ${businessName} only, and lasts until you disconnect ${name}: at any time, under <a href="${context.current ? businessPath(context.current, 'connected-apps') : '/'}">Connected apps</a>.</p>
 </div>`,
   };
 }

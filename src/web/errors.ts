@@ -1,5 +1,4 @@
 import type { FastifyRequest } from 'fastify';
-import type { Membership } from '../accounts/memberships.ts';
 import type { SendErrorPage } from '../http/error-handler.ts';
 import { ApiError } from '../http/errors.ts';
 import { FormError, Overloaded, TooManyRequests } from '../lib/errors.ts';
@@ -8,7 +7,6 @@ import { errorLocation } from '../oauth/authorize/response.ts';
 import { CallbackError, UntrustedRequest } from '../oauth/errors.ts';
 import { StorageUnavailable } from '../storage/storage.ts';
 import { type Flash, redirectWithFlash } from './flash.ts';
-import { postForm } from './forms.ts';
 import { type Page, type PageContext, sendPage } from './layout.ts';
 
 /** An error that is shown as a page. */
@@ -26,19 +24,6 @@ export class PageError extends Error {
 /** The same for a page that does not exist and for one that the user may not open. */
 export function notFound(): PageError {
   return new PageError(404, 'Page not found', 'This page does not exist, or you do not have access to it.');
-}
-
-/** The page belongs to other businesses of this user. The error page offers to switch to one of them. */
-export class OtherBusiness extends PageError {
-  readonly businesses: Membership[];
-  /** The page to open after the switch. */
-  readonly returnTo: string;
-
-  constructor(businesses: Membership[], returnTo: string, sentence: string) {
-    super(409, 'This page belongs to another business', sentence);
-    this.businesses = businesses;
-    this.returnTo = returnTo;
-  }
 }
 
 export function forbidden(sentence: string): PageError {
@@ -136,7 +121,7 @@ export function errorPage(error: unknown, { platformName, requestId, navigation 
       width: 'narrow',
       ...(navigation?.context && { context: navigation.context }),
       runsScript: false,
-      body: html`<div class="card"><h1>${title}</h1>${body}${error instanceof OtherBusiness && navigation?.context && switchForms(navigation.context, error)}${navigation && navigationLink(navigation)}${status >= 500 && html`<p class="muted">If you ask for help, quote <code>${requestId}</code>.</p>`}</div>`,
+      body: html`<div class="card"><h1>${title}</h1>${body}${navigation && navigationLink(navigation)}${status >= 500 && html`<p class="muted">If you ask for help, quote <code>${requestId}</code>.</p>`}</div>`,
     },
   };
 }
@@ -145,18 +130,6 @@ function navigationLink({ context }: ErrorNavigation): Html {
   return context
     ? html`<p><a href="/settings/connected-apps">Back to Connected apps</a></p>`
     : html`<p><a href="/sign-in">Sign in</a></p>`;
-}
-
-function switchForms({ csrf }: PageContext, { businesses, returnTo }: OtherBusiness): Html {
-  return html`${businesses.map(({ businessId, businessName }) =>
-    postForm({
-      action: '/settings/current-business',
-      csrf,
-      body: html`<input type="hidden" name="business" value="${businessId}">
-<input type="hidden" name="return_to" value="${returnTo}">
-<p><button class="primary">Switch to ${businessName}</button></p>`,
-    }),
-  )}`;
 }
 
 interface Description {

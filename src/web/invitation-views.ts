@@ -2,6 +2,7 @@ import type { Invitation } from '../accounts/invitations.ts';
 import type { JoinObstacle } from '../accounts/joining.ts';
 import type { User } from '../accounts/users.ts';
 import { type Html, html } from '../lib/html.ts';
+import { businessPath } from './business-address.ts';
 import { ROLE_MEANINGS, ROLE_NAMES } from './components.ts';
 import { ariaAttributes, input, type Problem, postForm, problemText, time } from './forms.ts';
 
@@ -82,7 +83,7 @@ ${postForm({
 export function memberBody({ path, invitation, csrf }: Opened): Html {
   return html`<div class="card"><h1>You are already a member of ${invitation.businessName}</h1>
 <p>You do not need an invitation. This one has not been used and still works for ${invitation.email}.</p>
-<div class="form-actions"><a class="button secondary" href="/settings/members">See the members</a>
+<div class="form-actions"><a class="button secondary" href="${businessPath(invitation, 'members')}">See the members</a>
 <a class="button secondary" href="${signInAddress({ path, invitation, csrf })}">Use another account</a></div></div>`;
 }
 

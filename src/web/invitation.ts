@@ -6,6 +6,7 @@ import { findMembership } from '../accounts/memberships.ts';
 import type { SignedIn } from '../accounts/sessions.ts';
 import { networkOf } from '../lib/ip-addresses.ts';
 import { access } from './access.ts';
+import { businessPath } from './business-address.ts';
 import type { WebDeps } from './deps.ts';
 import { notFound, PageError, SignInRequired } from './errors.ts';
 import { redirectWithFlash } from './flash.ts';
@@ -17,8 +18,6 @@ import { countMail } from './mail-limits.ts';
 import { actorOf, clientOf, requireSecondFactor, setSessionCookie } from './session.ts';
 
 type InvitationRoute = { Params: { token: string }; Body: Form };
-
-const JOINED = '/settings/connected-apps';
 
 /** Everyone who has the link can see whom it invites, to which business, and who created it. */
 export function mountInvitation(host: FastifyInstance, deps: WebDeps): void {
@@ -39,7 +38,7 @@ export function mountInvitation(host: FastifyInstance, deps: WebDeps): void {
       const signedIn = await createAccount(deps, request, found);
       setSessionCookie(reply, signedIn.session);
       rememberBrowser(deps, reply, signedIn);
-      return redirectWithFlash(reply, JOINED, 'joined');
+      return redirectWithFlash(reply, businessPath(found.invitation, 'connected-apps'), 'joined');
     };
     return tryRateLimitedForm(reply, create, (problem, status) =>
       show(deps, { request, reply, ...found, problem, status }),
@@ -77,13 +76,14 @@ async function join(deps: WebDeps, request: FastifyRequest<InvitationRoute>, rep
   if (!found) throw closedInvitation(undefined, clock());
   const { invitation, source } = found;
   // The form was submitted twice.
-  if (invitation.acceptedBy === user.id) return redirectWithFlash(reply, JOINED, 'joined');
+  if (invitation.acceptedBy === user.id)
+    return redirectWithFlash(reply, businessPath(invitation, 'connected-apps'), 'joined');
   if (source === 'expired') return show(deps, { request, reply, ...found, status: 410 });
   const accept = async () => {
     const accepted = await acceptInvitation(actorOf(request), storage.durable, { ...found, user }, clock());
     if (!accepted)
       throw closedInvitation((await findInvitationOf(storage.durable, token, clock()))?.invitation, clock());
-    return redirectWithFlash(reply, JOINED, 'joined');
+    return redirectWithFlash(reply, businessPath(invitation, 'connected-apps'), 'joined');
   };
   return tryForm(accept, (problem) => show(deps, { request, reply, ...found, problem }));
 }

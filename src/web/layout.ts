@@ -21,6 +21,7 @@ export interface Page {
 export interface PageContext {
   user: User;
   csrf: string;
+  /** The business that the address names; on other pages, the one that the user chose last. */
   current: Membership | undefined;
   memberships: Membership[];
   /** The URL at which this page can be opened again. */

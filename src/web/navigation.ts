@@ -1,5 +1,6 @@
 import type { Membership } from '../accounts/memberships.ts';
 import { type Html, html } from '../lib/html.ts';
+import { businessPath } from './business-address.ts';
 import { avatar } from './components/display.ts';
 import { type IconName, icon } from './components/icon.ts';
 import { menu } from './components/popover.ts';
@@ -33,20 +34,18 @@ function listPlaces({ current, user }: PageContext): Place[] {
 }
 
 function businessPlaces(business: Membership | undefined): Place[] {
-  const connectedApps: Place = {
-    path: '/settings/connected-apps',
-    name: 'Connected apps',
-    icon: 'blocks',
-    also: ['/settings/app-rules'],
-  };
-  if (!business) return [connectedApps];
+  if (!business) return [{ path: '/settings/connected-apps', name: 'Connected apps', icon: 'blocks' }];
+  const place = (page: string, name: string, icon: IconName): Place => ({
+    path: businessPath(business, page),
+    name,
+    icon,
+  });
   const isOwner = business.role === 'owner';
   return [
-    connectedApps,
-    { path: '/settings/members', name: 'Members', icon: 'users' },
-    ...(isOwner ? [{ path: '/settings/business', name: 'Business', icon: 'building-2' as const }] : []),
-    ...(isOwner ? [{ path: '/settings/audit-log', name: 'Audit log', icon: 'scroll-text' as const }] : []),
-    { path: '/settings/developer', name: 'Developer', icon: 'code-xml' },
+    place('connected-apps', 'Connected apps', 'blocks'),
+    place('members', 'Members', 'users'),
+    ...(isOwner ? [place('settings', 'Business', 'building-2'), place('audit-log', 'Audit log', 'scroll-text')] : []),
+    place('developer', 'Developer', 'code-xml'),
   ];
 }
 

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
-import { findCurrentMembership, listMemberships } from '../accounts/memberships.ts';
+import { findCurrentMembership, listMemberships, type Membership } from '../accounts/memberships.ts';
 import type { Session } from '../accounts/sessions.ts';
+import { isBusinessRoute } from './business-address.ts';
 import type { WebDeps } from './deps.ts';
 import type { ErrorNavigation } from './errors.ts';
 import { flashMessage } from './flash.ts';
@@ -25,17 +26,26 @@ export async function loadPageContext(deps: WebDeps, request: FastifyRequest): P
 async function buildPageContext(deps: WebDeps, request: FastifyRequest): Promise<SessionContext> {
   const session = requireSession(request);
   const db = deps.storage.durable;
+  const memberships = await listMemberships(db, session.user.id);
   return {
     session,
     user: session.user,
     csrf: request.csrfToken,
-    current: await findCurrentMembership(db, session.user),
-    memberships: await listMemberships(db, session.user.id),
+    current: isBusinessRoute(request.routeOptions.url)
+      ? findBusinessOf(request, memberships)
+      : await findCurrentMembership(db, session.user),
+    memberships,
     menuPath: request.url,
     // The URL of a POST cannot be opened with GET.
     path: isSafeMethod(request) ? request.url.replace(/[?&]done=[^&]*/, '') : '/',
     flash: isSafeMethod(request) ? flashMessage(request.query) : undefined,
   };
+}
+
+/** The business that the address names, if the user is a member of it. The business that they chose last plays no part. */
+function findBusinessOf({ params }: FastifyRequest, memberships: Membership[]): Membership | undefined {
+  const { business } = params as { business: string };
+  return memberships.find(({ businessId }) => businessId === business);
 }
 
 /** Independent of the address: for one user, every page that is not found looks the same. */

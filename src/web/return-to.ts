@@ -3,7 +3,7 @@ import { readTimestamp } from '../oauth/authorize/timestamp.ts';
 import { CallbackError } from '../oauth/errors.ts';
 import type { WebDeps } from './deps.ts';
 
-const ALLOWED_PATHS = /^\/(?:$|consent$|invitation\/|settings\/|platform\/)/;
+const ALLOWED_PATHS = /^\/(?:$|consent$|invitation\/|businesses\/|settings\/|platform\/)/;
 
 /** The path of a page to return to; anything else becomes `/`. */
 export function readReturnTo(text: unknown, consentUrl: string): string {

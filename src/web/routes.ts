@@ -5,6 +5,7 @@ import { isId } from '../lib/ids.ts';
 import { access, addAccessHooks } from './access.ts';
 import { mountDeveloper, mountPlatformApps } from './apps/routes.ts';
 import { mountAuditLog, mountPlatformAuditLog } from './audit-log.ts';
+import { pathAfterSwitch } from './business-address.ts';
 import { mountConsent } from './consent.ts';
 import type { WebDeps } from './deps.ts';
 import { notFound } from './errors.ts';
@@ -28,11 +29,12 @@ import { mountInvitations } from './settings/invitations.ts';
 import { mountMember } from './settings/member.ts';
 import { mountMembers } from './settings/members.ts';
 import { mountOwnData } from './settings/own-data.ts';
+import { mountShortAddresses } from './short-addresses.ts';
 import { mountSignIn, mountSignOut } from './sign-in.ts';
 
 /** Pages that only some users may see respond 404 to everyone else, whatever the method. */
 export function isHiddenPath(path: string): boolean {
-  return /^\/(?:platform(?:\/|$)|settings\/(?:audit-log|business|members\/|developer\/))/.test(path);
+  return /^\/(?:platform(?:\/|$)|businesses\/|settings\/(?:audit-log|business|members\/|developer\/))/.test(path);
 }
 
 /** Every page of the web host. */
@@ -56,6 +58,7 @@ export function mountWeb(host: FastifyInstance, deps: WebDeps): void {
     mountAppRules,
     mountAuditLog,
     mountDeveloper,
+    mountShortAddresses,
     mountAccount,
     mountAddress,
     mountOwnData,
@@ -88,6 +91,6 @@ function mountCurrentBusiness(host: FastifyInstance, { storage, consentUrl }: We
     const membership = isId(businessId) && (await findMembership(storage.durable, user.id, businessId));
     if (!membership) throw notFound();
     await setCurrentBusiness(storage.durable, user.id, membership.businessId);
-    return reply.redirect(readReturnTo(request.body.return_to, consentUrl), 303);
+    return reply.redirect(pathAfterSwitch(readReturnTo(request.body.return_to, consentUrl), membership), 303);
   });
 }

@@ -1,6 +1,5 @@
 import { fastifyCookie } from '@fastify/cookie';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Membership } from '../accounts/memberships.ts';
 import { ABSOLUTE_LIFETIME, resumeSession, type Session } from '../accounts/sessions.ts';
 import { userActor } from '../accounts/users.ts';
 import type { UserActor } from '../audit/entries.ts';
@@ -8,7 +7,7 @@ import { MINUTE, SECOND } from '../lib/clock.ts';
 import { type Keyring, sign, verifySignature } from '../lib/keyring.ts';
 import { newSecret } from '../lib/secrets.ts';
 import type { WebDeps } from './deps.ts';
-import { forbidden, notFound, OtherBusiness, SecondFactorRequired, SignInRequired, sessionExpired } from './errors.ts';
+import { forbidden, SecondFactorRequired, SignInRequired, sessionExpired } from './errors.ts';
 import { readReturnTo } from './return-to.ts';
 
 /** `__Host-`: browsers accept these cookies only over https and only from this exact host. */
@@ -86,14 +85,6 @@ export function requireSession(request: FastifyRequest): Session {
 export function requireSecondFactor(request: FastifyRequest, returnTo?: string): void {
   if (!request.session?.lacksSecondFactor) return;
   throw new SecondFactorRequired(returnTo ?? (isSafeMethod(request) ? request.url : request.formPage));
-}
-
-/** Not found, unless the user may open the page after switching to one of these businesses. */
-export function notFoundOrOtherBusiness(businesses: Membership[], request: FastifyRequest): Error {
-  if (businesses.length === 0) return notFound();
-  if (isSafeMethod(request)) return new OtherBusiness(businesses, request.url, 'Switch to the business to open it.');
-  const sentence = 'You now act for another business. Nothing was changed.';
-  return new OtherBusiness(businesses, request.formPage, sentence);
 }
 
 /** Prevents adding a passkey or an authenticator app from an unattended browser. */

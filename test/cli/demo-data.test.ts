@@ -5,11 +5,11 @@ import { startDemoApp } from '../../demo/app.ts';
 import { DEMO_PASSWORD, DEMO_USERS, ensureDemoApps, ensureDemoData, ensureDemoEndpoint } from '../../demo/data.ts';
 import { createKeyring } from '../../src/lib/keyring.ts';
 import { signMessage } from '../../src/webhooks/signatures.ts';
-import { DEVELOPER } from '../support/app-pages.ts';
 import { freePort } from '../support/ports.ts';
 import { startTestServer } from '../support/test-server.ts';
 
 const server = await startTestServer();
+const DEVELOPER = server.acmePath('developer');
 const maker = await ensureDemoData(server.storage(), server.clock());
 const { thirdParty } = await ensureDemoApps(server.storage(), maker, join(server.folder, 'apps.json'), server.clock());
 const db = server.storage().durable;

@@ -3,7 +3,6 @@ import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { createKeyring } from '../../src/lib/keyring.ts';
 import { insertEndpoint } from '../../src/webhooks/endpoints.ts';
-import { DEVELOPER } from '../support/app-pages.ts';
 import { startTestServer } from '../support/test-server.ts';
 import { startWebhookReceiver } from '../support/webhook-receiver.ts';
 
@@ -12,6 +11,7 @@ const [FIRST, SECOND] = [
   'the-key-that-is-left-when-the-first-one-is-gone',
 ];
 const server = await startTestServer({ SECRET_KEYS: `${FIRST},${SECOND}`, WEBHOOKS_TO_LOOPBACK: 'yes' });
+const DEVELOPER = server.acmePath('developer');
 
 /** Looks again until the page says so: the server is at work meanwhile. */
 async function shows(open: () => Promise<{ text: string }>, expected: RegExp): Promise<void> {

@@ -35,24 +35,36 @@ export function createBrowser(home: string, ours: string[]) {
 
   const open = (address: string) => send(new URL(address, home).href);
 
+  async function sendOnce(address: string, init: RequestInit = {}): Promise<Response> {
+    const headers = new Headers(init.headers);
+    headers.set('cookie', cookieHeader(cookies));
+    rememberTypedSecrets(init.body);
+    return scannedFetch(new URL(address, home), { ...init, headers, redirect: 'manual' });
+  }
+
+  /** A page about a business has a short address, which redirects to it. Forms have none. */
+  async function resolve(address: string): Promise<string> {
+    if (!isShortAddress(address)) return address;
+    const location = (await sendOnce(address)).headers.get('location');
+    return location?.startsWith('/businesses/') ? location : address;
+  }
+
   return {
     cookies,
     open,
     /** Submits a form of a page, with these fields changed. */
     submit(page: BrowserPage, action: string, fields: Fields = {}, headers: Record<string, string> = {}) {
-      const body = toBody({ ...hiddenFields(page.text, action), ...fields });
-      return send(new URL(action, home).href, { method: 'POST', body, headers });
+      const form = findForm(page.text, action);
+      const body = toBody({ ...form.fields, ...fields });
+      return send(new URL(form.action, home).href, { method: 'POST', body, headers });
     },
     /** Posts a form that is on no page, such as a stale or forged one. */
-    post(address: string, fields: Fields = {}, headers: Record<string, string> = {}) {
-      return send(new URL(address, home).href, { method: 'POST', body: toBody(fields), headers });
+    async post(address: string, fields: Fields = {}, headers: Record<string, string> = {}) {
+      return send(new URL(await resolve(address), home).href, { method: 'POST', body: toBody(fields), headers });
     },
     /** Sends one request with this browser's cookies, without following redirects. */
-    ask(address: string, init: RequestInit = {}): Promise<Response> {
-      const headers = new Headers(init.headers);
-      headers.set('cookie', cookieHeader(cookies));
-      rememberTypedSecrets(init.body);
-      return scannedFetch(new URL(address, home), { ...init, headers, redirect: 'manual' });
+    async ask(address: string, init: RequestInit = {}): Promise<Response> {
+      return sendOnce(await resolve(address), init);
     },
     /** The CSRF token of this browser's forms. */
     async csrf(): Promise<string> {
@@ -72,10 +84,31 @@ export function nextPageLink({ text }: { text: string }): string | undefined {
 
 /** The hidden inputs of the form with this action. */
 export function hiddenFields(text: string, action: string): Record<string, string> {
-  const form = [...text.matchAll(/<form[^>]*action="([^"]*)"[^>]*>(.*?)<\/form>/gs)].find(([, to]) => to === action);
+  return findForm(text, action).fields;
+}
+
+/** The form with this action, which can be given without the business. */
+function findForm(text: string, action: string): { action: string; fields: Record<string, string> } {
+  const forms = [...text.matchAll(/<form[^>]*action="([^"]*)"[^>]*>(.*?)<\/form>/gs)];
+  const form = forms.find(([, to = '']) => to === action || shortAddress(to) === action);
   assert.ok(form, `the page has a form for ${action}:\n${text}`);
   const inputs = form[2]?.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g) ?? [];
-  return Object.fromEntries([...inputs].map(([, name, value]) => [name, unescaped(value ?? '')]));
+  const fields = Object.fromEntries([...inputs].map(([, name, value]) => [name, unescaped(value ?? '')]));
+  return { action: unescaped(form[1] ?? ''), fields };
+}
+
+const SHORT_ADDRESS = /^\/settings\/(?:connected-apps|members|business|audit-log|developer)(?:[/?.]|$)/;
+
+/** Whether it is the address of a page about a business, without the business. */
+function isShortAddress(address: string): boolean {
+  return SHORT_ADDRESS.test(address);
+}
+
+/** Without the business: most tests are about one. */
+export function shortAddress(address: string): string {
+  return address
+    .replace(/^\/businesses\/[^/]+\/settings(?=\/|$)/, '/settings/business')
+    .replace(/^\/businesses\/[^/]+\//, '/settings/');
 }
 
 export function toBody(fields: Fields): URLSearchParams {

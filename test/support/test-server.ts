@@ -7,6 +7,7 @@ import type { User } from '../../src/accounts/users.ts';
 import { readSettings, type Settings } from '../../src/config.ts';
 import { createKeyring } from '../../src/lib/keyring.ts';
 import { startServer } from '../../src/server.ts';
+import { businessPath } from '../../src/web/business-address.ts';
 import { createBrowser } from './browser.ts';
 import { createClient } from './client.ts';
 import { createTestDatabase } from './databases.ts';
@@ -82,6 +83,8 @@ export async function startTestServer(env: Record<string, string> = {}, startsAt
     api: settings.baseUrl,
     web: settings.consentUrl,
     storage: () => server.storage,
+    /** The address of a page about Acme, such as `members`. */
+    acmePath: (page: string) => businessPath({ businessId: people.acme.id }, page),
     routes: server.routes,
     advanceClock(milliseconds: number) {
       now += milliseconds;

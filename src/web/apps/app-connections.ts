@@ -9,7 +9,7 @@ import { type AppPages, appHead } from './app-page.ts';
 type ForApp = { Params: { id: string }; Querystring: Form };
 
 export function mountAppConnections(host: FastifyInstance, { section, db, clock, show, loadApp }: AppPages): void {
-  host.get<ForApp>(`${section.path}/:id/connections`, section.view, async (request, reply) => {
+  host.get<ForApp>(`${section.route}/:id/connections`, section.view, async (request, reply) => {
     const { viewer, app, path } = await loadApp(request);
     const listing = readListing(request.query);
     const found = await listAppConnections(db, app, { ...listing, limit: PAGE_SIZE + 1 }, clock());

@@ -15,7 +15,7 @@ import { appFields, emptyApp, pkceField, readAppForm } from './app-settings.ts';
 
 export function mountAppList(host: FastifyInstance, pages: AppPages): void {
   const { section, show } = pages;
-  host.get(section.path, section.list, async (request, reply) => {
+  host.get(section.route, section.view, async (request, reply) => {
     const viewer = await section.loadViewer(request);
     const list = await readAppList(pages, viewer, readListing(request.query));
     return show(reply, viewer, appListBody(section, viewer, list));
@@ -47,7 +47,7 @@ async function readAppList({ db, clock, issuer }: AppPages, viewer: Viewer, list
 /** A list that fits on one page has no search. */
 function appListBody(section: AppSection, viewer: Viewer, list: AppList): Html {
   const { apps, search, after, next, issuer } = list;
-  const { path } = section;
+  const { path } = viewer;
   const isLong = Boolean(search || after || next);
   return html`<div class="head"><h1>${section.title}</h1>
 ${viewer.canChange && html`<a class="button primary" href="${path}/new">New app</a>`}</div>
@@ -74,13 +74,13 @@ function appRow(path: string, { app, connections, lastUsedAt }: ListedApp): Html
 export function mountNewApp(host: FastifyInstance, pages: AppPages): void {
   const { section, db, clock, issuer, show } = pages;
   const { privateSchemes } = pages.externalClients;
-  host.get(`${section.path}/new`, section.edit, async (request, reply) => {
+  host.get(`${section.route}/new`, section.edit, async (request, reply) => {
     const viewer = await section.loadViewer(request);
     const key = formKey(pages, 'new app', { owner: viewer.ownerBusinessId });
     return show(reply, viewer, newAppBody(section, viewer, { settings: emptyApp, isPublic: false, key }));
   });
 
-  host.post<{ Body: Form }>(section.path, section.edit, async (request, reply) => {
+  host.post<{ Body: Form }>(section.route, section.edit, async (request, reply) => {
     const viewer = await section.loadViewer(request);
     const settings = readAppForm(request.body, section);
     const isPublic = text(request.body, 'is_public') === 'yes';
@@ -89,8 +89,8 @@ export function mountNewApp(host: FastifyInstance, pages: AppPages): void {
     const register = async () => {
       const newApp = { ...settings, id, isPublic, privateSchemes, ownerBusinessId: viewer.ownerBusinessId };
       const registered = await registerApp(actorOf(request), db, newApp, clock());
-      if (!registered) return reply.redirect(`${section.path}/${id}`, 303);
-      const at = { section, issuer };
+      if (!registered) return reply.redirect(`${viewer.path}/${id}`, 303);
+      const at = { path: viewer.path, issuer };
       const body = html`${registeredBody(at, registered)}${nextSteps(at, registered.app)}`;
       return show(reply, viewer, body);
     };
@@ -103,7 +103,7 @@ export function mountNewApp(host: FastifyInstance, pages: AppPages): void {
 function newAppBody(section: AppSection, viewer: Viewer, form: NewAppForm): Html {
   return html`<h1>Register an app</h1>
 ${postForm({
-  action: section.path,
+  action: viewer.path,
   csrf: viewer.context.csrf,
   style: 'card',
   body: html`<input type="hidden" name="form_key" value="${form.key}">
@@ -123,13 +123,13 @@ function kindField(isPublic: boolean): Html {
 }
 
 /** A public app has no secret to copy. */
-function registeredBody(at: { section: AppSection; issuer: string }, { app, secret }: RegisteredApp): Html {
+function registeredBody(at: { path: string; issuer: string }, { app, secret }: RegisteredApp): Html {
   if (secret !== null) return newSecretBody(at, app, secret);
   return html`<h1>${app.name}</h1>
 <div class="card">
 <dl class="facts"><div><dt>client_id</dt><dd>${copyable('client-id', app.id)}</dd></div>
 ${endpointFacts(at.issuer)}</dl>
-<p><a class="button primary" href="${at.section.path}/${app.id}">Settings of the app</a></p>
+<p><a class="button primary" href="${at.path}/${app.id}">Settings of the app</a></p>
 </div>`;
 }
 
@@ -141,10 +141,10 @@ interface NewAppForm {
   problem?: Problem;
 }
 
-function nextSteps({ section, issuer }: { section: AppSection; issuer: string }, app: App): Html {
+function nextSteps({ path, issuer }: { path: string; issuer: string }, app: App): Html {
   return html`<section class="card"><h2>Next</h2>
 <ul>
 <li><a href="${issuer}/docs/guides/connect-your-app">Connect your app</a>: the guide, with curl, TypeScript and Python.</li>
-${!app.isPublic && html`<li><a href="${section.path}/${app.id}/try">Try it</a>: run the whole flow in your browser, one request at a time.</li>`}
+${!app.isPublic && html`<li><a href="${path}/${app.id}/try">Try it</a>: run the whole flow in your browser, one request at a time.</li>`}
 </ul></section>`;
 }

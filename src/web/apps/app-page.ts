@@ -1,25 +1,25 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Membership } from '../../accounts/memberships.ts';
 import { type App, findApp } from '../../apps/apps.ts';
 import { type Html, html } from '../../lib/html.ts';
 import type { Database } from '../../storage/storage.ts';
-import { isRoleAllowed, type RouteAccess } from '../access.ts';
+
+import type { RouteAccess } from '../access.ts';
 import { tabs } from '../components/structure.ts';
+
 import { appBadges } from '../components.ts';
 import type { WebDeps } from '../deps.ts';
+import { notFound } from '../errors.ts';
 import { type PageContext, sendPage } from '../layout.ts';
-import { notFoundOrOtherBusiness } from '../session.ts';
 
 /** The app pages are mounted twice: for the apps of a business, and for those of the platform. */
 export interface AppSection {
-  path: string;
+  route: string;
   title: string;
   /** Shown at the top of each page. */
   above?(context: PageContext): Html;
   /** Whether an app of this section can be opened to other businesses. */
   canOpenToAnyBusiness: boolean;
-  /** Access to the list of apps, to an app, and to the routes that change an app. */
-  list: RouteAccess;
+  /** Access to the apps, and to the routes that change them. */
   view: RouteAccess;
   edit: RouteAccess;
   loadViewer(request: FastifyRequest): Promise<Viewer>;
@@ -27,6 +27,8 @@ export interface AppSection {
 
 export interface Viewer {
   context: PageContext;
+  /** The address of the list of apps. */
+  path: string;
   /** Null for the platform. */
   ownerBusinessId: string | null;
   intro: string;
@@ -37,7 +39,7 @@ type AppTab = 'Settings' | 'Requests' | 'Connections' | 'Webhooks' | 'Try it';
 
 /** The app's name and tabs. Only those who may change the app see the last two tabs. To try it takes a secret. */
 export function appHead(section: AppSection, viewer: Viewer, app: App, here: AppTab): Html {
-  const path = `${section.path}/${app.id}`;
+  const path = `${viewer.path}/${app.id}`;
   const links = [
     { name: 'Settings', to: path },
     { name: 'Requests', to: `${path}/requests` },
@@ -45,7 +47,7 @@ export function appHead(section: AppSection, viewer: Viewer, app: App, here: App
     ...(viewer.canChange ? [{ name: 'Webhooks', to: `${path}/endpoints` }] : []),
     ...(viewer.canChange && !app.isPublic ? [{ name: 'Try it', to: `${path}/try` }] : []),
   ];
-  return html`<p><a href="${section.path}">${section.title}</a></p>
+  return html`<p><a href="${viewer.path}">${section.title}</a></p>
 <h1>${app.name} ${appStatusBadges(app)}</h1>
 ${tabs(
   app.name,
@@ -79,8 +81,8 @@ export function createAppPages(deps: WebDeps, section: AppSection) {
 
     async loadApp(request: AppRequest): Promise<LoadedApp> {
       const viewer = await section.loadViewer(request);
-      const app = await findOwnApp(db, viewer, request, request.params.id);
-      return { viewer, app, path: `${section.path}/${app.id}` };
+      const app = await findOwnApp(db, viewer, request.params.id);
+      return { viewer, app, path: `${viewer.path}/${app.id}` };
     },
   };
 }
@@ -91,17 +93,11 @@ interface LoadedApp {
   path: string;
 }
 
-/** The app of another owner is not found. A user who may open the page in the business that owns it can switch to that. */
-export async function findOwnApp(db: Database, viewer: Viewer, request: FastifyRequest, id: string): Promise<App> {
+/** The app of another owner is not found. */
+export async function findOwnApp(db: Database, viewer: Viewer, id: string): Promise<App> {
   const app = await findApp(db, id);
   // Nobody here owns an external app.
   const isOwn = app?.ownerBusinessId === viewer.ownerBusinessId && app.ownerScope !== 'external';
-  if (!app || !isOwn) throw notFoundOrOtherBusiness(app ? listOwners(app, viewer, request) : [], request);
+  if (!app || !isOwn) throw notFound();
   return app;
-}
-
-function listOwners({ ownerBusinessId }: App, viewer: Viewer, request: FastifyRequest): Membership[] {
-  if (viewer.ownerBusinessId === null) return [];
-  const owners = viewer.context.memberships.filter(({ businessId }) => businessId === ownerBusinessId);
-  return owners.filter((membership) => isRoleAllowed(request, membership));
 }

@@ -23,7 +23,7 @@ type ForApp = { Params: { id: string }; Querystring: Form };
 
 export function mountAppRequests(host: FastifyInstance, pages: AppPages): void {
   const { section, show, loadApp } = pages;
-  host.get<ForApp>(`${section.path}/:id/requests`, section.view, async (request, reply) => {
+  host.get<ForApp>(`${section.route}/:id/requests`, section.view, async (request, reply) => {
     const { viewer, app, path } = await loadApp(request);
     const body = requestLogBody({ app, path: `${path}/requests`, ...(await readLog(pages, app.id, request.query)) });
     return show(reply, viewer, html`${appHead(section, viewer, app, 'Requests')}${body}`);

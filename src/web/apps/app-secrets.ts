@@ -8,7 +8,7 @@ import { notFound } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
 import { copyable, type Form, type Problem, postForm, text, time, tryForm } from '../forms.ts';
 import { actorOf } from '../session.ts';
-import type { AppPages, AppSection, Viewer } from './app-page.ts';
+import type { AppPages, Viewer } from './app-page.ts';
 
 type ForSecret = { Params: { id: string; secret: string }; Body: Form };
 
@@ -25,11 +25,11 @@ export function mountAppSecrets(host: FastifyInstance, pages: AppPages, showSett
 
 function mountAddition(host: FastifyInstance, pages: AppPages, showSettings: ShowSettings): void {
   const { section, db, clock, issuer, show, loadApp } = pages;
-  host.post<{ Params: { id: string } }>(`${section.path}/:id/secrets`, section.edit, async (request, reply) => {
+  host.post<{ Params: { id: string } }>(`${section.route}/:id/secrets`, section.edit, async (request, reply) => {
     const { viewer, app } = await loadApp(request);
     const add = async () => {
       const secret = await addSecret(actorOf(request), db, app, clock());
-      return show(reply, viewer, newSecretBody({ section, issuer }, app, secret));
+      return show(reply, viewer, newSecretBody({ path: viewer.path, issuer }, app, secret));
     };
     return tryForm(add, (problem) => showSettings(reply, viewer, { app, problem }));
   });
@@ -38,7 +38,7 @@ function mountAddition(host: FastifyInstance, pages: AppPages, showSettings: Sho
 /** A secret in use is removed only after a confirmation. */
 function mountRemoval(host: FastifyInstance, pages: AppPages, showSettings: ShowSettings): void {
   const { section, db, clock, show, loadApp } = pages;
-  const removal = `${section.path}/:id/secrets/:secret/remove`;
+  const removal = `${section.route}/:id/secrets/:secret/remove`;
   host.get<ForSecret>(removal, section.edit, async (request, reply) => {
     const { viewer, app, path } = await loadApp(request);
     const { secret, isOnly } = await findSecret(db, app.id, request.params.secret);
@@ -125,11 +125,7 @@ ${postForm({ action: `${path}/secrets/${id}/remove`, csrf: viewer.context.csrf, 
 }
 
 /** The only page that shows a secret. */
-export function newSecretBody(
-  { section, issuer }: { section: AppSection; issuer: string },
-  app: App,
-  secret: string,
-): Html {
+export function newSecretBody({ path, issuer }: { path: string; issuer: string }, app: App, secret: string): Html {
   return html`<h1>${app.name}</h1>
 <div class="card">
 <p class="notice"><strong>Copy the secret now.</strong> Only a hash of it is stored, so it cannot be shown again.</p>
@@ -138,7 +134,7 @@ export function newSecretBody(
 <div><dt>client_secret</dt><dd>${copyable('client-secret', secret)}</dd></div>
 ${endpointFacts(issuer)}
 </dl>
-<p><a class="button primary" href="${section.path}/${app.id}">I have copied it</a></p>
+<p><a class="button primary" href="${path}/${app.id}">I have copied it</a></p>
 </div>`;
 }
 

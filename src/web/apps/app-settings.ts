@@ -34,12 +34,12 @@ type ForApp = { Params: { id: string }; Body: Form };
 /** The app's own page: credentials, settings and status. */
 export function mountAppSettings(host: FastifyInstance, pages: AppPages): void {
   const { section, loadApp } = pages;
-  host.get<ForApp>(`${section.path}/:id`, section.view, async (request, reply) => {
+  host.get<ForApp>(`${section.route}/:id`, section.view, async (request, reply) => {
     const { viewer, app } = await loadApp(request);
     return showSettings(pages, reply, viewer, { app });
   });
 
-  host.post<ForApp>(`${section.path}/:id`, section.edit, async (request, reply) => {
+  host.post<ForApp>(`${section.route}/:id`, section.edit, async (request, reply) => {
     const { viewer, app, path } = await loadApp(request);
     const settings = readAppForm(request.body, section);
     const change = async () => {
@@ -49,7 +49,7 @@ export function mountAppSettings(host: FastifyInstance, pages: AppPages): void {
     return tryForm(change, (problem) => showSettings(pages, reply, viewer, { app, settings, problem }));
   });
 
-  host.post<ForApp>(`${section.path}/:id/require-pkce`, section.edit, async (request, reply) => {
+  host.post<ForApp>(`${section.route}/:id/require-pkce`, section.edit, async (request, reply) => {
     const { path } = await loadApp(request);
     await storeSettings(pages, request, (before) => ({ ...before, requiresPkce: true }));
     return redirectWithFlash(reply, path, 'pkce_required');
@@ -73,7 +73,7 @@ export async function showSettings(
 ): Promise<FastifyReply> {
   const { section, db, issuer, platformName, clock } = pages;
   const [secrets, endpoints] = [await listSecrets(db, app.id), await listEndpoints(db, app.id)];
-  const offer = await pkceOffer(pages, { app, viewer, path: `${section.path}/${app.id}` });
+  const offer = await pkceOffer(pages, { app, viewer, path: `${viewer.path}/${app.id}` });
   const pauseReason = app.pausedAt === null ? undefined : await findReason(db, app.id, 'app.paused');
   const view = { app, settings, problem, secrets, endpoints, offer, pauseReason, issuer, platformName, now: clock() };
   return pages.show(reply, viewer, settingsBody(section, viewer, view), problem ? 400 : 200);
@@ -83,14 +83,14 @@ function settingsBody(section: AppSection, viewer: Viewer, view: AppView): Html 
   const { app, secrets, problem } = view;
   return html`${appHead(section, viewer, app, 'Settings')}
 ${app.pausedAt !== null && html`<p class="notice">Paused by ${view.platformName} since ${time(app.pausedAt)}: the app does not work until the platform resumes it.${view.pauseReason !== undefined && html`<br>Reason: ${view.pauseReason}`}</p>`}
-${viewer.canChange && failingNotices(`${section.path}/${app.id}/endpoints`, view.endpoints, view.now)}
+${viewer.canChange && failingNotices(`${viewer.path}/${app.id}/endpoints`, view.endpoints, view.now)}
 <section class="card"><h2>Credentials</h2>
 <dl class="facts"><div><dt>client_id</dt><dd>${copyable('client-id', app.id)}</dd></div>
 ${endpointFacts(view.issuer)}</dl>
 ${problem?.field === 'secret' && html`<p class="problem">${problem.message}</p>`}
 ${app.isPublic && html`<p>This is a public app: it has no secret, and sends its client_id alone. PKCE is always required.</p>`}
-${secretRows({ viewer, path: `${section.path}/${app.id}/secrets`, secrets, now: view.now })}
-${viewer.canChange && !app.isPublic && secrets.length < 2 && action(viewer, `${section.path}/${app.id}/secrets`, html`<button class="secondary">Add a second secret</button>`)}
+${secretRows({ viewer, path: `${viewer.path}/${app.id}/secrets`, secrets, now: view.now })}
+${viewer.canChange && !app.isPublic && secrets.length < 2 && action(viewer, `${viewer.path}/${app.id}/secrets`, html`<button class="secondary">Add a second secret</button>`)}
 </section>
 ${view.offer}
 ${viewer.canChange ? changes(section, viewer, view) : summary(app)}`;
@@ -112,14 +112,14 @@ interface AppView {
 }
 
 function changes(section: AppSection, viewer: Viewer, { app, settings, problem }: AppView): Html {
-  const path = `${section.path}/${app.id}`;
+  const path = `${viewer.path}/${app.id}`;
   return html`${postForm({
     action: path,
     csrf: viewer.context.csrf,
     style: 'card',
     body: html`<h2>Settings</h2>${appFields(settings, section, problem)}${!app.isPublic && pkceField(settings)}<button class="primary">Save</button>`,
   })}
-${stopSection({ section, viewer, app })}`;
+${stopSection({ viewer, app })}`;
 }
 
 function summary(app: App): Html {

@@ -7,7 +7,7 @@ import { impactText } from '../components.ts';
 import { redirectWithFlash } from '../flash.ts';
 import { postForm } from '../forms.ts';
 import { actorOf } from '../session.ts';
-import type { AppPages, AppSection, Viewer } from './app-page.ts';
+import type { AppPages, Viewer } from './app-page.ts';
 
 /** Disabling and deleting an app are confirmed first, with the number of users affected. */
 export function mountAppStatus(host: FastifyInstance, pages: AppPages): void {
@@ -32,7 +32,7 @@ const CONFIRMATIONS = {
 
 function mountConfirmations(host: FastifyInstance, { section, db, clock, show, loadApp }: AppPages): void {
   for (const verb of ['disable', 'delete'] as const) {
-    host.get<ForApp>(`${section.path}/:id/${verb}`, section.edit, async (request, reply) => {
+    host.get<ForApp>(`${section.route}/:id/${verb}`, section.edit, async (request, reply) => {
       const { viewer, app, path } = await loadApp(request);
       if (verb === 'disable' && app.disabledAt !== null) return reply.redirect(path, 303);
       const { title, effect, cancel } = CONFIRMATIONS[verb];
@@ -54,16 +54,16 @@ function mountChanges(host: FastifyInstance, { section, db, clock, loadApp }: Ap
     { verb: 'delete', change: deleteApp, flash: 'app_deleted' },
   ] as const;
   for (const { verb, change, flash } of changes) {
-    host.post<ForApp>(`${section.path}/:id/${verb}`, section.edit, async (request, reply) => {
-      const { app, path } = await loadApp(request);
+    host.post<ForApp>(`${section.route}/:id/${verb}`, section.edit, async (request, reply) => {
+      const { viewer, app, path } = await loadApp(request);
       await change(actorOf(request), db, app, clock());
-      return redirectWithFlash(reply, verb === 'delete' ? section.path : path, flash);
+      return redirectWithFlash(reply, verb === 'delete' ? viewer.path : path, flash);
     });
   }
 }
 
-export function stopSection({ section, viewer, app }: { section: AppSection; viewer: Viewer; app: App }): Html {
-  const path = `${section.path}/${app.id}`;
+export function stopSection({ viewer, app }: { viewer: Viewer; app: App }): Html {
+  const path = `${viewer.path}/${app.id}`;
   return html`<section class="card"><h2>Disable or delete</h2>
 ${
   app.disabledAt

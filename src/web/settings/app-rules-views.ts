@@ -7,12 +7,15 @@ import { type Html, html } from '../../lib/html.ts';
 import { isLoopbackHost } from '../../lib/ip-addresses.ts';
 import { formatScopes, type Scopes } from '../../lib/scope-lists.ts';
 import { listScopes, SCOPES } from '../../oauth/scopes.ts';
+import { businessPath } from '../business-address.ts';
 import { makerName } from '../components.ts';
 import type { WebDeps } from '../deps.ts';
 import { input, type Problem, postForm, problemText, time } from '../forms.ts';
-import { businessField, type MembersContext } from './members.ts';
+import type { MembersContext } from './members.ts';
 
-export const APP_RULES = '/settings/business/apps';
+export function appRulesPath({ business }: Pick<MembersContext, 'business'>): string {
+  return businessPath(business, 'settings/apps');
+}
 
 export async function appRulesBody(
   { storage, platformName }: WebDeps,
@@ -25,12 +28,12 @@ export async function appRulesBody(
   const waiting = await listWaitingRequests(db, businessId);
   const decided = await listDecidedRequests(db, businessId);
   const decisions = await listAppDecisions(db, businessId);
-  return html`<p><a href="/settings/business">Business</a></p>
+  return html`<p><a href="${businessPath(context.business, 'settings')}">Business</a></p>
 <h1>Apps</h1>
-<p class="muted">Which apps come into ${businessName}. Those that are connected are listed under <a href="/settings/connected-apps">Connected apps</a>.</p>
+<p class="muted">Which apps come into ${businessName}. Those that are connected are listed under <a href="${businessPath(context.business, 'connected-apps')}">Connected apps</a>.</p>
 ${problem && problem.field !== 'who' && html`<div class="notice warn" role="alert">${problemText(problem)}</div>`}
 <section class="card"><h2>Who may connect apps</h2>
-${policy.isBinding ? html`<p class="notice">${platformName} has decided this for every business.</p><p>${WHO_NAMES[policy.who]}. ${policy.reservesSensitive && 'Data about staff and money is reserved to owners.'}</p>` : policyForm({ action: `${APP_RULES}/policy`, csrf: context.csrf, fields: businessField(context), policy, problem })}
+${policy.isBinding ? html`<p class="notice">${platformName} has decided this for every business.</p><p>${WHO_NAMES[policy.who]}. ${policy.reservesSensitive && 'Data about staff and money is reserved to owners.'}</p>` : policyForm({ action: `${appRulesPath(context)}/policy`, csrf: context.csrf, policy, problem })}
 ${!policy.isOwn && !policy.isBinding && html`<p class="muted small">This is the default of ${platformName}. It applies until you save.</p>`}</section>
 <section class="card"><h2>Requests</h2>
 ${waiting.length === 0 && html`<p class="empty">Nobody waits for an approval.</p>`}
@@ -53,7 +56,6 @@ const WHO_HINTS: Record<WhoConnects, string> = {
 interface PolicyForm {
   action: string;
   csrf: string;
-  fields?: Html;
   policy: AppPolicy;
   problem?: Problem | undefined;
   /** Before the button. */
@@ -61,9 +63,9 @@ interface PolicyForm {
 }
 
 /** For owners and for platform admins. */
-export function policyForm({ action, csrf, fields, policy, problem, more }: PolicyForm): Html {
+export function policyForm({ action, csrf, policy, problem, more }: PolicyForm): Html {
   const sensitive = SCOPES.filter(({ isSensitive }) => isSensitive).map(({ meaning }) => meaning);
-  const body = html`${fields}<fieldset class="field"><legend class="visually-hidden">Who may connect apps</legend>
+  const body = html`<fieldset class="field"><legend class="visually-hidden">Who may connect apps</legend>
 ${problem?.field === 'who' && problemText(problem)}
 ${WHO_CONNECTS.map(
   (who) =>
@@ -79,12 +81,12 @@ ${more}<p class="muted small">Apps that are connected already stay connected.</p
 function requestRow(context: MembersContext, request: AppRequest, platformName: string): Html {
   const { appId, userId, app, userName, userEmail, scopes, note, requestedAt } = request;
   const isOwn = userId === context.user.id;
-  const buttons = html`${businessField(context)}<input type="hidden" name="scopes" value="${formatScopes(scopes)}">
+  const buttons = html`<input type="hidden" name="scopes" value="${formatScopes(scopes)}">
 ${input({ name: 'reason', label: 'Reason, if you refuse (optional)', optional: true })}
 <div class="form-actions"><button class="danger" name="verdict" value="refuse">Refuse</button>
 <button class="secondary" name="verdict" value="approve_person">Approve for ${userName}</button>
 <button class="primary" name="verdict" value="approve_all">Approve for everyone</button></div>`;
-  const form = { action: `${APP_RULES}/${appId}/requests/${userId}`, csrf: context.csrf, body: buttons };
+  const form = { action: `${appRulesPath(context)}/${appId}/requests/${userId}`, csrf: context.csrf, body: buttons };
   return html`<li><div><h3>${app.name}</h3>
 ${appOrigin(app, request.makerName, platformName)}
 <p><strong>${userName}</strong> (${userEmail}) asked ${time(requestedAt)}.</p>
@@ -132,8 +134,8 @@ ${appOrigin(decision, decision.makerName, platformName)}
 <p class="muted small">${time(decidedAt)}${decidedBy && `, by ${decidedBy}`}</p>
 ${reason && html`<p class="small">${reason}</p>`}
 ${!isBlocked && scopeList(scopes)}</div>
-<div>${!isBlocked && html`<a class="button quiet" href="${APP_RULES}/${appId}/block" aria-label="Block ${appName}">Block…</a>`}
-${withdrawForm(context, `${APP_RULES}/${appId}/withdraw`, { label, about: appName })}</div></li>`;
+<div>${!isBlocked && html`<a class="button quiet" href="${appRulesPath(context)}/${appId}/block" aria-label="Block ${appName}">Block…</a>`}
+${withdrawForm(context, `${appRulesPath(context)}/${appId}/withdraw`, { label, about: appName })}</div></li>`;
 }
 
 function verdictRow(context: MembersContext, request: AppRequest, platformName: string): Html {
@@ -144,7 +146,7 @@ ${appOrigin(app, request.makerName, platformName)}
 <p class="muted small">${decidedAt !== null && time(decidedAt)}</p>
 ${reason && html`<p class="small">${reason}</p>`}
 ${!isRefused && scopeList(approvedScopes)}</div>
-${withdrawForm(context, `${APP_RULES}/${appId}/requests/${userId}/withdraw`, { label: 'Withdraw', about: `${app.name} for ${userName}` })}</li>`;
+${withdrawForm(context, `${appRulesPath(context)}/${appId}/requests/${userId}/withdraw`, { label: 'Withdraw', about: `${app.name} for ${userName}` })}</li>`;
 }
 
 function withdrawForm(
@@ -152,6 +154,6 @@ function withdrawForm(
   action: string,
   { label, about }: { label: string; about: string },
 ): Html {
-  const body = html`${businessField(context)}<button class="secondary" aria-label="${label}: ${about}">${label}</button>`;
+  const body = html`<button class="secondary" aria-label="${label}: ${about}">${label}</button>`;
   return postForm({ action, csrf: context.csrf, body });
 }

@@ -16,22 +16,19 @@ import { isId } from '../../lib/ids.ts';
 import { readReason } from '../../lib/names.ts';
 import { parseScopes } from '../../lib/scope-lists.ts';
 import { access } from '../access.ts';
+import { businessRoute } from '../business-address.ts';
 import { pluralize } from '../components.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
 import { type Form, input, type Problem, postForm, text, tryForm } from '../forms.ts';
-import { APP_RULES, appRulesBody } from './app-rules-views.ts';
-import {
-  businessField,
-  loadMembersContext,
-  type MembersContext,
-  rejectOtherBusiness,
-  sendMembersPage,
-} from './members.ts';
+import { appRulesBody, appRulesPath } from './app-rules-views.ts';
+import { loadMembersContext, type MembersContext, sendMembersPage } from './members.ts';
 
 type AppRoute = { Params: { app: string }; Body: Form };
 type RequestRoute = { Params: { app: string; user: string }; Body: Form };
+
+const APP_RULES = businessRoute('settings/apps');
 
 /** Owners decide which apps come in. */
 export function mountAppRules(host: FastifyInstance, deps: WebDeps): void {
@@ -41,13 +38,12 @@ export function mountAppRules(host: FastifyInstance, deps: WebDeps): void {
 
   host.post<{ Body: Form }>(`${APP_RULES}/policy`, access('owner'), async (request, reply) => {
     const context = await loadMembersContext(deps, request);
-    rejectOtherBusiness(context, request.body);
     const save = async () => {
       const who = readWho(text(request.body, 'who'));
       const reservesSensitive = text(request.body, 'reserves') === 'yes';
       const policy = { businessId: context.business.businessId, who, reservesSensitive };
       if (!(await changeAppPolicy(context.actor, storage.durable, policy, clock()))) throw notFound();
-      return redirectWithFlash(reply, APP_RULES, 'saved');
+      return redirectWithFlash(reply, appRulesPath(context), 'saved');
     };
     return tryForm(save, (problem) => sendAppRules(deps, request, reply, problem));
   });
@@ -81,7 +77,7 @@ function mountRequests(host: FastifyInstance, deps: WebDeps): void {
       const scopes = parseScopes(text(request.body, 'scopes'));
       const decision = { ...key, businessName: context.business.businessName, verdict, reason, scopes };
       if (!(await decideRequest(context.actor, storage.durable, decision, clock()))) throw notFound();
-      return redirectWithFlash(reply, APP_RULES, VERDICTS[verdict]);
+      return redirectWithFlash(reply, appRulesPath(context), VERDICTS[verdict]);
     };
     return tryForm(decide, (problem) => sendAppRules(deps, request, reply, problem));
   });
@@ -89,7 +85,7 @@ function mountRequests(host: FastifyInstance, deps: WebDeps): void {
   host.post<RequestRoute>(`${path}/withdraw`, access('owner'), async (request, reply) => {
     const { context, app, key } = await requireRequest(deps, request);
     if (!(await withdrawVerdict(context.actor, storage.durable, { app, ...key }, clock()))) throw notFound();
-    return redirectWithFlash(reply, APP_RULES, 'app_decision_withdrawn');
+    return redirectWithFlash(reply, appRulesPath(context), 'app_decision_withdrawn');
   });
 }
 
@@ -107,23 +103,25 @@ function mountBlocking(host: FastifyInstance, deps: WebDeps): void {
 
   host.post<AppRoute>(`${path}/block`, access('owner'), async (request, reply) => {
     const { context, app } = await requireKnownApp(deps, request);
-    rejectOtherBusiness(context, request.body);
     const block = async () => {
       const reason = readReason('reason', text(request.body, 'reason'));
       const blocked = { app, businessId: context.business.businessId, reason };
       if (!(await blockApp(context.actor, storage.durable, blocked, clock()))) throw notFound();
-      return redirectWithFlash(reply, APP_RULES, 'app_blocked');
+      return redirectWithFlash(reply, appRulesPath(context), 'app_blocked');
     };
     return tryForm(block, (problem) => sendBlockPage(deps, reply, { context, app, problem }));
   });
 
   host.post<AppRoute>(`${path}/withdraw`, access('owner'), async (request, reply) => {
     const { context, app } = await requireKnownApp(deps, request);
-    rejectOtherBusiness(context, request.body);
     const { businessId } = context.business;
     const withdrawn = await withdrawAppDecision(context.actor, storage.durable, { app, businessId }, clock());
     if (!withdrawn) throw notFound();
-    return redirectWithFlash(reply, APP_RULES, withdrawn === 'blocked' ? 'app_unblocked' : 'app_decision_withdrawn');
+    return redirectWithFlash(
+      reply,
+      appRulesPath(context),
+      withdrawn === 'blocked' ? 'app_unblocked' : 'app_decision_withdrawn',
+    );
   });
 }
 
@@ -139,11 +137,10 @@ async function sendBlockPage(deps: WebDeps, reply: FastifyReply, { context, app,
   const title = `Block ${app.name}?`;
   const reason = { name: 'reason', label: 'Reason (optional)', hint: 'Shown to members who try to connect the app.' };
   const form = {
-    action: `${APP_RULES}/${app.id}/block`,
+    action: `${appRulesPath(context)}/${app.id}/block`,
     csrf: context.csrf,
-    body: html`${businessField(context)}
-${input({ ...reason, optional: true }, problem)}
-<div class="form-actions"><a class="button secondary" href="${APP_RULES}">Keep it</a><button class="danger">Block app</button></div>`,
+    body: html`${input({ ...reason, optional: true }, problem)}
+<div class="form-actions"><a class="button secondary" href="${appRulesPath(context)}">Keep it</a><button class="danger">Block app</button></div>`,
   };
   const body = html`<div class="card"><h1>${title}</h1>
 <p>Every token that ${app.name} has in ${businessName} stops working at once, and nobody can connect it again, until an owner unblocks it.</p>
@@ -168,6 +165,5 @@ async function requireRequest(deps: WebDeps, request: FastifyRequest<RequestRout
   const app = await findApp(deps.storage.durable, appId);
   const asked = app && isId(userId) ? await findRequest(deps.storage.durable, key) : undefined;
   if (!app || !asked) throw notFound();
-  rejectOtherBusiness(context, request.body);
   return { context, app, key };
 }

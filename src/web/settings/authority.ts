@@ -12,29 +12,29 @@ import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
 import { type Form, type Problem, postForm, problemText, text, time, tryForm } from '../forms.ts';
-import { type PageContext, sendPage } from '../layout.ts';
-import { loadPageContext } from '../page-context.ts';
+import { sendPage } from '../layout.ts';
 import { actorOf } from '../session.ts';
-import { CONNECTED_APPS, requireOwner } from './disconnecting.ts';
+import { authorityPath, CONNECTED_APPS, connectedAppsPath, requireApp } from './disconnecting.ts';
+import type { MembersContext } from './members.ts';
 
-type Route = { Params: { business: string; app: string; user: string }; Body: Form };
+type Route = { Params: { app: string; user: string }; Body: Form };
 
 /** Owners decide which of them answers for a connection of the business. */
 export function mountAuthority(host: FastifyInstance, deps: WebDeps): void {
   const { storage, clock } = deps;
-  const path = `${CONNECTED_APPS}/:business/:app/:user/authority`;
+  const path = `${CONNECTED_APPS}/:app/:user/authority`;
 
-  host.get<Route>(path, access('signed_in'), async (request, reply) => show(deps, request, reply));
+  host.get<Route>(path, access('owner'), async (request, reply) => show(deps, request, reply));
 
-  host.post<Route>(path, access('signed_in'), async (request, reply) => {
-    const { app, business } = await requireOwner(deps, request);
+  host.post<Route>(path, access('owner'), async (request, reply) => {
+    const { context, app, business } = await requireApp(deps, request);
     const { user: userId } = request.params;
     if (!isId(userId)) throw notFound();
     const [to, scopes] = [text(request.body, 'to'), parseScopes(text(request.body, 'scopes'))];
     const change = async () => {
       const handover = { app, businessId: business.id, userId, to, scopes };
       if (!(await changeAuthority(actorOf(request), storage.durable, handover, clock()))) throw notFound();
-      return redirectWithFlash(reply, CONNECTED_APPS, 'authority_changed');
+      return redirectWithFlash(reply, connectedAppsPath(context.business), 'authority_changed');
     };
     return tryForm(change, (problem) => show(deps, request, reply, problem));
   });
@@ -47,13 +47,12 @@ async function show(
   problem?: Problem,
 ): Promise<FastifyReply> {
   const { storage, clock, platformName } = deps;
-  const { app, business } = await requireOwner(deps, request);
+  const { context, app, business } = await requireApp(deps, request);
   const { user: userId } = request.params;
   if (!isId(userId)) throw notFound();
   const filter: ConnectionFilter = { businessIds: [business.id], appId: app.id, userId, forBusiness: 'only' };
   const [connection] = await listConnections(storage.durable, filter, clock());
   if (!connection) throw notFound();
-  const context = await loadPageContext(deps, request);
   const owners = await listOwners(storage.durable, business.id);
   const title = `Who answers for ${app.name}?`;
   const body = authorityBody(context, { connection, owners, problem });
@@ -66,7 +65,8 @@ interface Question {
   problem: Problem | undefined;
 }
 
-function authorityBody({ user: viewer, csrf }: PageContext, { connection, owners, problem }: Question): Html {
+function authorityBody(context: MembersContext, { connection, owners, problem }: Question): Html {
+  const { user: viewer, csrf } = context;
   const { app, user, business, scopes, since } = connection;
   const others = owners.filter(({ id }) => id !== user.id);
   const chosen = (others.find(({ id }) => id === viewer.id) ?? others[0])?.id;
@@ -74,11 +74,11 @@ function authorityBody({ user: viewer, csrf }: PageContext, { connection, owners
     html`<label class="choice"><input type="radio" name="to" value="${id}" required ${id === chosen && html`checked`}><span><strong>${id === viewer.id ? `${name} (you)` : name}</strong><br><span class="muted small">${email}</span></span></label>`;
   const form = html`<input type="hidden" name="scopes" value="${formatScopes(scopes)}">
 <fieldset class="field"><legend>Who answers for it from now on</legend>${others.map(option)}</fieldset>
-<div class="form-actions"><a class="button secondary" href="${CONNECTED_APPS}">Cancel</a><button class="primary">Move the connection</button></div>`;
+<div class="form-actions"><a class="button secondary" href="${connectedAppsPath(context.business)}">Cancel</a><button class="primary">Move the connection</button></div>`;
   return html`<div class="card"><h1>Who answers for ${app.name}?</h1>
 ${problem && problemText(problem)}
 <p>${app.name} is connected for ${business.name}. Since ${time(since)} it acts under the authority of <strong>${user.name}</strong>. It goes on working without a break; it sees the name and email address of the new person, and is notified.</p>
 <h2>What it may do</h2>
 <ul class="scopes">${listScopes(scopes).map(({ meaning }) => html`<li>${meaning}</li>`)}</ul>
-${others.length > 0 ? postForm({ action: `${CONNECTED_APPS}/${business.id}/${app.id}/${user.id}/authority`, csrf, body: form }) : html`<p class="notice">There is no other owner. Make someone else an owner first.</p><p><a class="button secondary" href="${CONNECTED_APPS}">Back</a></p>`}</div>`;
+${others.length > 0 ? postForm({ action: authorityPath(connection), csrf, body: form }) : html`<p class="notice">There is no other owner. Make someone else an owner first.</p><p><a class="button secondary" href="${connectedAppsPath(context.business)}">Back</a></p>`}</div>`;
 }

@@ -3,27 +3,22 @@ import { changeBusinessRule, isRequiredByPlatform, readBusinessRule } from '../.
 import { countWaitingRequests } from '../../grants/app-requests.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { access } from '../access.ts';
+import { businessPath, businessRoute } from '../business-address.ts';
 import { pluralize } from '../components.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
 import { type Form, postForm, text } from '../forms.ts';
-import { APP_RULES } from './app-rules-views.ts';
-import {
-  businessField,
-  loadMembersContext,
-  type MembersContext,
-  rejectOtherBusiness,
-  sendMembersPage,
-} from './members.ts';
+import { appRulesPath } from './app-rules-views.ts';
+import { loadMembersContext, type MembersContext, sendMembersPage } from './members.ts';
 
-const PATH = '/settings/business';
+const SETTINGS = businessRoute('settings');
 
 /** What owners decide for the whole business. */
 export function mountBusinessSettings(host: FastifyInstance, deps: WebDeps): void {
   const { storage, clock } = deps;
 
-  host.get(PATH, access('owner'), async (request, reply) => {
+  host.get(SETTINGS, access('owner'), async (request, reply) => {
     const context = await loadMembersContext(deps, request);
     const body = html`<h1>${context.business.businessName}</h1>
 ${await appRules(deps, context)}
@@ -31,12 +26,15 @@ ${await twoStepRule(deps, context)}`;
     return sendMembersPage(reply, deps, { context, title: 'Business settings', body });
   });
 
-  host.post<{ Body: Form }>(`${PATH}/two-step`, access('owner'), async (request, reply) => {
+  host.post<{ Body: Form }>(`${SETTINGS}/two-step`, access('owner'), async (request, reply) => {
     const context = await loadMembersContext(deps, request);
-    rejectOtherBusiness(context, request.body);
     const rule = { businessId: context.business.businessId, isRequired: text(request.body, 'required') === 'yes' };
     if (!(await changeBusinessRule(context.actor, storage.durable, rule, clock()))) throw notFound();
-    return redirectWithFlash(reply, PATH, rule.isRequired ? 'two_step_required' : 'two_step_optional');
+    return redirectWithFlash(
+      reply,
+      businessPath(context.business, 'settings'),
+      rule.isRequired ? 'two_step_required' : 'two_step_optional',
+    );
   });
 }
 
@@ -45,7 +43,7 @@ async function appRules({ storage }: WebDeps, { business }: MembersContext): Pro
   return html`<section class="card"><h2>Apps</h2>
 <p>Who may connect apps, which apps are approved, and which are blocked.</p>
 ${waiting > 0 && html`<p class="notice">${pluralize(waiting, 'request waits', 'requests wait')} for an owner.</p>`}
-<a class="button secondary" href="${APP_RULES}">Decide about apps</a></section>`;
+<a class="button secondary" href="${appRulesPath({ business })}">Decide about apps</a></section>`;
 }
 
 async function twoStepRule({ storage, platformName }: WebDeps, context: MembersContext): Promise<Html> {
@@ -57,20 +55,18 @@ async function twoStepRule({ storage, platformName }: WebDeps, context: MembersC
   return html`<section class="card"><h2>Two-step sign-in</h2>
 <p>With an authenticator app or a passkey: ${protectedMembers.toLocaleString('en')} of ${pluralize(members, 'member', 'members')}.</p>
 ${isEverywhere && html`<p class="notice">${platformName} requires two-step sign-in of everyone.</p>`}
-${twoStepRuleForm({ action: `${PATH}/two-step`, csrf: context.csrf, isRequired, fields: businessField(context), who: 'every member of the business' })}</section>`;
+${twoStepRuleForm({ action: businessPath(context.business, 'settings/two-step'), csrf: context.csrf, isRequired, who: 'every member of the business' })}</section>`;
 }
 
 interface RuleForm {
   action: string;
   csrf: string;
   isRequired: boolean;
-  /** Further fields. */
-  fields?: Html;
   /** To whom it applies. */
   who: string;
 }
 
-export function twoStepRuleForm({ action, csrf, isRequired, fields, who }: RuleForm): Html {
+export function twoStepRuleForm({ action, csrf, isRequired, who }: RuleForm): Html {
   const [value, button, style] = isRequired
     ? ['no', 'Make it optional', 'danger']
     : ['yes', 'Require two-step sign-in', 'primary'];
@@ -78,5 +74,5 @@ export function twoStepRuleForm({ action, csrf, isRequired, fields, who }: RuleF
     ? `It is required of ${who}: a code from an authenticator app after the password, or a passkey.`
     : `It is optional. If you require it, ${who}, including you, sets it up before they see another page. Apps that they connected go on working.`;
   return html`<p>${state}</p>
-${postForm({ action, csrf, body: html`${fields}<input type="hidden" name="required" value="${value}"><button class="${style}">${button}</button>` })}`;
+${postForm({ action, csrf, body: html`<input type="hidden" name="required" value="${value}"><button class="${style}">${button}</button>` })}`;
 }

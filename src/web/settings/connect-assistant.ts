@@ -3,30 +3,26 @@ import type { Membership } from '../../accounts/memberships.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { mcpResource, resourceUri } from '../../oauth/resource-indicators.ts';
 import { access } from '../access.ts';
+import { businessPath } from '../business-address.ts';
 import type { WebDeps } from '../deps.ts';
 import { copyable } from '../forms.ts';
 import { sendPage } from '../layout.ts';
-import { loadPageContext } from '../page-context.ts';
 import { ASSISTANTS, type Assistant, canIntroduceItself, canReach } from './assistants.ts';
-import { CONNECTED_APPS } from './disconnecting.ts';
-
-export const CONNECT_ASSISTANT = `${CONNECTED_APPS}/assistant`;
+import { CONNECTED_APPS, connectedAppsPath } from './disconnecting.ts';
+import { loadMembersContext } from './members.ts';
 
 const TITLE = 'Connect an assistant';
 
 export function mountConnectAssistant(host: FastifyInstance, deps: WebDeps): void {
   const { platformName } = deps;
 
-  host.get(CONNECT_ASSISTANT, access('signed_in'), async (request, reply) => {
-    const context = await loadPageContext(deps, request);
-    const content = deps.servesMcp ? context.current && guide(deps, context.current) : switchedOff(platformName);
+  host.get(`${CONNECTED_APPS}/assistant`, access('member'), async (request, reply) => {
+    const context = await loadMembersContext(deps, request);
     const body = html`<h1>${TITLE}</h1>
-${content ?? noBusiness}`;
+${deps.servesMcp ? guide(deps, context.business) : switchedOff(platformName)}`;
     return sendPage(reply, { title: TITLE, platformName, width: 'wide', context, body });
   });
 }
-
-const noBusiness = html`<p class="empty">You are not a member of any business yet, so an assistant has nothing to work with. Ask an owner of your business for an invitation link.</p>`;
 
 function switchedOff(platformName: string): Html {
   return html`<p class="empty">Assistants cannot connect here: the operator of ${platformName} has switched this off. Apps can still be connected as before.</p>`;
@@ -36,7 +32,7 @@ function guide(deps: WebDeps, business: Membership): Html {
   const address = resourceUri(deps.issuer, mcpResource(business.businessId));
   return html`<p class="muted">An AI assistant can read and change the records of ${business.businessName} for you, within what you allow.</p>
 ${addresses(deps, business, address)}
-<ul class="cards assistants">${ASSISTANTS.map((assistant) => steps(deps, assistant, address))}</ul>
+<ul class="cards assistants">${ASSISTANTS.map((assistant) => steps(deps, business, { assistant, address }))}</ul>
 ${abilities(deps, business)}`;
 }
 
@@ -50,20 +46,26 @@ function addresses({ issuer }: WebDeps, { businessName }: Membership, address: s
 </section>`;
 }
 
-function steps(deps: WebDeps, assistant: Assistant, address: string): Html {
+interface Connecting {
+  assistant: Assistant;
+  address: string;
+}
+
+function steps(deps: WebDeps, business: Membership, { assistant, address }: Connecting): Html {
   const { name } = assistant;
   return html`<li class="card"><h2>${name}</h2>
 ${!canReach(assistant, deps) && html`<p class="notice">${name} calls from the servers of its maker and cannot reach this one, which runs on your own computer. Programs on this computer can, like VS Code, Cursor and Claude Code.</p>`}
-${!canIntroduceItself(assistant, deps) && html`<p class="notice">${name} cannot connect by itself: here it has to be registered first. An admin can register it as a public app under <a href="/settings/developer">Developer</a>. Enter the client_id then in ${name}: ${assistant.clientIdSetting}.</p>`}
+${!canIntroduceItself(assistant, deps) && html`<p class="notice">${name} cannot connect by itself: here it has to be registered first. An admin can register it as a public app under <a href="${businessPath(business, 'developer')}">Developer</a>. Enter the client_id then in ${name}: ${assistant.clientIdSetting}.</p>`}
 <ol class="steps close">${assistant.steps(address).map((step) => html`<li>${step}</li>`)}</ol>
 </li>`;
 }
 
-function abilities({ issuer }: WebDeps, { businessName }: Membership): Html {
+function abilities({ issuer }: WebDeps, business: Membership): Html {
+  const { businessName } = business;
   return html`<section class="card"><h2>What it can do</h2>
 <p>It acts as you, in one business, and can do only what you allow: the screen that asks you lists what it may see and what it may change. If it needs more later, you are asked again. It never sees your password.</p>
 <p>What an assistant reads from ${businessName} is sent to its maker. Connect those that you trust with it.</p>
-<p>Under <a href="${CONNECTED_APPS}">Connected apps</a> you see what each assistant has done, and disconnect it. That ends its access at once.</p>
+<p>Under <a href="${connectedAppsPath(business)}">Connected apps</a> you see what each assistant has done, and disconnect it. That ends its access at once.</p>
 <p class="muted small">Menus of assistants change: look for a custom connector, an app or an MCP server. <a href="${issuer}/docs/guides/connect-an-assistant">The guide</a> has more, and <a href="${issuer}/docs/reference/mcp">the reference</a> lists every tool.</p>
 </section>`;
 }

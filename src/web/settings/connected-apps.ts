@@ -5,13 +5,12 @@ import { type Html, html } from '../../lib/html.ts';
 import { isId } from '../../lib/ids.ts';
 import { access } from '../access.ts';
 import type { WebDeps } from '../deps.ts';
-import { type PageContext, sendPage } from '../layout.ts';
+import { sendPage } from '../layout.ts';
 import { type Listing, pager, readListing, searchForm } from '../listing.ts';
-import { loadPageContext } from '../page-context.ts';
 import { mountAuthority } from './authority.ts';
-import { CONNECT_ASSISTANT } from './connect-assistant.ts';
 import { appCards, otherBusinessRows } from './connection-cards.ts';
-import { CONNECTED_APPS, mountDisconnecting } from './disconnecting.ts';
+import { CONNECTED_APPS, connectedAppsPath, mountDisconnecting } from './disconnecting.ts';
+import { loadMembersContext, type MembersContext } from './members.ts';
 
 /** Fewer than on other lists: a connection takes many lines. */
 const PER_PAGE = 15;
@@ -20,8 +19,8 @@ const MAX_ELSEWHERE = 8;
 export function mountConnectedApps(host: FastifyInstance, deps: WebDeps): void {
   const { storage, clock, platformName } = deps;
 
-  host.get(CONNECTED_APPS, access('signed_in'), async (request, reply) => {
-    const context = await loadPageContext(deps, request);
+  host.get(CONNECTED_APPS, access('member'), async (request, reply) => {
+    const context = await loadMembersContext(deps, request);
     // The newest uses may still be in memory.
     await deps.requestLog.flush();
     const listing = readConnectionListing(request.query);
@@ -48,11 +47,10 @@ function readConnectionListing(query: unknown): ConnectionListing {
 }
 
 /** Owners see the connections of all members, others their own and those for the business. One more than is shown. */
-function filterHere(context: PageContext, { search, from }: ConnectionListing): ConnectionFilter {
-  const businessIds = context.current ? [context.current.businessId] : [];
+function filterHere(context: MembersContext, { search, from }: ConnectionListing): ConnectionFilter {
   return {
-    businessIds,
-    ...(!isOwner(context) && { userId: context.user.id, forBusiness: 'too' }),
+    businessIds: [context.business.businessId],
+    ...(!context.isOwner && { userId: context.user.id, forBusiness: 'too' }),
     search,
     after: from,
     limit: PER_PAGE + 1,
@@ -61,15 +59,11 @@ function filterHere(context: PageContext, { search, from }: ConnectionListing): 
 
 /** The user's own connections in their other businesses, on the first page only. */
 function filterElsewhere(
-  { user, current, memberships }: PageContext,
+  { user, business, memberships }: MembersContext,
   { search, from }: ConnectionListing,
 ): ConnectionFilter {
-  const others = memberships.map(({ businessId }) => businessId).filter((id) => id !== current?.businessId);
+  const others = memberships.map(({ businessId }) => businessId).filter((id) => id !== business.businessId);
   return { businessIds: from ? [] : others, userId: user.id, search, limit: MAX_ELSEWHERE + 1 };
-}
-
-function isOwner({ current }: PageContext): boolean {
-  return current?.role === 'owner';
 }
 
 interface Found {
@@ -78,24 +72,26 @@ interface Found {
   elsewhere: Connection[];
 }
 
-function listBody(context: PageContext, { listing, here, elsewhere }: Found, deps: WebDeps): Html {
+function listBody(context: MembersContext, { listing, here, elsewhere }: Found, deps: WebDeps): Html {
   const { search, after } = listing;
   const shown = here.slice(0, PER_PAGE);
   const last = shown.at(-1);
   const next = here.length > PER_PAGE && last ? `${last.app.id}.${last.user.id}` : undefined;
   const { platformName, issuer } = deps;
-  const viewer = { userId: context.user.id, isOwner: isOwner(context), csrf: context.csrf, platformName, issuer };
+  const { isOwner, csrf, business } = context;
+  const path = connectedAppsPath(business);
+  const viewer = { userId: context.user.id, isOwner, csrf, platformName, issuer };
   const isWhole = !next && !after && !search;
-  const forEveryone = (people: Connection[]) => isOwner(context) && (people.length > 1 || !isWhole);
+  const forEveryone = (people: Connection[]) => isOwner && (people.length > 1 || !isWhole);
   const isLong = shown.length > 1 || elsewhere.length > 0 || !isWhole;
   return html`<div class="head"><h1>Connected apps</h1>
-${deps.servesMcp && context.current && html`<a class="button" href="${CONNECT_ASSISTANT}">Connect an assistant</a>`}</div>
-<p class="muted">${isOwner(context) ? `Apps that you and other members have connected to ${context.current?.businessName}.` : 'Apps that you have connected to your businesses, and apps that are connected for the business.'} Disconnecting an app ends its access at once.</p>
-${isLong && searchForm({ path: CONNECTED_APPS, search, label: isOwner(context) ? 'Search by app or person' : 'Search by app' })}
+${deps.servesMcp && html`<a class="button" href="${path}/assistant">Connect an assistant</a>`}</div>
+<p class="muted">${isOwner ? `Apps that you and other members have connected to ${business.businessName}.` : 'Apps that you have connected to your businesses, and apps that are connected for the business.'} Disconnecting an app ends its access at once.</p>
+${isLong && searchForm({ path, search, label: isOwner ? 'Search by app or person' : 'Search by app' })}
 ${shown.length > 0 && html`<p class="muted small">Usage counts cover the last 30 days.</p>`}
 ${shown.length === 0 && html`<p class="empty">${emptySentence(context, listing, elsewhere)}</p>`}
 ${appCards(shown, viewer, { forEveryone })}
-${pager({ path: CONNECTED_APPS, search, after }, next)}
+${pager({ path, search, after }, next)}
 ${
   elsewhere.length > 0 &&
   html`<section class="card"><h2>Your connections in other businesses</h2>
@@ -104,15 +100,11 @@ ${elsewhere.length > MAX_ELSEWHERE && html`<p class="muted small">There are more
 }`;
 }
 
-const NO_BUSINESS =
-  'You are not a member of any business yet, so no app can act for you. Ask an owner of your business for an invitation link.';
-
-function emptySentence(context: PageContext, { search, after }: Listing, elsewhere: Connection[]): string {
-  const business = context.current?.businessName;
-  if (!business) return NO_BUSINESS;
+function emptySentence(context: MembersContext, { search, after }: Listing, elsewhere: Connection[]): string {
+  const { businessName: business } = context.business;
   if (search) return `No connection in ${business} matches “${search}”.`;
   if (after) return 'There are no more.';
-  if (isOwner(context)) return `No app is connected to ${business}. Apps that members allow are listed here.`;
+  if (context.isOwner) return `No app is connected to ${business}. Apps that members allow are listed here.`;
   if (elsewhere.length > 0) return `You have not connected an app to ${business}.`;
   return 'You have not connected an app yet. Apps that you allow are listed here.';
 }

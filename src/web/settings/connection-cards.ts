@@ -3,10 +3,10 @@ import { boundBusiness } from '../../grants/tenancy.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { resourceUri } from '../../oauth/resource-indicators.ts';
 import { listScopes, type Scope } from '../../oauth/scopes.ts';
+import { businessPath } from '../business-address.ts';
 import { appBadges, makerName } from '../components.ts';
 import { postForm, time } from '../forms.ts';
-import { APP_RULES } from './app-rules-views.ts';
-import { CONNECTED_APPS } from './disconnecting.ts';
+import { authorityPath, connectedAppsPath, disconnectPath } from './disconnecting.ts';
 
 export interface Viewer {
   userId: string;
@@ -37,8 +37,8 @@ function appCard({ people, ...first }: Card, viewer: Viewer, forEveryone: boolea
   const { app, business } = first;
   return html`<li class="card">
 <div class="head"><h2>${app.name} ${appBadges(app)} ${people.some(isAssistant) && assistantBadge}</h2>
-${forEveryone && html`<a class="button quiet" href="${CONNECTED_APPS}/${business.id}/${app.id}/disconnect" aria-label="Disconnect for everyone: ${app.name}">Disconnect for everyone…</a>`}
-${viewer.isOwner && app.ownerScope !== 'platform' && html`<a class="button quiet" href="${APP_RULES}/${app.id}/block" aria-label="Block ${app.name}">Block…</a>`}</div>
+${forEveryone && html`<a class="button quiet" href="${disconnectPath(business, app)}" aria-label="Disconnect for everyone: ${app.name}">Disconnect for everyone…</a>`}
+${viewer.isOwner && app.ownerScope !== 'platform' && html`<a class="button quiet" href="${businessPath({ businessId: business.id }, `settings/apps/${app.id}/block`)}" aria-label="Block ${app.name}">Block…</a>`}</div>
 <p class="muted">${origin(first, viewer)}</p>
 ${suspendedNotice(people[0], viewer.platformName)}
 <ul class="people">${people.map((connection) => person(connection, viewer))}</ul>
@@ -98,10 +98,11 @@ function whose({ user, business, connectedFor }: Connection, viewer: Viewer): Ht
 }
 
 /** Owners decide which of them answers for a connection of the business. */
-function authorityLink({ app, user, business, connectedFor }: Connection, viewer: Viewer): Html | null {
+function authorityLink(connection: Connection, viewer: Viewer): Html | null {
+  const { app, user, connectedFor } = connection;
   if (connectedFor !== 'business' || !viewer.isOwner) return null;
   const label = user.id === viewer.userId ? 'Hand over' : 'Take over';
-  return html`<a class="button quiet" href="${CONNECTED_APPS}/${business.id}/${app.id}/${user.id}/authority" aria-label="${label} ${app.name} from ${user.name}">${label}…</a>`;
+  return html`<a class="button quiet" href="${authorityPath(connection)}" aria-label="${label} ${app.name} from ${user.name}">${label}…</a>`;
 }
 
 function assistantFacts({ resources, lastScope }: Connection, { issuer }: Viewer): Html | false {
@@ -127,13 +128,12 @@ const NO_ACCESS = 'It has no access now, but may come back without asking. Disco
 function disconnectButton({ app, user, business }: Connection, viewer: Viewer): Html | null {
   if (user.id !== viewer.userId && !viewer.isOwner) return null;
   if (user.id !== viewer.userId) {
-    return html`<a class="button danger" href="${CONNECTED_APPS}/${business.id}/${app.id}/${user.id}/disconnect" aria-label="Disconnect ${app.name} for ${user.name}">Disconnect…</a>`;
+    return html`<a class="button danger" href="${disconnectPath(business, app, user)}" aria-label="Disconnect ${app.name} for ${user.name}">Disconnect…</a>`;
   }
   return postForm({
-    action: `${CONNECTED_APPS}/disconnect`,
+    action: `${connectedAppsPath({ businessId: business.id })}/disconnect`,
     csrf: viewer.csrf,
     body: html`<input type="hidden" name="app" value="${app.id}">
-<input type="hidden" name="business" value="${business.id}">
 <button class="danger" aria-label="Disconnect ${app.name} from ${business.name}">Disconnect</button>`,
   });
 }

@@ -11,6 +11,7 @@ import { inviteByMail } from '../../accounts/mailed-invitations.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { newSecret } from '../../lib/secrets.ts';
 import { access } from '../access.ts';
+import { businessRoute } from '../business-address.ts';
 import { AS_ROLE, roleBadge, roleField } from '../components.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound, PageError } from '../errors.ts';
@@ -19,18 +20,11 @@ import { formKey, readFormKey } from '../form-keys.ts';
 import { copyable, type Form, input, type Problem, postForm, text, time, tryForm } from '../forms.ts';
 import { PAGE_SIZE, pager, readListing, takePage } from '../listing.ts';
 import { isMailAllowed } from '../mail-limits.ts';
-import {
-  businessField,
-  loadMembersContext,
-  type MembersContext,
-  memberTabs,
-  PATH,
-  rejectOtherBusiness,
-  sendMembersPage,
-} from './members.ts';
+import { loadMembersContext, type MembersContext, membersPath, memberTabs, sendMembersPage } from './members.ts';
 
-const LIST = `${PATH}/invitations`;
-const INVITE = 'Invite someone';
+const LIST = businessRoute('members/invitations');
+const INVITE = businessRoute('members/invite');
+const TITLE = 'Invite someone';
 
 export function mountInvitations(host: FastifyInstance, deps: WebDeps): void {
   mountInvite(host, deps);
@@ -40,18 +34,17 @@ export function mountInvitations(host: FastifyInstance, deps: WebDeps): void {
 function mountInvite(host: FastifyInstance, deps: WebDeps): void {
   const { storage, clock, consentUrl } = deps;
 
-  host.get(`${PATH}/invite`, access('owner'), async (request, reply) => {
+  host.get(INVITE, access('owner'), async (request, reply) => {
     const context = await loadMembersContext(deps, request);
     // The token is chosen now: submitting the form twice creates one invitation and shows the same link.
     const owner = context.business.businessId;
     const key = formKey(deps, 'new invitation', { owner, token: newSecret() });
     const body = inviteBody(context, { key, role: 'member', email: '' });
-    return sendMembersPage(reply, deps, { context, title: INVITE, body });
+    return sendMembersPage(reply, deps, { context, title: TITLE, body });
   });
 
-  host.post<{ Body: Form }>(`${PATH}/invite`, access('owner'), async (request, reply) => {
+  host.post<{ Body: Form }>(INVITE, access('owner'), async (request, reply) => {
     const context = await loadMembersContext(deps, request);
-    rejectOtherBusiness(context, request.body);
     const typed = {
       key: text(request.body, 'form_key'),
       role: text(request.body, 'role'),
@@ -68,13 +61,13 @@ function mountInvite(host: FastifyInstance, deps: WebDeps): void {
         ? await inviteByMail(actor, storage.durable, deps.mailer, wanted, clock())
         : await createInvitation(actor, storage.durable, wanted, clock());
       if (!invitation) throw notFound();
-      if (invitationState(invitation, clock()) !== 'open') return reply.redirect(LIST, 303);
-      const body = linkBody(invitation, { link: `${consentUrl}/invitation/${token}`, isMailed });
+      if (invitationState(invitation, clock()) !== 'open') return reply.redirect(listPath(context), 303);
+      const body = linkBody(context, invitation, { link: `${consentUrl}/invitation/${token}`, isMailed });
       return sendMembersPage(reply, deps, { context, title: 'The invitation is ready', body });
     };
     return tryForm(create, (problem) => {
       const body = inviteBody(context, typed, problem);
-      return sendMembersPage(reply, deps, { context, title: INVITE, body, status: 400 });
+      return sendMembersPage(reply, deps, { context, title: TITLE, body, status: 400 });
     });
   });
 }
@@ -94,15 +87,20 @@ function mountList(host: FastifyInstance, deps: WebDeps): void {
   });
 
   host.post<{ Params: { id: string }; Body: Form }>(`${LIST}/:id/withdraw`, access('owner'), async (request, reply) => {
-    const { actor, business } = await loadMembersContext(deps, request);
+    const context = await loadMembersContext(deps, request);
+    const { actor, business } = context;
     const wanted = { id: request.params.id, businessId: business.businessId };
     const invitation = await withdrawInvitation(actor, db, wanted, clock());
     if (!invitation) throw notFound();
     if (invitation.acceptedAt !== null) {
       throw new PageError(409, 'Too late', 'Someone has joined with this invitation already. See the list of members.');
     }
-    return redirectWithFlash(reply, LIST, 'invitation_withdrawn');
+    return redirectWithFlash(reply, listPath(context), 'invitation_withdrawn');
   });
+}
+
+function listPath(context: MembersContext): string {
+  return `${membersPath(context)}/invitations`;
 }
 
 interface InviteForm {
@@ -117,16 +115,15 @@ function inviteBody(context: MembersContext, { key, role, email }: InviteForm, p
   return html`<h1>Invite someone to ${context.business.businessName}</h1>
 <p class="muted">You get a link that you can send in any way you like. It works once, within 7 days, and for this address only.</p>
 ${postForm({
-  action: `${PATH}/invite`,
+  action: `${membersPath(context)}/invite`,
   csrf: context.csrf,
   style: 'card',
   body: html`<input type="hidden" name="form_key" value="${key}">
-${businessField(context)}
 ${roleField(role, problem)}
 ${input({ name: 'email', label: 'Email', type: 'email', value: email, hint }, problem)}
 <button class="primary">Create invitation link</button>`,
 })}
-<p><a href="${PATH}">All members</a></p>`;
+<p><a href="${membersPath(context)}">All members</a></p>`;
 }
 
 interface ShownLink {
@@ -134,14 +131,15 @@ interface ShownLink {
   isMailed: boolean;
 }
 
-function linkBody({ businessName, role, email, expiresAt }: Invitation, { link, isMailed }: ShownLink): Html {
+function linkBody(context: MembersContext, invitation: Invitation, { link, isMailed }: ShownLink): Html {
+  const { businessName, role, email, expiresAt } = invitation;
   return html`<h1>The invitation is ready</h1>
 ${isMailed && html`<p class="notice">A mail with a link is on its way to ${email}. A person who joins with that link has proven the address.</p>`}
 <section class="card"><h2>${isMailed ? 'Or send' : 'Send'} this link to ${email}</h2>
 <p class="notice warn"><strong>Copy it now.</strong> It is not shown again.</p>
 <p>${copyable('invitation', link)}</p>
 <p class="muted">It works once, until ${time(expiresAt)}. With it, ${email} can join ${businessName} as ${AS_ROLE[role]}. Send it to nobody else: if the address has no account yet, anyone who has the link can create one.</p></section>
-<p><a class="button secondary" href="${LIST}">All invitations</a></p>`;
+<p><a class="button secondary" href="${listPath(context)}">All invitations</a></p>`;
 }
 
 interface OpenInvitations {
@@ -154,19 +152,19 @@ function invitationsBody(context: MembersContext, { listed, after, open }: OpenI
   const { shown, next } = takePage(listed);
   return html`<div class="head"><div><h1>Invitations</h1>
 <p class="muted">Invitations to ${context.business.businessName} that have not been used yet.</p></div>
-<a class="button primary" href="${PATH}/invite">Invite someone</a></div>
-${memberTabs('invitations', open)}
+<a class="button primary" href="${membersPath(context)}/invite">Invite someone</a></div>
+${memberTabs(context, 'invitations', open)}
 ${shown.length === 0 && html`<p class="empty">No invitation is open. Used, withdrawn and expired invitations are not listed.</p>`}
 ${shown.length > 0 && html`<div class="card"><ul class="rows">${shown.map((invitation) => row(context, invitation))}</ul></div>`}
-${pager({ path: LIST, search: '', after }, next)}`;
+${pager({ path: listPath(context), search: '', after }, next)}`;
 }
 
-function row({ csrf }: MembersContext, { id, email, role, inviterName, expiresAt }: Invitation): Html {
+function row(context: MembersContext, { id, email, role, inviterName, expiresAt }: Invitation): Html {
   return html`<li><div><strong>${email}</strong> ${roleBadge(role)}
 <p class="muted small">By ${inviterName}, until ${time(expiresAt)}</p></div>
 ${postForm({
-  action: `${LIST}/${id}/withdraw`,
-  csrf,
+  action: `${listPath(context)}/${id}/withdraw`,
+  csrf: context.csrf,
   body: html`<button class="danger" aria-label="Withdraw the invitation: ${email}">Withdraw</button>`,
 })}</li>`;
 }

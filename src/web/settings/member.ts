@@ -5,23 +5,17 @@ import { changeRole, listMemberConnections, removeMember } from '../../grants/me
 import { findSuccessor } from '../../grants/transfers.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { access } from '../access.ts';
+import { businessRoute } from '../business-address.ts';
 import { roleBadge, roleField, unverifiedBadge } from '../components.ts';
 import type { WebDeps } from '../deps.ts';
 import { forbidden, notFound } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
 import { type Problem, postForm, problemText, text, time, tryForm } from '../forms.ts';
 import { passwordLinkBody } from '../password-link.ts';
-import {
-  businessField,
-  findOtherBusinesses,
-  type MemberRoute,
-  type MembersContext,
-  PATH,
-  rejectOtherBusiness,
-  requireMember,
-  sendMembersPage,
-} from './members.ts';
+import { type MemberRoute, type MembersContext, membersPath, requireMember, sendMembersPage } from './members.ts';
 import { leavingConnections, readRemovalChoices, removalChoices } from './removal-choices.ts';
+
+const MEMBER = businessRoute('members/:user');
 
 /** Owners manage a member; every member can leave. */
 export function mountMember(host: FastifyInstance, deps: WebDeps): void {
@@ -30,22 +24,20 @@ export function mountMember(host: FastifyInstance, deps: WebDeps): void {
 
 function mountRole(host: FastifyInstance, deps: WebDeps): void {
   const { storage, clock } = deps;
-  const otherBusinesses = findOtherBusinesses(deps);
 
-  host.get<MemberRoute>(`${PATH}/:user`, access('owner', otherBusinesses), async (request, reply) => {
+  host.get<MemberRoute>(`${MEMBER}`, access('owner'), async (request, reply) => {
     const { context, member } = await requireMember(deps, request);
     const body = memberBody(context, member, { role: member.role });
     return sendMembersPage(reply, deps, { context, title: member.name, body });
   });
 
-  host.post<MemberRoute>(`${PATH}/:user/role`, access('owner', otherBusinesses), async (request, reply) => {
+  host.post<MemberRoute>(`${MEMBER}/role`, access('owner'), async (request, reply) => {
     const { context, member } = await requireMember(deps, request);
-    rejectOtherBusiness(context, request.body);
     const role = text(request.body, 'role');
     const change = { userId: member.id, businessId: context.business.businessId, role };
     const set = async () => {
       if (!(await changeRole(context.actor, storage.durable, change, clock()))) throw notFound();
-      return redirectWithFlash(reply, PATH, 'role_changed');
+      return redirectWithFlash(reply, membersPath(context), 'role_changed');
     };
     return tryForm(set, (problem) => {
       const body = memberBody(context, member, { role, problem });
@@ -56,11 +48,9 @@ function mountRole(host: FastifyInstance, deps: WebDeps): void {
 
 function mountPasswordLink(host: FastifyInstance, deps: WebDeps): void {
   const { storage, clock, consentUrl, platformName } = deps;
-  const otherBusinesses = findOtherBusinesses(deps);
 
-  host.post<MemberRoute>(`${PATH}/:user/password-link`, access('owner', otherBusinesses), async (request, reply) => {
+  host.post<MemberRoute>(`${MEMBER}/password-link`, access('owner'), async (request, reply) => {
     const { context, member } = await requireMember(deps, request);
-    rejectOtherBusiness(context, request.body);
     const wanted = { userId: member.id, businessId: context.business.businessId };
     const created = await createPasswordLink(context.actor, storage.durable, wanted, clock());
     if (!created) {
@@ -69,7 +59,7 @@ function mountPasswordLink(host: FastifyInstance, deps: WebDeps): void {
     }
     const link = `${consentUrl}/password/${created.token}`;
     const body = html`${passwordLinkBody({ name: member.name, link, expiresAt: created.expiresAt })}
-<p><a class="button secondary" href="${PATH}">All members</a></p>`;
+<p><a class="button secondary" href="${membersPath(context)}">All members</a></p>`;
     return sendMembersPage(reply, deps, { context, title: 'The link is ready', body });
   });
 }
@@ -79,20 +69,19 @@ function mountRemoval(host: FastifyInstance, deps: WebDeps): void {
   const requireRemovable = (request: FastifyRequest<MemberRoute>) =>
     requireMember(deps, request, ({ isOwner, user }) => isOwner || request.params.user === user.id);
 
-  host.get<MemberRoute>(`${PATH}/:user/remove`, access('member'), async (request, reply) => {
+  host.get<MemberRoute>(`${MEMBER}/remove`, access('member'), async (request, reply) => {
     const { context, member } = await requireRemovable(request);
     return showRemoval(deps, reply, { context, member });
   });
 
-  host.post<MemberRoute>(`${PATH}/:user/remove`, access('member'), async (request, reply) => {
+  host.post<MemberRoute>(`${MEMBER}/remove`, access('member'), async (request, reply) => {
     const { context, member } = await requireRemovable(request);
-    rejectOtherBusiness(context, request.body);
     const choices = readRemovalChoices(request.body);
     const wanted = { userId: member.id, businessId: context.business.businessId, choices };
     const remove = async () => {
       if (!(await removeMember(context.actor, storage.durable, wanted, clock()))) throw notFound();
       if (member.id === context.user.id) return redirectWithFlash(reply, '/settings/connected-apps', 'left');
-      return redirectWithFlash(reply, PATH, 'member_removed');
+      return redirectWithFlash(reply, membersPath(context), 'member_removed');
     };
     return tryForm(remove, (problem) => showRemoval(deps, reply, { context, member, problem }));
   });
@@ -114,7 +103,7 @@ async function showRemoval(
   const title = removalTitle(context, member);
   const isLastOwner = member.role === 'owner' && !(await hasOtherOwner(db, parties));
   const body = isLastOwner
-    ? lastOwnerBody(title, problem)
+    ? lastOwnerBody(context, title, problem)
     : removalBody(context, { member, effects: await removalEffects(deps, { context, member, problem }), problem });
   return sendMembersPage(reply, deps, { context, title, body, status: problem ? 400 : 200 });
 }
@@ -144,11 +133,10 @@ function memberBody(
 <div><dt>Since</dt><dd>${time(member.since)}</dd></div>
 </dl></section>
 ${postForm({
-  action: `${PATH}/${member.id}/role`,
+  action: `${membersPath(context)}/${member.id}/role`,
   csrf: context.csrf,
   style: 'card',
   body: html`<h2>Change the role</h2>
-${businessField(context)}
 ${roleField(role, problem)}
 <p class="muted small">The change applies immediately. If an owner gets another role, the invitations that they created are withdrawn. If an owner or admin becomes a member, the apps that they connected for the business act under your authority.</p>
 <button class="primary">Save</button>`,
@@ -156,8 +144,8 @@ ${roleField(role, problem)}
 ${!isSelf && passwordLinkSection(context, member)}
 <section class="card"><h2>${isSelf ? 'Leave' : 'Remove'}</h2>
 <p>${isSelf ? `The apps that you connected to ${context.business.businessName} lose their access, except for those that you connected for the business.` : `You decide what becomes of the apps that they connected to ${context.business.businessName}.`}</p>
-<p><a class="button danger" href="${PATH}/${member.id}/remove">${isSelf ? 'Leave' : 'Remove'}…</a></p></section>
-<p><a href="${PATH}">All members</a></p>`;
+<p><a class="button danger" href="${membersPath(context)}/${member.id}/remove">${isSelf ? 'Leave' : 'Remove'}…</a></p></section>
+<p><a href="${membersPath(context)}">All members</a></p>`;
 }
 
 function removalTitle({ user, business }: MembersContext, member: Member): string {
@@ -166,11 +154,11 @@ function removalTitle({ user, business }: MembersContext, member: Member): strin
 }
 
 /** Shown to the last owner, who wants to leave. */
-function lastOwnerBody(title: string, problem: Problem | undefined): Html {
+function lastOwnerBody(context: MembersContext, title: string, problem: Problem | undefined): Html {
   return html`<div class="card"><h1>${title}</h1>
 ${problem && problemText(problem)}
 <p>You are the only owner. Make someone else an owner first. Then you can leave.</p>
-<p><a class="button secondary" href="${PATH}">All members</a></p></div>`;
+<p><a class="button secondary" href="${membersPath(context)}">All members</a></p></div>`;
 }
 
 interface Removal {
@@ -183,23 +171,22 @@ interface Removal {
 function removalBody(context: MembersContext, { member, effects, problem }: Removal): Html {
   const { businessName } = context.business;
   const isSelf = member.id === context.user.id;
-  const form = html`${businessField(context)}
-${effects}
+  const form = html`${effects}
 ${member.role === 'owner' && html`<p>Invitations that ${isSelf ? 'you have' : `${member.name} has`} created no longer work.</p>`}
 <p>To come back, ${isSelf ? 'you' : 'they'} need a new invitation, and apps have to be connected again.</p>
-<div class="form-actions"><a class="button secondary" href="${PATH}">Cancel</a>
+<div class="form-actions"><a class="button secondary" href="${membersPath(context)}">Cancel</a>
 <button class="danger">${isSelf ? `Leave ${businessName}` : `Remove ${member.name}`}</button></div>`;
   return html`<div class="card"><h1>${removalTitle(context, member)}</h1>
 ${problem && problem.field !== 'connections' && problemText(problem)}
-${postForm({ action: `${PATH}/${member.id}/remove`, csrf: context.csrf, body: form })}</div>`;
+${postForm({ action: `${membersPath(context)}/${member.id}/remove`, csrf: context.csrf, body: form })}</div>`;
 }
 
 function passwordLinkSection(context: MembersContext, member: Member): Html {
   return html`<section class="card"><h2>Forgotten password</h2>
 <p>A one-time link lets ${member.name} set a new password. It removes their passkeys, authenticator app and recovery codes, and signs them out everywhere. You can create one only for people who belong to no other business than ${context.business.businessName}.</p>
 ${postForm({
-  action: `${PATH}/${member.id}/password-link`,
+  action: `${membersPath(context)}/${member.id}/password-link`,
   csrf: context.csrf,
-  body: html`${businessField(context)}<button class="secondary">Create password link</button>`,
+  body: html`<button class="secondary">Create password link</button>`,
 })}</section>`;
 }

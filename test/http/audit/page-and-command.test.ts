@@ -3,13 +3,15 @@ import { test } from 'node:test';
 import type { User } from '../../../src/accounts/users.ts';
 import { createKeyring } from '../../../src/lib/keyring.ts';
 import { insertEndpoint } from '../../../src/webhooks/endpoints.ts';
-import { DEVELOPER, registerInBrowser, removableSecrets } from '../../support/app-pages.ts';
+import { registerInBrowser, removableSecrets } from '../../support/app-pages.ts';
 import { createCommandRunner } from '../../support/command-runner.ts';
 import { PASSWORD, REDIRECT_URI, type RegisteredApp } from '../../support/fixtures.ts';
-import { inviteInBrowser, MEMBERS } from '../../support/invitations.ts';
+import { inviteInBrowser } from '../../support/invitations.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
+const DEVELOPER = server.acmePath('developer');
+const MEMBERS = server.acmePath('members');
 const operator = createCommandRunner(server);
 const owner = await server.signedIn();
 const admin = await server.signedInByPassword(await server.addUser('Root', [], true));

@@ -110,7 +110,7 @@ export function namesObject({ route, rule, method }: Pick<Case, 'route' | 'rule'
 }
 
 /** For most users these pages are 404, also for a wrong method. */
-const HIDDEN = /^\/(?:platform(?:\/|$)|settings\/(?:audit-log|business|members\/|developer\/))/;
+const HIDDEN = /^\/(?:platform(?:\/|$)|businesses\/|settings\/(?:audit-log|business|members\/|developer\/))/;
 
 /** Another route may match instead: for `/apps/:id`, `new` is an unknown id. */
 function wrongMethod(server: TestServer, { route, visitor, method, path }: Asked & Target): number {

@@ -3,10 +3,11 @@ import { test } from 'node:test';
 import { createKeyring } from '../../../src/lib/keyring.ts';
 import type { Tables } from '../../../src/storage/tables.ts';
 import { insertEndpoint } from '../../../src/webhooks/endpoints.ts';
-import { APP_FIELDS, DEVELOPER, registerInBrowser, shownCredentials } from '../../support/app-pages.ts';
+import { APP_FIELDS, registerInBrowser, shownCredentials } from '../../support/app-pages.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
+const DEVELOPER = server.acmePath('developer');
 const other = await server.addBusiness('Bolt');
 const browser = await server.signedIn();
 

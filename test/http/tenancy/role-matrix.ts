@@ -109,6 +109,7 @@ export function renderRoleMatrix(): string {
 
 function sectionOf(route: string): string {
   if (route.startsWith('/platform')) return 'The platform';
+  if (route.startsWith('/businesses/')) return 'A business';
   return route.startsWith('/settings') ? 'Settings' : 'Sign-in, consent and links';
 }
 

@@ -77,7 +77,7 @@ export async function createValues(server: TestServer, owned: ValueOwner, route 
   const member = await server.addUser(`${word}${++userCount}`, [[tenant, 'member']]);
   if (isAbout('/verify-email')) await unverify(server, member);
   const app = await server.addApp({ name: `${word} app`, ownerBusinessId: business?.id ?? null });
-  if (isAbout('/business/apps')) await askFor(server, { app, business: tenant, member });
+  if (isAbout('/settings/apps')) await askFor(server, { app, business: tenant, member });
   if (isAbout('/connected-apps')) await connectFor(server, { app, business: tenant, users: [member, user] });
   if (isAbout('/authority')) await markForBusiness(server, app);
   const values = {

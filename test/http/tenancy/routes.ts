@@ -47,11 +47,11 @@ export interface Rule {
 }
 
 const ENDPOINT = { url: 'https://acme.example/hook', events: ['grant.created'] };
-const NO_BUSINESS = { outsider: 403, platform: 403 };
 
 /** The pages about apps: those of a business, and those of the platform. */
 function appRules(section: string, { reads, changes }: { reads: Rule['who']; changes: Rule['who'] }) {
   const app = `${section}/:id`;
+  const isPlatforms = reads === 'platform';
   const endpoint = `${app}/endpoints/:endpoint`;
   const rules: Record<string, Rule> = {
     [section]: {
@@ -61,8 +61,7 @@ function appRules(section: string, { reads, changes }: { reads: Rule['who']; cha
       POST: 200,
       fields: ({ appFormKey }) => ({ ...APP_FIELDS, form_key: appFormKey }),
       query: ({ app }) => `?after=${app}`,
-      foreign: { other: 409, unknown: 404, malformed: 404 },
-      ...(reads === 'members' && { refused: NO_BUSINESS, refusedForm: {} }),
+      ...(isPlatforms && { foreign: { other: 409, unknown: 404, malformed: 404 } }),
     },
     [`${section}/new`]: { who: changes, GET: 200 },
     [app]: { who: reads, changes, GET: 200, POST: 303, fields: () => ({ ...APP_FIELDS, name: 'Renamed' }) },
@@ -119,13 +118,21 @@ function appRules(section: string, { reads, changes }: { reads: Rule['who']; cha
       unchangedFor: VISITORS,
     },
     [`${section}/try`]: {
-      who: section.startsWith('/platform/') ? 'platform' : 'signedIn',
+      who: changes,
       GET: 400,
       query: ({ playgroundState }) => `?state=${playgroundState}&code=x`,
-      foreign: { other: 400, unknown: 400, malformed: 400 },
+      ...(isPlatforms && { foreign: { other: 400, unknown: 400, malformed: 400 } }),
     },
   };
   return rules;
+}
+
+const TO_BUSINESS = { owner: 303, admin: 303, member: 303 };
+
+/** `without` is the status for users of no business. */
+function shortRules(page: string, without: number): Record<string, Rule> {
+  const rule: Rule = { who: 'signedIn', GET: { ...TO_BUSINESS, outsider: without, platform: without } };
+  return { [`/settings/${page}`]: rule, [`/settings/${page}/*`]: rule };
 }
 
 /** The access rules of every page. */
@@ -196,88 +203,97 @@ export const RULES: Record<string, Rule> = {
     POST: 303,
     fields: () => ({ password: 'a whole new password', end_grants: 'yes' }),
   },
-  '/settings/connected-apps': { who: 'signedIn', GET: 200, query: ({ app, user }) => `?after=${app}.${user}` },
-  '/settings/connected-apps/assistant': { who: 'signedIn', GET: 200 },
-  '/settings/connected-apps/disconnect': {
+  '/businesses/:business/connected-apps': {
+    who: 'members',
+    GET: 200,
+    query: ({ app, user }) => `?after=${app}.${user}`,
+  },
+  '/businesses/:business/connected-apps/assistant': { who: 'members', GET: 200 },
+  '/businesses/:business/connected-apps/disconnect': {
     who: 'members',
     POST: 303,
-    fields: ({ app, business }) => ({ app, business }),
+    fields: ({ app }) => ({ app }),
   },
-  '/settings/connected-apps/:business/:app/:user/disconnect': { who: 'owners', GET: 200, POST: 303 },
-  '/settings/connected-apps/:business/:app/:user/authority': {
+  '/businesses/:business/connected-apps/:app/:user/disconnect': { who: 'owners', GET: 200, POST: 303 },
+  '/businesses/:business/connected-apps/:app/:user/authority': {
     who: 'owners',
     GET: 200,
     POST: 303,
     fields: ({ owner }) => ({ to: owner, scopes: 'read:invoices write:invoices read:contacts' }),
   },
-  '/settings/connected-apps/:business/:app/disconnect': { who: 'owners', GET: 200, POST: 303 },
-  '/settings/members': { who: 'signedIn', GET: 200, query: ({ user }) => `?after=${user}` },
-  '/settings/members/invite': {
+  '/businesses/:business/connected-apps/:app/disconnect': { who: 'owners', GET: 200, POST: 303 },
+  '/businesses/:business/members': { who: 'members', GET: 200, query: ({ user }) => `?after=${user}` },
+  '/businesses/:business/members/invite': {
     who: 'owners',
     GET: 200,
     POST: 200,
-    fields: ({ business, invitationFormKey }) => ({
-      business,
+    fields: ({ invitationFormKey }) => ({
       form_key: invitationFormKey,
       role: 'member',
       email: 'guest@example.com',
     }),
-    foreign: { other: 409, unknown: 409, malformed: 409 },
   },
-  '/settings/members/invitations': { who: 'owners', GET: 200, query: ({ invitation }) => `?after=${invitation}` },
-  '/settings/members/invitations/:id/withdraw': { who: 'owners', POST: 303 },
-  '/settings/members/:user': { who: 'owners', GET: 200 },
-  '/settings/members/:user/role': { who: 'owners', POST: 303, fields: ({ business }) => ({ business, role: 'admin' }) },
-  '/settings/members/:user/password-link': { who: 'owners', POST: 200, fields: ({ business }) => ({ business }) },
-  '/settings/members/:user/remove': { who: 'owners', GET: 200, POST: 303, fields: ({ business }) => ({ business }) },
-  '/settings/business': { who: 'owners', GET: 200 },
-  '/settings/business/two-step': {
+  '/businesses/:business/members/invitations': {
+    who: 'owners',
+    GET: 200,
+    query: ({ invitation }) => `?after=${invitation}`,
+  },
+  '/businesses/:business/members/invitations/:id/withdraw': { who: 'owners', POST: 303 },
+  '/businesses/:business/members/:user': { who: 'owners', GET: 200 },
+  '/businesses/:business/members/:user/role': { who: 'owners', POST: 303, fields: () => ({ role: 'admin' }) },
+  '/businesses/:business/members/:user/password-link': { who: 'owners', POST: 200 },
+  '/businesses/:business/members/:user/remove': { who: 'owners', GET: 200, POST: 303 },
+  '/businesses/:business/settings': { who: 'owners', GET: 200 },
+  '/businesses/:business/settings/two-step': {
     who: 'owners',
     POST: 303,
-    fields: ({ business }) => ({ business, required: 'no' }),
-    foreign: { other: 409, unknown: 409, malformed: 409 },
+    fields: () => ({ required: 'no' }),
     unchangedFor: VISITORS,
   },
-  '/settings/business/apps': { who: 'owners', GET: 200 },
-  '/settings/business/apps/policy': {
+  '/businesses/:business/settings/apps': { who: 'owners', GET: 200 },
+  '/businesses/:business/settings/apps/policy': {
     who: 'owners',
     POST: 303,
-    fields: ({ business }) => ({ business, who: 'anyone', reserves: 'no' }),
-    foreign: { other: 409, unknown: 409, malformed: 409 },
+    fields: () => ({ who: 'anyone', reserves: 'no' }),
   },
-  '/settings/business/apps/:app/requests/:user': {
+  '/businesses/:business/settings/apps/:app/requests/:user': {
     who: 'owners',
     POST: 303,
-    fields: ({ business }) => ({ business, verdict: 'approve_person', scopes: 'read:invoices' }),
+    fields: () => ({ verdict: 'approve_person', scopes: 'read:invoices' }),
   },
-  '/settings/business/apps/:app/requests/:user/withdraw': {
+  '/businesses/:business/settings/apps/:app/requests/:user/withdraw': {
     who: 'owners',
     POST: 303,
-    fields: ({ business }) => ({ business }),
   },
-  '/settings/business/apps/:app/block': {
+  '/businesses/:business/settings/apps/:app/block': {
     who: 'owners',
     GET: 200,
     POST: 303,
-    fields: ({ business }) => ({ business }),
   },
-  '/settings/business/apps/:app/withdraw': {
+  '/businesses/:business/settings/apps/:app/withdraw': {
     who: 'owners',
     POST: 303,
-    fields: ({ business }) => ({ business }),
-    after: '/settings/business/apps/:app/block',
+    after: '/businesses/:business/settings/apps/:app/block',
   },
-  '/settings/audit-log': {
+  '/businesses/:business/audit-log': {
     who: 'owners',
     GET: 200,
     query: ({ auditEntry, user }) => `?after=${auditEntry}&by=${user}`,
   },
-  '/settings/audit-log.csv': {
+  '/businesses/:business/audit-log.csv': {
     who: 'owners',
     GET: 200,
     query: ({ auditEntry, user }) => `?after=${auditEntry}&by=${user}`,
   },
-  ...appRules('/settings/developer', { reads: 'members', changes: 'editors' }),
+  ...appRules('/businesses/:business/developer', { reads: 'members', changes: 'editors' }),
+  // Addresses without a business lead to the one that the user chose last.
+  ...shortRules('connected-apps', 200),
+  ...shortRules('members', 200),
+  ...shortRules('business', 404),
+  ...shortRules('audit-log', 404),
+  ...shortRules('audit-log.csv', 404),
+  '/settings/developer': { who: 'signedIn', GET: { ...TO_BUSINESS, outsider: 403, platform: 403 } },
+  '/settings/developer/*': { who: 'signedIn', GET: { ...TO_BUSINESS, outsider: 404, platform: 404 } },
   '/settings/account': { who: 'signedIn', GET: 200 },
   '/settings/export': { who: 'signedIn', GET: 200 },
   '/settings/delete-account': {

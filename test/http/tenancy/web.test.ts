@@ -93,7 +93,9 @@ for (const visitor of VISITORS) {
 
 test('an unknown id looks like one of another business [D5]', async () => {
   const browser = await personOf('owner').enter();
-  const [theirs, unknown] = [others.app, newId(server.clock())].map((id) => browser.open(`/settings/developer/${id}`));
+  const [theirs, unknown] = [others.app, newId(server.clock())].map((id) =>
+    browser.open(server.acmePath(`developer/${id}`)),
+  );
 
   assert.equal((await theirs)?.text, (await unknown)?.text);
 });

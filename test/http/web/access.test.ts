@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import fastify, { type FastifyRequest } from 'fastify';
 import { ROLES, type Role } from '../../../src/accounts/memberships.ts';
 import { access, addAccessHooks } from '../../../src/web/access.ts';
+import { businessRoute } from '../../../src/web/business-address.ts';
 import type { WebDeps } from '../../../src/web/deps.ts';
 
 function startHost() {
@@ -15,6 +16,22 @@ test('a page that does not declare who may open it keeps the server from startin
   const host = startHost();
 
   assert.throws(() => host.get('/settings/secrets', async () => 'secret'), /GET \/settings\/secrets does not declare/);
+});
+
+test('a page that declares a role, and whose address names no business, keeps the server from starting [D5]', () => {
+  const host = startHost();
+
+  for (const level of ['member', 'admin', 'owner'] as const) {
+    assert.throws(() => host.get('/settings/secrets', access(level), async () => 'secret'), /names a business/);
+  }
+});
+
+test('a page about a business that declares no role keeps the server from starting [D5]', () => {
+  const host = startHost();
+
+  for (const level of ['anyone', 'signed_in', 'platform_admin'] as const) {
+    assert.throws(() => host.get(businessRoute('secrets'), access(level), async () => 'secret'), /names a business/);
+  }
 });
 
 const ALLOWED: Record<string, Role[]> = {
@@ -31,9 +48,9 @@ for (const level of ['member', 'admin', 'owner'] as const) {
       host.addHook('onRequest', async (request) => {
         request.pageContext = { current: { role } } as FastifyRequest['pageContext'];
       });
-      host.get('/settings/secrets', access(level), async () => 'secret');
+      host.get(businessRoute('secrets'), access(level), async () => 'secret');
 
-      if ((await host.inject('/settings/secrets')).body === 'secret') opened.push(role);
+      if ((await host.inject('/businesses/1/secrets')).body === 'secret') opened.push(role);
     }
 
     assert.deepEqual(opened.sort(), ALLOWED[level]?.toSorted());

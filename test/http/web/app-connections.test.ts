@@ -4,12 +4,13 @@ import { DAY, MINUTE } from '../../../src/lib/clock.ts';
 import { newId } from '../../../src/lib/ids.ts';
 import { createKeyring } from '../../../src/lib/keyring.ts';
 import { insertEndpoint, markEndpointDisabled } from '../../../src/webhooks/endpoints.ts';
-import { APP_FIELDS, DEVELOPER, removableSecrets, shownCredentials } from '../../support/app-pages.ts';
+import { APP_FIELDS, removableSecrets, shownCredentials } from '../../support/app-pages.ts';
 import { type BrowserPage, nextPageLink } from '../../support/browser.ts';
 import { createClient } from '../../support/client.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
+const DEVELOPER = server.acmePath('developer');
 const browser = await server.signedIn();
 const db = () => server.storage().durable;
 

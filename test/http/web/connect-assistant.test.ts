@@ -23,7 +23,7 @@ test('connected apps leads to the addresses of the MCP server, which can be copi
   const { server, text } = await openPage();
   const { text: apps } = await (await server.signedIn()).open(APPS);
 
-  assert.ok(apps.includes(`href="${PATH}"`));
+  assert.ok(apps.includes(`href="${server.acmePath('connected-apps/assistant')}"`));
   for (const address of [`${server.api}/mcp/${server.acme.id}`, `${server.api}/mcp`]) {
     const [, id] = new RegExp(`<code id="([a-z-]+)">${address}</code>`).exec(text) ?? [];
     assert.ok(id, address);
@@ -75,7 +75,7 @@ test('with MCP=off the page says so, and nothing leads to it', async () => {
   assert.equal(status, 200);
   assert.match(text, /Assistants cannot connect here/);
   assert.doesNotMatch(text, /\/mcp/);
-  assert.ok(!(await (await server.signedIn()).open(APPS)).text.includes(PATH));
+  assert.ok(!(await (await server.signedIn()).open(APPS)).text.includes('/assistant'));
 });
 
 test('a user without a business is told to join one first', async () => {

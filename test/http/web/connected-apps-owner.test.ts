@@ -34,8 +34,9 @@ async function newApp(name: string) {
   return { app, client: createClient({ ...server, user: server.ada, app, business: server.acme }) };
 }
 
-const ofPerson = (app: RegisteredApp, { user }: Member) => `${PATH}/${server.acme.id}/${app.id}/${user.id}/disconnect`;
-const ofApp = (app: RegisteredApp) => `${PATH}/${server.acme.id}/${app.id}/disconnect`;
+const ofPerson = (app: RegisteredApp, { user }: Member) =>
+  server.acmePath(`connected-apps/${app.id}/${user.id}/disconnect`);
+const ofApp = (app: RegisteredApp) => server.acmePath(`connected-apps/${app.id}/disconnect`);
 const cardOf = ({ text }: BrowserPage, { name }: RegisteredApp) =>
   text.split('<li class="card').find((card) => card.includes(`<h2>${name} `)) ?? '';
 async function listEntries(app: RegisteredApp): Promise<string[]> {
@@ -142,7 +143,7 @@ test('disconnecting twice says that it is done already, and records nothing more
   const { app, client } = await newApp('Easel');
   await client.connect({}, ben.browser);
   const csrf = await ada.csrf();
-  const own = { csrf: await ben.browser.csrf(), app: app.id, business: server.acme.id };
+  const own = { csrf: await ben.browser.csrf(), app: app.id };
   await ben.browser.post(`${PATH}/disconnect`, own);
 
   const again = [
@@ -172,17 +173,17 @@ test('for members, admins and owners of other businesses these pages are 404, fo
     }
   }
   for (const browser of [cyd.browser, stranger]) {
-    const fields = { csrf: await browser.csrf(), app: app.id, business: server.acme.id, user: ben.user.id };
-    assert.equal((await browser.post(`${PATH}/disconnect`, fields)).status, 404);
+    const fields = { csrf: await browser.csrf(), app: app.id, user: ben.user.id };
+    assert.equal((await browser.post(server.acmePath('connected-apps/disconnect'), fields)).status, 404);
   }
   const csrf = await ada.csrf();
-  const elsewhere = `${PATH}/${bolt.id}/${app.id}/${ben.user.id}/disconnect`;
+  const elsewhere = `/businesses/${bolt.id}/connected-apps/${app.id}/${ben.user.id}/disconnect`;
   for (const address of [
     ofApp(foreign),
     ofPerson(foreign, ben),
     elsewhere,
-    `${PATH}/x/y/z/disconnect`,
-    `${PATH}/x/y/disconnect`,
+    '/businesses/x/connected-apps/y/z/disconnect',
+    '/businesses/x/connected-apps/y/disconnect',
   ]) {
     assert.equal((await ada.open(address)).status, 404, address);
     assert.equal((await ada.post(address, { csrf })).status, 404, address);
@@ -219,7 +220,6 @@ test('a paused, disabled or closed app is shown as having no access, and can sti
   const page = await ben.browser.post(`${PATH}/disconnect`, {
     csrf: await ben.browser.csrf(),
     app: app.id,
-    business: server.acme.id,
   });
   assert.equal(cardOf(page, app), '');
 });

@@ -2,13 +2,14 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPasswordLink } from '../../../src/accounts/password-links.ts';
 import { OPERATOR } from '../../../src/audit/entries.ts';
-import { APP_FIELDS, DEVELOPER, PLATFORM } from '../../support/app-pages.ts';
+import { APP_FIELDS, PLATFORM } from '../../support/app-pages.ts';
 import { type Browser, type Fields, toBody } from '../../support/browser.ts';
 import { PASSWORD } from '../../support/fixtures.ts';
 import { inviteInBrowser } from '../../support/invitations.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
+const DEVELOPER = server.acmePath('developer');
 const bolt = await server.addBusiness('Bolt');
 const root = await server.addUser('Root', [[server.acme, 'owner']], true);
 await server.addMember(root, bolt, 'owner');

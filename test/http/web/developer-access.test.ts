@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { APP_FIELDS, DEVELOPER, PLATFORM } from '../../support/app-pages.ts';
+import { APP_FIELDS, PLATFORM } from '../../support/app-pages.ts';
 import type { Browser, Fields } from '../../support/browser.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
+const DEVELOPER = server.acmePath('developer');
 const bolt = await server.addBusiness('Bolt');
 const foreign = await server.addApp({ name: 'Foreign', ownerBusinessId: bolt.id });
 const platform = await server.addApp({ name: 'Console' });
@@ -114,7 +115,7 @@ test('an admin of the business may change its apps', async () => {
   assert.match(page.text, /<h1>Shared more/);
 });
 
-test('permissions depend on the role in the current business, not in another [D5]', async () => {
+test('permissions depend on the role in the business of the address, not in another [D5]', async () => {
   const lea = await server.addUser('Lea', [
     [server.acme, 'member'],
     [bolt, 'owner'],
@@ -123,11 +124,11 @@ test('permissions depend on the role in the current business, not in another [D5
 
   const inAcme = await browser.open(DEVELOPER);
   const hidden = await browser.open(`${DEVELOPER}/${foreign.id}`);
-  const inBolt = await browser.submit(inAcme, '/settings/current-business', { business: bolt.id });
-  const found = await browser.open(`${DEVELOPER}/${foreign.id}`);
+  const inBolt = await browser.open(`/businesses/${bolt.id}/developer`);
+  const found = await browser.open(`/businesses/${bolt.id}/developer/${foreign.id}`);
 
   assert.doesNotMatch(inAcme.text, /New app/);
-  assert.equal(hidden.status, 409);
+  assert.equal(hidden.status, 404);
   assert.doesNotMatch(hidden.text, /Foreign/);
   assert.match(inBolt.text, /New app/);
   assert.equal(found.status, 200);

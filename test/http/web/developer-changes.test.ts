@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { removeSecret } from '../../../src/apps/secrets.ts';
 import { OPERATOR } from '../../../src/audit/entries.ts';
-import { APP_FIELDS, DEVELOPER, removableSecrets, shownCredentials } from '../../support/app-pages.ts';
+import { APP_FIELDS, removableSecrets, shownCredentials } from '../../support/app-pages.ts';
 import { createClient } from '../../support/client.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
+const DEVELOPER = server.acmePath('developer');
 const browser = await server.signedIn();
 
 async function newApp(name: string) {

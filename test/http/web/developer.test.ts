@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { APP_FIELDS, DEVELOPER, registerInBrowser, shownCredentials } from '../../support/app-pages.ts';
+import { APP_FIELDS, registerInBrowser, shownCredentials } from '../../support/app-pages.ts';
 import { nextPageLink } from '../../support/browser.ts';
 import { createClient } from '../../support/client.ts';
 import { REDIRECT_URI } from '../../support/fixtures.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
+const DEVELOPER = server.acmePath('developer');
 const browser = await server.signedIn();
 
 test('the list names each app of the business with its client_id, and no other app', async () => {
@@ -16,7 +17,7 @@ test('the list names each app of the business with its client_id, and no other a
 
   const { text } = await browser.open(DEVELOPER);
 
-  assert.match(text, new RegExp(`href="${DEVELOPER}/${server.ledger.id}">Ledger<`));
+  assert.match(text, new RegExp(`href="${server.acmePath('developer')}/${server.ledger.id}">Ledger<`));
   assert.ok(text.includes(`<code>${server.ledger.id}</code>`));
   for (const other of [foreign, platform]) assert.ok(!text.includes(other.id));
 });
@@ -72,24 +73,24 @@ test('more than fifty apps come in pages, each once, and can be searched by name
   const listed = ({ text }: { text: string }) =>
     [...text.matchAll(/· <code>([0-9a-f-]{36})<\/code>/g)].map(([, id = '']) => id);
 
-  const first = await owner.open(DEVELOPER);
+  const first = await owner.open('/settings/developer');
   const next = nextPageLink(first) ?? '';
   const second = await owner.open(next);
 
   assert.deepEqual([...listed(first), ...listed(second)].sort(), ids.toSorted());
   assert.equal(listed(first).length, 50);
   assert.ok(first.text.length < 50_000, String(first.text.length));
-  assert.deepEqual(listed(await owner.open(`${DEVELOPER}?q=app%2017.`)), [ids[17]]);
-  assert.deepEqual(listed(await owner.open(`${DEVELOPER}?q=${ids[3]}`)), [ids[3]]);
-  assert.match((await owner.open(`${DEVELOPER}?q=${server.ledger.id}`)).text, /No app found for/);
-  assert.doesNotMatch((await browser.open(`${DEVELOPER}?after=x`)).text, /role="search"/);
+  assert.deepEqual(listed(await owner.open(`/settings/developer?q=app%2017.`)), [ids[17]]);
+  assert.deepEqual(listed(await owner.open(`/settings/developer?q=${ids[3]}`)), [ids[3]]);
+  assert.match((await owner.open(`/settings/developer?q=${server.ledger.id}`)).text, /No app found for/);
+  assert.doesNotMatch((await browser.open(`/settings/developer?after=x`)).text, /role="search"/);
 });
 
 test('a business without apps sees what to do first', async () => {
   const dry = await server.addBusiness('Dry');
   const dan = await server.addUser('Dan', [[dry, 'owner']]);
 
-  const { text } = await (await server.signedIn(dan)).open(DEVELOPER);
+  const { text } = await (await server.signedIn(dan)).open('/settings/developer');
 
   assert.match(text, /No apps yet\. Register one/);
   assert.match(text, /New app/);

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createKeyring } from '../../../src/lib/keyring.ts';
 import { insertEndpoint } from '../../../src/webhooks/endpoints.ts';
-import { DEVELOPER, PLATFORM } from '../../support/app-pages.ts';
+import { PLATFORM } from '../../support/app-pages.ts';
 import { type Browser, type Fields, toBody } from '../../support/browser.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
+const DEVELOPER = server.acmePath('developer');
 const keys = createKeyring(server.settings.secretKeys);
 const bolt = await server.addBusiness('Bolt');
 const foreign = await server.addApp({ name: 'Foreign', ownerBusinessId: bolt.id });

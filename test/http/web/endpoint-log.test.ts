@@ -5,12 +5,12 @@ import { recordEvent } from '../../../src/events/events.ts';
 import { endConnections } from '../../../src/grants/connections.ts';
 import { createKeyring } from '../../../src/lib/keyring.ts';
 import { insertEndpoint, markEndpointDisabled } from '../../../src/webhooks/endpoints.ts';
-import { DEVELOPER } from '../../support/app-pages.ts';
 import { type BrowserPage, unescaped } from '../../support/browser.ts';
 import { startTestServer } from '../../support/test-server.ts';
 import { respondWithStatus, startWebhookReceiver } from '../../support/webhook-receiver.ts';
 
 const server = await startTestServer({ WEBHOOKS_TO_LOOPBACK: 'yes' });
+const DEVELOPER = server.acmePath('developer');
 const browser = await server.signedIn();
 const keys = createKeyring(server.settings.secretKeys);
 const db = () => server.storage().durable;

@@ -5,11 +5,12 @@ import { DAY, HOUR } from '../../../src/lib/clock.ts';
 import { createKeyring, decrypt } from '../../../src/lib/keyring.ts';
 import { insertEndpoint, markEndpointDisabled } from '../../../src/webhooks/endpoints.ts';
 import { recordFailure } from '../../../src/webhooks/queue.ts';
-import { DEVELOPER, PLATFORM } from '../../support/app-pages.ts';
+import { PLATFORM } from '../../support/app-pages.ts';
 import type { BrowserPage, Fields } from '../../support/browser.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
+const DEVELOPER = server.acmePath('developer');
 const browser = await server.signedIn();
 const keys = createKeyring(server.settings.secretKeys);
 const db = () => server.storage().durable;

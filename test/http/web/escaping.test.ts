@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { insertUser } from '../../../src/accounts/users.ts';
 import { newId } from '../../../src/lib/ids.ts';
-import { DEVELOPER, PLATFORM, registerInBrowser } from '../../support/app-pages.ts';
+import { PLATFORM, registerInBrowser } from '../../support/app-pages.ts';
 import { PASSWORD, REDIRECT_URI } from '../../support/fixtures.ts';
 import { inviteInBrowser } from '../../support/invitations.ts';
 import { startTestServer } from '../../support/test-server.ts';
@@ -11,6 +11,7 @@ const NASTY = `"'><img src=x onerror=alert(1)>&amp;`;
 const SAFE = '&quot;&#39;&gt;&lt;img src=x onerror=alert(1)&gt;&amp;amp;';
 
 const server = await startTestServer({ PLATFORM_NAME: NASTY });
+const DEVELOPER = server.acmePath('developer');
 const business = await server.addBusiness(NASTY);
 const other = await server.addBusiness('Bolt');
 const mallory = await server.addUser('Mallory', [[business, 'owner']], true);

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DAY } from '../../../src/lib/clock.ts';
-import { APP_FIELDS, DEVELOPER } from '../../support/app-pages.ts';
+import { APP_FIELDS } from '../../support/app-pages.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
+const DEVELOPER = server.acmePath('developer');
 
 test('a form for a new app that was opened for one business registers nothing for another', async () => {
   const bolt = await server.addBusiness('Bolt');

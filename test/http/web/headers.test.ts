@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
-import { DEVELOPER, PLATFORM } from '../../support/app-pages.ts';
+import { PLATFORM } from '../../support/app-pages.ts';
 import { freePort } from '../../support/ports.ts';
 import { withReadOnlyDatabase } from '../../support/rows.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
+const DEVELOPER = server.acmePath('developer');
 const root = await server.addUser('Root', [[server.acme, 'owner']], true);
 const platformApp = await server.addApp({ name: 'Console' });
 const browser = await server.signedIn(root);

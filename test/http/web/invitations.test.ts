@@ -6,11 +6,12 @@ import { hashSecret } from '../../../src/lib/secrets.ts';
 import { removeExpired } from '../../../src/storage/retention.ts';
 import type { Browser } from '../../support/browser.ts';
 import { PASSWORD } from '../../support/fixtures.ts';
-import { invitationLink, inviteInBrowser, listWithdrawActions, MEMBERS } from '../../support/invitations.ts';
+import { invitationLink, inviteInBrowser, listWithdrawActions } from '../../support/invitations.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
-const INVITE = `${MEMBERS}/invite`;
 const server = await startTestServer();
+const MEMBERS = server.acmePath('members');
+const INVITE = `${MEMBERS}/invite`;
 let people = 0;
 
 /** A business of its own for a test, so that no other test's invitations are in it. */

@@ -4,13 +4,14 @@ import { findUserByEmail } from '../../../src/accounts/users.ts';
 import { MINUTE } from '../../../src/lib/clock.ts';
 import type { Browser } from '../../support/browser.ts';
 import { PASSWORD } from '../../support/fixtures.ts';
-import { invitationLink, inviteInBrowser, MEMBERS } from '../../support/invitations.ts';
+import { invitationLink, inviteInBrowser } from '../../support/invitations.ts';
 import { linkInMail, startMailServer } from '../../support/mail-server.ts';
 import { startTestServer } from '../../support/test-server.ts';
 import { registerByInvitation } from '../../support/unverified.ts';
 
 const smtp = await startMailServer();
 const server = await startTestServer(smtp.env);
+const MEMBERS = server.acmePath('members');
 const owner = await server.signedIn();
 let people = 0;
 const newAddress = () => `guest${++people}@example.net`;

@@ -4,10 +4,11 @@ import type { Role } from '../../../src/accounts/memberships.ts';
 import { newId } from '../../../src/lib/ids.ts';
 import { type Browser, nextPageLink } from '../../support/browser.ts';
 import { addMembers } from '../../support/bulk-data.ts';
-import { inviteInBrowser, MEMBERS } from '../../support/invitations.ts';
+import { inviteInBrowser } from '../../support/invitations.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
+const MEMBERS = server.acmePath('members');
 const ada = await server.signedIn();
 
 /** A business of its own for a test, with as many owners as have a name. */

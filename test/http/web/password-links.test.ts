@@ -7,13 +7,13 @@ import { DAY } from '../../../src/lib/clock.ts';
 import { hashSecret } from '../../../src/lib/secrets.ts';
 import type { Browser } from '../../support/browser.ts';
 import { PASSWORD } from '../../support/fixtures.ts';
-import { MEMBERS } from '../../support/invitations.ts';
 import { addUserWithPasskey, passkeysOf } from '../../support/passkeys.ts';
 import { startTestServer } from '../../support/test-server.ts';
 import { registerByInvitation } from '../../support/unverified.ts';
 
 const NEW_PASSWORD = 'a whole new drawbridge';
 const server = await startTestServer();
+const MEMBERS = server.acmePath('members');
 const root = await server.addUser('Root', [], true);
 const admin = await server.signedIn(root);
 const owner = await server.signedIn();

@@ -3,11 +3,11 @@ import { createHash } from 'node:crypto';
 import { test } from 'node:test';
 import { findApp } from '../../../src/apps/apps.ts';
 import { DAY } from '../../../src/lib/clock.ts';
-import { DEVELOPER } from '../../support/app-pages.ts';
 import type { RegisteredApp } from '../../support/fixtures.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
+const DEVELOPER = server.acmePath('developer');
 const browser = await server.signedIn();
 const VERIFIER = 'a-verifier-of-at-least-forty-three-characters-in-all';
 const CHALLENGE = createHash('sha256').update(VERIFIER).digest('base64url');

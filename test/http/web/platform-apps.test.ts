@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { APP_FIELDS, DEVELOPER, PLATFORM, registerInBrowser, shownCredentials } from '../../support/app-pages.ts';
+import { APP_FIELDS, PLATFORM, registerInBrowser, shownCredentials } from '../../support/app-pages.ts';
 import { toBody } from '../../support/browser.ts';
 import { createClient } from '../../support/client.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
+const DEVELOPER = server.acmePath('developer');
 const root = await server.addUser('Root', [], true);
 const console_ = await server.addApp({ name: 'Console' });
 const admin = await server.signedIn(root);

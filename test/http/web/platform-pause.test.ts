@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DEVELOPER } from '../../support/app-pages.ts';
 import { createClient } from '../../support/client.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
+const DEVELOPER = server.acmePath('developer');
 const root = await server.addUser('Root', [], true);
 const admin = await server.signedIn(root);
 const owner = await server.signedIn();

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { MINUTE } from '../../../src/lib/clock.ts';
-import { DEVELOPER } from '../../support/app-pages.ts';
 import type { Browser } from '../../support/browser.ts';
 import { REDIRECT_URI, type RegisteredApp } from '../../support/fixtures.ts';
 import { createPlayground, plain, playgroundState, primaryLink, tryPath } from '../../support/playground.ts';
@@ -10,6 +9,7 @@ import { countGrants } from '../../support/rows.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
+const DEVELOPER = server.acmePath('developer');
 const browser = await server.signedIn();
 const RETURN = `${server.web}${DEVELOPER}/try`;
 const { begin, decide, paste, reachExchange, newApp } = createPlayground(server, browser);

@@ -3,13 +3,14 @@ import { execFile } from 'node:child_process';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { MINUTE } from '../../../src/lib/clock.ts';
-import { DEVELOPER, PLATFORM } from '../../support/app-pages.ts';
+import { PLATFORM } from '../../support/app-pages.ts';
 import type { BrowserPage } from '../../support/browser.ts';
 import { createPlayground, playgroundState, primaryLink, shownText, tryPath } from '../../support/playground.ts';
 import { readGrant } from '../../support/rows.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
+const DEVELOPER = server.acmePath('developer');
 const browser = await server.signedIn();
 const RETURN = `${server.web}${DEVELOPER}/try`;
 const { begin, decide, paste, reachExchange, reachTokens, newApp } = createPlayground(server, browser);

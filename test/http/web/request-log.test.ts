@@ -4,12 +4,13 @@ import { DAY, HOUR } from '../../../src/lib/clock.ts';
 import { newRandomId } from '../../../src/lib/ids.ts';
 import { addCounts, hourOf } from '../../../src/request-log/counts.ts';
 import { addRequests } from '../../../src/request-log/log.ts';
-import { DEVELOPER, PLATFORM } from '../../support/app-pages.ts';
+import { PLATFORM } from '../../support/app-pages.ts';
 import { type BrowserPage, nextPageLink } from '../../support/browser.ts';
 import { type ApiResponse, createClient } from '../../support/client.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
+const DEVELOPER = server.acmePath('developer');
 const browser = await server.signedIn();
 const db = () => server.storage().durable;
 

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createCommandRunner } from '../../support/command-runner.ts';
-import { inviteInBrowser, MEMBERS } from '../../support/invitations.ts';
+import { inviteInBrowser } from '../../support/invitations.ts';
 import { startTestServer } from '../../support/test-server.ts';
 import { registerByInvitation } from '../../support/unverified.ts';
 
 const BADGE = /Address not verified/;
 const server = await startTestServer();
+const MEMBERS = server.acmePath('members');
 const operator = createCommandRunner(server);
 const root = await server.signedIn(await server.addUser('Root', [], true));
 const acme = await server.signedIn();

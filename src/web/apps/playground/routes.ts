@@ -7,7 +7,7 @@ import { notFound, PageError } from '../../errors.ts';
 import { redirectWithFlash } from '../../flash.ts';
 import { type Form, list, type Problem, text, tryForm } from '../../forms.ts';
 import { actorOf, requireSession } from '../../session.ts';
-import { type AppPages, type AppRequest, findOwnApp } from '../app-page.ts';
+import { type AppPages, type AppRequest, findOwnApp, type Viewer } from '../app-page.ts';
 import { type AuthorizeChoices, authorizeBody, readCallback, readPasted, startBody } from './authorize.ts';
 import type { Playground } from './layout.ts';
 import { sendCall } from './requests.ts';
@@ -20,7 +20,7 @@ type ForStep = { Params: { id: string; step: string }; Body: Form };
 /** Runs the real OAuth flow step by step, for those who may change the app. */
 export function mountPlayground(host: FastifyInstance, pages: AppPages): void {
   const playgroundPages = createPlaygroundPages(pages);
-  const path = `${pages.section.path}/:id/try`;
+  const path = `${pages.section.route}/:id/try`;
   for (const mount of [mountStart, mountReturnAddress, mountPaste, mountSteps]) mount(host, playgroundPages, path);
   mountReturn(host, playgroundPages);
 }
@@ -57,7 +57,7 @@ function mountReturnAddress(host: FastifyInstance, pages: PlaygroundPages, path:
   host.post<ForApp>(`${path}/return-address`, pages.section.edit, async (request, reply) => {
     const playground = await pages.loadPlayground(request);
     const change = async () => {
-      await setReturnAddress(pages, request, playground.app.id);
+      await setReturnAddress(pages, request, playground);
       return redirectWithFlash(reply, `${playground.path}/try`, 'saved');
     };
     return tryForm(change, (problem) => pages.showStart(reply, playground, { problem }));
@@ -66,9 +66,9 @@ function mountReturnAddress(host: FastifyInstance, pages: PlaygroundPages, path:
 
 /** Adds this page to the redirect URIs of the app, or removes it. */
 async function setReturnAddress(
-  { db, clock, returnAddress }: PlaygroundPages,
+  { db, clock }: PlaygroundPages,
   request: FastifyRequest<ForApp>,
-  appId: string,
+  { app: { id: appId }, returnAddress }: Playground,
 ): Promise<void> {
   const isWanted = text(request.body, 'change') === 'add';
   const change = (app: App) => {
@@ -89,7 +89,8 @@ function mountPaste(
     const [state, pasted] = [text(request.body, 'playground_state'), text(request.body, 'pasted')];
     const progress = decryptProgress(request, state);
     if (progress?.appId !== request.params.id) return showExpired(reply, await loadPlayground(request));
-    const redirect = async () => reply.redirect(`${section.path}/try?${readPasted(pasted, state)}`, 303);
+    const redirect = async () =>
+      reply.redirect(`${(await section.loadViewer(request)).path}/try?${readPasted(pasted, state)}`, 303);
     return tryForm(redirect, async (problem) => {
       const playground = await loadPlayground(request);
       return show(reply, playground.viewer, authorizeBody(playground, progress, state, { pasted, problem }), 400);
@@ -97,27 +98,23 @@ function mountPaste(
   });
 }
 
-/**
- * The redirect URI of the playground, shared by all apps: the state names the app and the session. Open to every signed-in
- * user, because they may have switched to another business in the meantime.
- */
+/** The redirect URI of the playground, shared by all apps of a business: the state names the app and the session. */
 function mountReturn(host: FastifyInstance, pages: PlaygroundPages): void {
-  const { section, issuer, servesResources, returnAddress, show, decryptProgress, encryptProgress, db } = pages;
-  host.get<{ Querystring: Form }>(`${section.path}/try`, section.list, async (request, reply) => {
+  const { section, issuer, servesResources, returnAddressOf, show, decryptProgress, encryptProgress, db } = pages;
+  host.get<{ Querystring: Form }>(`${section.route}/try`, section.edit, async (request, reply) => {
     const progress = decryptProgress(request, text(request.query, 'state'));
     const callback = readCallback(request.query);
     if (!progress || !callback || (callback.iss !== '' && callback.iss !== issuer)) throw unknownCallback();
     const viewer = await section.loadViewer(request);
-    const app = await findOwnApp(db, viewer, request, progress.appId);
-    if (!viewer.canChange) throw notFound();
+    const app = await findOwnApp(db, viewer, progress.appId);
     const playground = {
       section,
       viewer,
       app,
-      path: `${section.path}/${app.id}`,
+      path: `${viewer.path}/${app.id}`,
       issuer,
       servesResources,
-      returnAddress,
+      returnAddress: returnAddressOf(viewer),
     };
     const updated = { ...progress, code: callback.code };
     return show(
@@ -182,7 +179,7 @@ type PlaygroundPages = ReturnType<typeof createPlaygroundPages>;
 /** What all playground pages share: load the app, read and write the state, and restart if it has expired. */
 function createPlaygroundPages(pages: AppPages) {
   const { keys, clock, issuer, servesResources, consentUrl, section, loadApp, show } = pages;
-  const returnAddress = `${consentUrl}${section.path}/try`;
+  const returnAddressOf = ({ path }: Viewer) => `${consentUrl}${path}/try`;
 
   function showStart(reply: FastifyReply, playground: Playground, { choices, problem }: Start = {}): FastifyReply {
     const body = startBody(playground, choices ?? defaultChoices(playground), problem);
@@ -191,11 +188,12 @@ function createPlaygroundPages(pages: AppPages) {
 
   return {
     ...pages,
-    returnAddress,
+    returnAddressOf,
     showStart,
 
     async loadPlayground(request: AppRequest): Promise<Playground> {
-      return { section, ...(await loadApp(request)), issuer, servesResources, returnAddress };
+      const loaded = await loadApp(request);
+      return { section, ...loaded, issuer, servesResources, returnAddress: returnAddressOf(loaded.viewer) };
     },
 
     encryptProgress: (request: FastifyRequest, progress: PlaygroundState): string =>

@@ -31,7 +31,7 @@ type ForOne = { Params: { id: string; endpoint: string }; Body: Form; Querystrin
 
 /** The webhook endpoints of an app, for those who may change the app. */
 export function mountWebhooks(host: FastifyInstance, pages: AppPages): void {
-  const list = `${pages.section.path}/:id/endpoints`;
+  const list = `${pages.section.route}/:id/endpoints`;
   for (const mount of [mountList, mountAddition]) mount(host, pages, list);
   for (const mount of [mountSettings, mountSecret, mountSwitches, mountRemoval, mountSending]) {
     mount(host, pages, `${list}/:endpoint`);
