@@ -25,6 +25,7 @@ test('introspection describes the app’s own access token', async () => {
     sub: server.ada.id,
     iss: server.api,
     business_id: server.acme.id,
+    connected_for: 'user',
   });
   assert.equal(headers.get('cache-control'), 'no-store');
 });
