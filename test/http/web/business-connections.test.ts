@@ -270,7 +270,7 @@ test('business connections of a disabled user pause, and an owner can take them 
   await disableUser(OPERATOR, server.storage().durable, { user }, server.clock());
   const paused = await world.client.listInvoices(tokens.access_token);
 
-  const path = `${CONNECTED_APPS}/${world.business.id}/${world.app.id}/${user.id}/authority`;
+  const path = `/businesses/${world.business.id}/connected-apps/${world.app.id}/${user.id}/authority`;
   const page = await world.olga.browser.open(path);
   const done = await world.olga.browser.submit(page, path, { to: world.olga.user.id });
 
@@ -287,7 +287,7 @@ test('an owner hands a connection over to another owner, and to nobody else', as
   const tokens = await connectFor('business', world, world.olga.browser);
   const sue = await join(world.business, 'Sue', 'owner');
   const admin = await join(world.business, 'Ann', 'admin');
-  const path = `${CONNECTED_APPS}/${world.business.id}/${world.app.id}/${world.olga.user.id}/authority`;
+  const path = `/businesses/${world.business.id}/connected-apps/${world.app.id}/${world.olga.user.id}/authority`;
   const page = await world.olga.browser.open(path);
 
   const refused = await world.olga.browser.submit(page, path, { to: admin.user.id });
