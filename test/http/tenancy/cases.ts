@@ -66,7 +66,7 @@ function targetsAt(server: TestServer, { route, rule }: Pick<Case, 'route' | 'ru
 
 function addressOf(route: string, rule: Rule, values: RouteValues): string {
   const names = valueNamesIn(route);
-  const path = route.replace('*', 'gatehouse.css').replace(/:\w+/g, () => values[names.shift() ?? 'app']);
+  const path = route.replace('*', 'icon.svg').replace(/:\w+/g, () => values[names.shift() ?? 'app']);
   return path + (rule.query?.(values) ?? '');
 }
 
