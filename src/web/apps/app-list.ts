@@ -4,6 +4,8 @@ import { type App, type AppSettings, type RegisteredApp, registerApp } from '../
 import { listLastUses } from '../../apps/secrets.ts';
 import { countConnections } from '../../grants/impact.ts';
 import { type Html, html } from '../../lib/html.ts';
+import { avatar } from '../components/display.ts';
+import { list } from '../components/structure.ts';
 import { pluralize } from '../components.ts';
 import { formKey, readFormKey } from '../form-keys.ts';
 import { copyable, type Form, type Problem, postForm, text, time, tryForm } from '../forms.ts';
@@ -45,16 +47,16 @@ async function readAppList({ db, clock, issuer }: AppPages, viewer: Viewer, list
 }
 
 /** A list that fits on one page has no search. */
-function appListBody(section: AppSection, viewer: Viewer, list: AppList): Html {
-  const { apps, search, after, next, issuer } = list;
+function appListBody(section: AppSection, viewer: Viewer, appList: AppList): Html {
+  const { apps, search, after, next, issuer } = appList;
   const { path } = viewer;
   const isLong = Boolean(search || after || next);
   return html`<div class="head"><h1>${section.title}</h1>
 ${viewer.canChange && html`<a class="button primary" href="${path}/new">New app</a>`}</div>
 <p class="muted">${viewer.intro} New here? Follow <a href="${issuer}/docs/guides/connect-your-app">Connect your app</a>. Something failing? See <a href="${issuer}/docs/errors">the error list</a>. All requests are in <a href="${issuer}/docs">the API reference</a>.</p>
 ${isLong && searchForm({ path, search, label: 'Search by name or client_id' })}
-${apps.length === 0 && html`<p class="empty">${emptyText(viewer, list)}</p>`}
-<ul class="rows">${apps.map((listed) => appRow(path, listed))}</ul>
+${apps.length === 0 && html`<p class="empty">${emptyText(viewer, appList)}</p>`}
+${apps.length > 0 && list(apps.map((listed) => appRow(path, listed)))}
 ${pager({ path, search, after }, next)}`;
 }
 
@@ -67,7 +69,7 @@ function emptyText({ canChange }: Viewer, { search, after }: AppList): string {
 }
 
 function appRow(path: string, { app, connections, lastUsedAt }: ListedApp): Html {
-  return html`<li><div><a href="${path}/${app.id}">${app.name}</a> ${appStatusBadges(app)}
+  return html`<li>${avatar({ ...app, shape: 'square' })}<div><a href="${path}/${app.id}">${app.name}</a> ${appStatusBadges(app)}
 <p class="muted small">${pluralize(connections, 'connection', 'connections')} · ${lastUsedAt === null ? 'never used' : html`last used ${time(lastUsedAt)}`} · <code>${app.id}</code></p></div></li>`;
 }
 

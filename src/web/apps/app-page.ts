@@ -4,7 +4,7 @@ import { type Html, html } from '../../lib/html.ts';
 import type { Database } from '../../storage/storage.ts';
 
 import type { RouteAccess } from '../access.ts';
-import { tabs } from '../components/structure.ts';
+import { backLink, tabs } from '../components/structure.ts';
 
 import { appBadges } from '../components.ts';
 import type { WebDeps } from '../deps.ts';
@@ -47,7 +47,7 @@ export function appHead(section: AppSection, viewer: Viewer, app: App, here: App
     ...(viewer.canChange ? [{ name: 'Webhooks', to: `${path}/endpoints` }] : []),
     ...(viewer.canChange && !app.isPublic ? [{ name: 'Try it', to: `${path}/try` }] : []),
   ];
-  return html`<p><a href="${viewer.path}">${section.title}</a></p>
+  return html`${backLink({ to: viewer.path, name: section.title })}
 <h1>${app.name} ${appStatusBadges(app)}</h1>
 ${tabs(
   app.name,

@@ -7,6 +7,7 @@ import { type Html, html } from '../../lib/html.ts';
 import { listScopes } from '../../oauth/scopes.ts';
 import type { Database } from '../../storage/storage.ts';
 import { access } from '../access.ts';
+import { avatar } from '../components/display.ts';
 import { appBadges, impactText, makerName, pluralize } from '../components.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
@@ -102,7 +103,7 @@ interface AppView {
 }
 
 function appRow(app: OwnedApp, { platformName, connections }: { platformName: string; connections: number }): Html {
-  return html`<li><div><a href="/platform/apps/${app.id}">${app.name}</a> ${appBadges(app)}
+  return html`<li>${avatar({ ...app, shape: 'square' })}<div><a href="/platform/apps/${app.id}">${app.name}</a> ${appBadges(app)}
 <p class="muted small">${makerName(app, app.ownerName, platformName)} · ${pluralize(connections, 'connection', 'connections')} · <code>${app.id}</code></p></div></li>
 `;
 }

@@ -5,6 +5,7 @@ import { type OwnedApp, searchApps } from '../../apps/app-search.ts';
 import { countAffected } from '../../grants/impact.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { access } from '../access.ts';
+import { avatar } from '../components/display.ts';
 import { appBadges, pluralize, roleBadge } from '../components.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
@@ -30,7 +31,7 @@ export function mountBusinesses(host: FastifyInstance, deps: WebDeps): void {
 }
 
 function businessRow({ id, name, createdAt, members }: Business & { members: number }): Html {
-  return html`<li><div><a href="${PATH}/${id}">${name}</a>
+  return html`<li>${avatar({ id, name, shape: 'square' })}<div><a href="${PATH}/${id}">${name}</a>
 <p class="muted small">${pluralize(members, 'member', 'members')} · since ${time(createdAt)} · <code>${id}</code></p></div></li>
 `;
 }
@@ -71,7 +72,10 @@ function facts({ id, createdAt }: Business, { apps, users }: { apps: number; use
 function appSection({ id }: Business, apps: OwnedApp[]): Html {
   const rows = apps
     .slice(0, APPS_SHOWN)
-    .map((app) => html`<li><div><a href="/platform/apps/${app.id}">${app.name}</a> ${appBadges(app)}</div></li>`);
+    .map(
+      (app) =>
+        html`<li>${avatar({ ...app, shape: 'square' })}<div><a href="/platform/apps/${app.id}">${app.name}</a> ${appBadges(app)}</div></li>`,
+    );
   return html`<section class="card"><h2>Apps</h2>
 ${rows.length === 0 && html`<p class="empty">No apps.</p>`}
 <ul class="rows">${rows}</ul>
@@ -80,7 +84,7 @@ ${apps.length > rows.length && html`<p><a href="/platform/apps?q=${id}">All apps
 
 function memberRow(member: Member): Html {
   const { id, name, email, role, since } = member;
-  return html`<li><div><a href="/platform/users/${id}">${name}</a> ${roleBadge(role)} ${userBadges({ ...member, isPlatformAdmin: false })}
+  return html`<li>${avatar({ id, name })}<div><a href="/platform/users/${id}">${name}</a> ${roleBadge(role)} ${userBadges({ ...member, isPlatformAdmin: false })}
 <p class="muted small">${email} · since ${time(since)}</p></div></li>
 `;
 }

@@ -4,6 +4,7 @@ import { searchUsers } from '../../accounts/user-lists.ts';
 import type { User } from '../../accounts/users.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { access } from '../access.ts';
+import { avatar } from '../components/display.ts';
 import { pluralize, roleBadge, unverifiedBadge } from '../components.ts';
 import type { WebDeps } from '../deps.ts';
 import { copyable, time } from '../forms.ts';
@@ -55,7 +56,7 @@ function mountUser(host: FastifyInstance, deps: WebDeps): void {
 }
 
 function userRow(user: User): Html {
-  return html`<li><div><a href="/platform/users/${user.id}">${user.name}</a> ${userBadges(user)}
+  return html`<li>${avatar(user)}<div><a href="/platform/users/${user.id}">${user.name}</a> ${userBadges(user)}
 <p class="muted small">${user.email} · ${lastSignedIn(user)}</p></div></li>
 `;
 }
@@ -97,7 +98,7 @@ function membershipList(memberships: Membership[]): Html {
   if (memberships.length === 0) return html`<p class="empty">Not a member of any business.</p>`;
   const rows = memberships.slice(0, PAGE_SIZE).map(
     ({ businessId, businessName, role, since }) =>
-      html`<li><div><a href="/platform/businesses/${businessId}">${businessName}</a> ${roleBadge(role)}
+      html`<li>${avatar({ id: businessId, name: businessName, shape: 'square' })}<div><a href="/platform/businesses/${businessId}">${businessName}</a> ${roleBadge(role)}
 <p class="muted small">Since ${time(since)}</p></div></li>`,
   );
   const more = memberships.length - rows.length;

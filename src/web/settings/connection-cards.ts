@@ -4,6 +4,7 @@ import { type Html, html } from '../../lib/html.ts';
 import { resourceUri } from '../../oauth/resource-indicators.ts';
 import { listScopes, type Scope } from '../../oauth/scopes.ts';
 import { businessPath } from '../business-address.ts';
+import { avatar } from '../components/display.ts';
 import { appBadges, makerName } from '../components.ts';
 import { postForm, time } from '../forms.ts';
 import { authorityPath, connectedAppsPath, disconnectPath } from './disconnecting.ts';
@@ -36,10 +37,11 @@ type Card = Connection & { people: Connection[] };
 function appCard({ people, ...first }: Card, viewer: Viewer, forEveryone: boolean): Html {
   const { app, business } = first;
   return html`<li class="card">
-<div class="head"><h2>${app.name} ${appBadges(app)} ${people.some(isAssistant) && assistantBadge}</h2>
+<div class="head"><div class="with-avatar">${avatar({ ...app, shape: 'square' })}<div><h2>${app.name} ${appBadges(app)} ${people.some(isAssistant) && assistantBadge}</h2>
+<p class="muted small">${origin(first, viewer)}</p></div></div>
+<div class="actions">
 ${forEveryone && html`<a class="button quiet" href="${disconnectPath(business, app)}" aria-label="Disconnect for everyone: ${app.name}">Disconnect for everyone…</a>`}
-${viewer.isOwner && app.ownerScope !== 'platform' && html`<a class="button quiet" href="${businessPath({ businessId: business.id }, `settings/apps/${app.id}/block`)}" aria-label="Block ${app.name}">Block…</a>`}</div>
-<p class="muted">${origin(first, viewer)}</p>
+${viewer.isOwner && app.ownerScope !== 'platform' && html`<a class="button quiet" href="${businessPath({ businessId: business.id }, `settings/apps/${app.id}/block`)}" aria-label="Block ${app.name}">Block…</a>`}</div></div>
 ${suspendedNotice(people[0], viewer.platformName)}
 <ul class="people">${people.map((connection) => person(connection, viewer))}</ul>
 </li>`;

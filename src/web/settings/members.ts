@@ -5,6 +5,7 @@ import type { UserActor } from '../../audit/entries.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { access } from '../access.ts';
 import { businessPath, businessRoute } from '../business-address.ts';
+import { avatar } from '../components/display.ts';
 import { roleBadge, unverifiedBadge } from '../components.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
@@ -56,7 +57,7 @@ ${pager({ path, ...listing }, next)}
 function row(context: MembersContext, member: Member): Html {
   const { user, isOwner } = context;
   const { id, name, email, role, since, disabledAt } = member;
-  return html`<li><div><strong>${name}</strong> ${roleBadge(role)} ${id === user.id && html`<span class="badge">You</span>`} ${disabledAt !== null && html`<span class="badge warn">Disabled</span>`} ${unverifiedBadge(member)}
+  return html`<li>${avatar({ id, name })}<div><strong>${name}</strong> ${roleBadge(role)} ${id === user.id && html`<span class="badge">You</span>`} ${disabledAt !== null && html`<span class="badge warn">Disabled</span>`} ${unverifiedBadge(member)}
 <p class="muted small">${email}, since ${time(since)}</p></div>
 ${isOwner && html`<a class="button secondary" href="${membersPath(context)}/${id}" aria-label="Manage ${name}">Manage</a>`}</li>`;
 }
