@@ -68,7 +68,7 @@ async function addUser(storage: Storage, appId: string, index: number, now: numb
     if (!user) throw new Error('The user exists already.');
     const parties = { userId: user.id, businessId: business.id };
     await insertMembership(db, { ...parties, role: 'owner' }, now);
-    await saveConsent(db, { ...parties, appId }, { allowed: [SCOPE], declined: [] }, now);
+    await saveConsent(db, { ...parties, appId }, { allowed: [SCOPE], declined: [], expiresAt: null }, now);
     const session = await insertSession(db, { user, browser: 'bench', address: '127.0.0.1' }, now);
     const invoiceIds: string[] = [];
     for (let number = 1; number <= INVOICES; number += 1) {

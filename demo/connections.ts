@@ -84,15 +84,24 @@ async function connect(db: Database, app: App, connection: Connection, now: numb
   const id = newId(at);
   await createGrant(
     db,
-    { id, ...parties, connectedFor: 'user', scopes, resource: null, redirectUri: null, codeChallenge: null },
+    {
+      id,
+      ...parties,
+      connectedFor: 'user',
+      scopes,
+      expiresAt: null,
+      resource: null,
+      redirectUri: null,
+      codeChallenge: null,
+    },
     at,
   );
-  await saveConsent(db, parties, { allowed: scopes, declined: [] }, at);
+  await saveConsent(db, parties, { allowed: scopes, declined: [], expiresAt: null }, at);
   const subject = { kind: 'app', id: app.id, name: app.name } as const;
   const detail = { scope: scopes.join(' ') };
   await recordAudit(db, { action: 'grant.allowed', actor: browserActor(user), businessId, subject, detail }, at);
   await markExchanged(db, id, at);
-  const grant = await findGrant(db, { grantId: id, rotation: 0 });
+  const grant = await findGrant(db, { grantId: id, rotation: 0 }, now);
   // Without refreshes the grant would have expired.
   if (grant) await rotate(db, { grant, spent: Math.floor(since / (2 * HOUR)) }, now - LAST_REFRESH_AGO);
 }

@@ -11,7 +11,9 @@ import { oldIdempotencyKeys } from './business/idempotency.ts';
 import { oldEvents } from './events/events.ts';
 import { oldLongTransactions } from './events/long-transactions.ts';
 import { expiredAppRequests } from './grants/app-requests.ts';
-import { inactiveGrants, warnOfExpiring } from './grants/grants.ts';
+import { expiredConsents } from './grants/consents.ts';
+import { endExpiredGrants, warnOfExpiring } from './grants/expiry.ts';
+import { inactiveGrants } from './grants/grants.ts';
 import { type Mailer, oldMails } from './mail/mails.ts';
 import type { MailTransport } from './mail/transport.ts';
 import { startMailWorker } from './mail/worker.ts';
@@ -40,6 +42,7 @@ export function startJobs(
   const report = (error: unknown) => log.error(error);
   const stopRetention = startRetention(deps.storage, deps.clock, {
     steps: retentionSteps(deps.auditRetention),
+    endExpired: endExpiredGrants,
     notifyExpiring: warnOfExpiring,
     meter: deps.metrics.retention,
     report,
@@ -55,6 +58,7 @@ const STEPS: RetentionStep[] = [
   oldRepeats,
   oldIdempotencyKeys,
   inactiveGrants,
+  expiredConsents,
   expiredAppRequests,
   unusedExternalApps,
   expiredRevocations,

@@ -38,7 +38,14 @@ export function exchange(bare: Bare, fields: Fields, now: number) {
   bare.db.write('durable', 'markExchanged', now, now, expires, removableOn(expires), null, null, row.id);
   return issueTokens(
     bare.keys,
-    { id: row.id, salt: row.salt, rotation: 0, rotatedAt: now, grantedScopes: parseScopes(row.scopes) },
+    {
+      id: row.id,
+      salt: row.salt,
+      rotation: 0,
+      rotatedAt: now,
+      grantedScopes: parseScopes(row.scopes),
+      expiresAt: null,
+    },
     parseScopes(row.scopes),
     now,
   );
@@ -52,7 +59,7 @@ export function refresh(bare: Bare, fields: Fields, now: number) {
   bare.db.write('relaxed', 'rotate', ...values);
   return issueTokens(
     bare.keys,
-    { id: row.id, salt: row.salt, rotation, rotatedAt: now, grantedScopes: parseScopes(row.scopes) },
+    { id: row.id, salt: row.salt, rotation, rotatedAt: now, grantedScopes: parseScopes(row.scopes), expiresAt: null },
     parseScopes(row.scopes),
     now,
   );

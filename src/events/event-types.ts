@@ -19,6 +19,7 @@ export interface EventDeclaration {
 
 const ID = '0190b9a1-8d5e-7f6a-9b7c-8d9e0f1a2b3c';
 const idOf = (description: string) => Type.String({ format: 'uuid', description });
+const scopesOf = (description: string) => Type.Array(Type.String(), { description });
 const textOf = (description: string) => Type.String({ description });
 
 const BUSINESS = { businessId: idOf('The business that it happened in.') };
@@ -61,8 +62,14 @@ const OWN_EVENTS = {
     summary: 'A user allowed the app',
     data: {
       ...GRANT,
-      scopes: Type.Array(Type.String(), { description: 'The scopes that were granted.' }),
+      scopes: scopesOf('The scopes that were granted.'),
       connectedFor: textOf('`business` if the connection outlives the membership of the user, otherwise `user`.'),
+      expiresAt: Type.Optional(
+        Type.String({
+          format: 'date-time',
+          description: 'When the grant ends. Absent if it lasts until the user disconnects the app.',
+        }),
+      ),
     },
     example: { ...GRANT_EXAMPLE, scopes: ['read:invoices'], connectedFor: 'user' },
   },
@@ -75,6 +82,16 @@ const OWN_EVENTS = {
       previousUserId: idOf('The user under whose authority it acted before. They may have left the business.'),
     },
     example: { ...GRANT_EXAMPLE, previousUserId: ID },
+  },
+  'grant.narrowed': {
+    guard: 'app',
+    summary: 'The user or an owner withdrew scopes',
+    data: {
+      ...GRANT,
+      scopes: scopesOf('The scopes that are left.'),
+      withdrawnScopes: scopesOf('The scopes that were withdrawn. Calls that need them fail at once.'),
+    },
+    example: { ...GRANT_EXAMPLE, scopes: ['read:invoices'], withdrawnScopes: ['write:invoices'] },
   },
   'grant.revoked': {
     guard: 'app',

@@ -55,12 +55,13 @@ function accountOf(user: User) {
 async function listOwnConnections(db: Database, user: User, now: number) {
   const businessIds = (await listMemberships(db, user.id)).map(({ businessId }) => businessId);
   const all = await listConnections(db, { businessIds, userId: user.id, limit: MAX_CONNECTIONS }, now);
-  return all.map(({ app, business, connectedFor, scopes, since, lastUsedAt }) => ({
+  return all.map(({ app, business, connectedFor, scopes, since, expiresAt, lastUsedAt }) => ({
     app: { id: app.id, name: app.name },
     business,
     connected_for: connectedFor,
     scopes: [...scopes],
     since: toIso(since),
+    until: toIso(expiresAt),
     last_used_at: toIso(lastUsedAt),
   }));
 }

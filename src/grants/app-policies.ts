@@ -124,6 +124,16 @@ export async function changePlatformAppPolicy(
   });
 }
 
+/** Needs a transaction. The end policy of the platform, as `connection-ends.ts` writes it. */
+export async function storeEnds(tx: Database, ends: string): Promise<void> {
+  const { who, reservesSensitive, isBinding } = DEFAULT;
+  await tx
+    .insertInto('platform_app_policy')
+    .values({ id: ONLY_ROW, who, reserves_sensitive: Number(reservesSensitive), is_binding: Number(isBinding), ends })
+    .onConflict((conflict) => conflict.column('id').doUpdateSet({ ends }))
+    .execute();
+}
+
 function isSame(a: AppPolicy, b: AppPolicy): boolean {
   return a.who === b.who && a.reservesSensitive === b.reservesSensitive;
 }

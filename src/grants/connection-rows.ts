@@ -1,5 +1,5 @@
 import { type AliasedExpression, expressionBuilder } from 'kysely';
-import { parseScopes, type Scopes } from '../lib/scope-lists.ts';
+import { parseScopes, type Scopes, scopesBeyond } from '../lib/scope-lists.ts';
 import type { ConnectedFor } from '../storage/app-tables.ts';
 import { contains } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
@@ -35,6 +35,8 @@ export interface ConnectionRow extends ConnectionKey {
   /** The MCP server that its tokens are for; null for the business API, and for a consent. */
   resource: string | null;
   connectedFor: ConnectedFor;
+  /** Null until the user disconnects the app. */
+  expiresAt: number | null;
   isLive: boolean;
 }
 
@@ -45,7 +47,7 @@ export async function listConnectionKeys(
   now: number,
 ): Promise<ConnectionKey[]> {
   const live = await listKeys(db, liveGrants(db, now), filter);
-  const saved = await listKeys(db, savedConsents(db), filter);
+  const saved = await listKeys(db, savedConsents(db, now), filter);
   const keys = new Map([...live, ...saved].map((key) => [sortKeyOf(key), key]));
   const sorted = [...keys].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, key]) => key);
   return sorted.slice(0, filter.limit);
@@ -58,7 +60,7 @@ export function sortKeyOf({ appId, userId, businessId }: ConnectionKey): string 
 
 export async function listConnectionRows(db: Database, keys: ConnectionKey[], now: number): Promise<ConnectionRow[]> {
   const live = await listRows(db, liveGrants(db, now), keys);
-  const saved = await listRows(db, savedConsents(db), keys);
+  const saved = await listRows(db, savedConsents(db, now), keys);
   return [
     ...live.map((row) => ({ ...row, isLive: true })),
     ...saved.map((row) => ({ ...row, fetchedAt: null, isLive: false })),
@@ -73,7 +75,7 @@ export async function countConnectedUsers(
 ): Promise<{ users: number; live: number }> {
   const filter = { appId, businessIds: [businessId] };
   const live = await listKeys(db, liveGrants(db, now), filter);
-  const saved = await listKeys(db, savedConsents(db), filter);
+  const saved = await listKeys(db, savedConsents(db, now), filter);
   return { users: new Set([...live, ...saved].map(sortKeyOf)).size, live: live.length };
 }
 
@@ -85,6 +87,8 @@ type Source = AliasedExpression<
     user_id: string;
     connected_for: ConnectedFor;
     scopes: string;
+    withdrawn_scopes: string;
+    expires_at: number | null;
     since: number;
     fetched_at: number | null;
     resource: string | null;
@@ -101,6 +105,8 @@ function liveGrants(db: Database, now: number): Source {
       'user_id',
       'connected_for',
       'scopes',
+      'withdrawn_scopes',
+      'expires_at',
       'created_at as since',
       'rotated_at as fetched_at',
       'resource',
@@ -108,12 +114,16 @@ function liveGrants(db: Database, now: number): Source {
     .as('allowed');
 }
 
-function savedConsents(db: Database): Source {
+function savedConsents(db: Database, now: number): Source {
   return db
     .selectFrom('consents')
-    .select(['app_id', 'business_id', 'user_id', 'connected_for', 'scopes'])
+    .select(['app_id', 'business_id', 'user_id', 'connected_for', 'scopes', 'expires_at'])
     .select(['allowed_at as since', 'allowed_at as fetched_at'])
-    .select(({ cast, lit }) => cast<string | null>(lit(null), 'text').as('resource'))
+    .select(({ cast, lit, val }) => [
+      val('').as('withdrawn_scopes'),
+      cast<string | null>(lit(null), 'text').as('resource'),
+    ])
+    .where(({ or, eb }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
     .as('allowed');
 }
 
@@ -177,6 +187,8 @@ async function listRows(db: Database, source: Source, keys: ConnectionKey[]) {
       'allowed.scopes',
       'allowed.resource',
       'allowed.connected_for as connectedFor',
+      'allowed.withdrawn_scopes',
+      'allowed.expires_at as expiresAt',
       fn.min('allowed.since').as('since'),
       fn.max('allowed.fetched_at').as('fetchedAt'),
     ])
@@ -188,9 +200,12 @@ async function listRows(db: Database, source: Source, keys: ConnectionKey[]) {
       ),
     )
     .groupBy(['allowed.app_id', 'allowed.business_id', 'allowed.user_id', 'allowed.scopes', 'allowed.resource'])
-    .groupBy('allowed.connected_for')
+    .groupBy(['allowed.connected_for', 'allowed.withdrawn_scopes', 'allowed.expires_at'])
     .execute();
-  return rows.map((row) => ({ ...row, scopes: parseScopes(row.scopes) }));
+  return rows.map(({ withdrawn_scopes, ...row }) => ({
+    ...row,
+    scopes: scopesBeyond(parseScopes(row.scopes), parseScopes(withdrawn_scopes)),
+  }));
 }
 
 /** Without grants and consents from before the current membership: they ended with the earlier one. */

@@ -3,9 +3,8 @@ import { type Actor, recordAudit } from '../audit/entries.ts';
 import type { InactiveReason } from '../http/errors.ts';
 import { DAY } from '../lib/clock.ts';
 import type { Scopes } from '../lib/scope-lists.ts';
-import { lastUses, listScopeUses } from '../request-log/counts.ts';
+import { listScopeUses } from '../request-log/counts.ts';
 import type { ConnectedFor } from '../storage/app-tables.ts';
-import { contains, type SearchTerm } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
 import { inTransaction } from '../storage/storage.ts';
 import {
@@ -18,8 +17,7 @@ import {
 } from './connection-rows.ts';
 import { forgetConsents } from './consents.ts';
 import { revokeGrantsBetween } from './revocation.ts';
-import { type GrantParties, selectLiveGrants, wasGranted } from './status.ts';
-import { boundBusiness } from './tenancy.ts';
+import { type GrantParties, wasGranted } from './status.ts';
 
 /** An app with access for a user in a business, or with a saved consent to get it without a consent screen. */
 export interface Connection {
@@ -32,6 +30,8 @@ export interface Connection {
   connectedFor: ConnectedFor;
   scopes: Scopes;
   since: number;
+  /** When it ends, if nobody allows the app again; null until it is disconnected. */
+  expiresAt: number | null;
   /** When it last used a scope, within the last 30 days. Null also in lists that do not load usage. */
   lastUsedAt: number | null;
   /** When it last exchanged a code or refreshed. */
@@ -82,6 +82,7 @@ function summarise(rows: ConnectionRow[], used: Use[], app: App) {
       : ('user' as const),
     scopes: app.allowedScopes.filter((name) => rows.some(({ scopes }) => scopes.includes(name))),
     since: Math.min(...rows.map(({ since }) => since)),
+    expiresAt: lastEnd(rows.map(({ expiresAt }) => expiresAt)),
     lastUsedAt: newest?.lastAt ?? null,
     lastScope: newest?.scope,
     resources: distinct(rows.flatMap(({ resource }) => resource ?? [])).sort(),
@@ -89,6 +90,11 @@ function summarise(rows: ConnectionRow[], used: Use[], app: App) {
     isLive: rows.some(({ isLive }) => isLive),
     uses: new Map(used.map(({ scope, uses }) => [scope, uses])),
   };
+}
+
+/** Null if one of them has no end. */
+function lastEnd(ends: (number | null)[]): number | null {
+  return ends.includes(null) ? null : latest(ends.map((end) => end ?? 0));
 }
 
 function latest(times: number[]): number | null {
@@ -129,76 +135,6 @@ function byId<Item extends { id: string }>(items: Item[]): Map<string, Item> {
 
 function distinct(ids: string[]): string[] {
   return [...new Set(ids)];
-}
-
-/** A business that an app is connected to, as its developer sees it: without the names of users. */
-export interface AppConnection {
-  /** Of the business. */
-  id: string;
-  businessName: string;
-  users: number;
-  since: number;
-  /** When it last used a scope there, as far back as usage is kept. */
-  lastUsedAt: number | null;
-}
-
-/** With live grants, newest business first. */
-export async function listAppConnections(
-  db: Database,
-  app: App,
-  sought: SearchTerm,
-  now: number,
-): Promise<AppConnection[]> {
-  const connected = selectConnected(db, app, sought, now).as('connected');
-  const rows = await db
-    .selectFrom(connected)
-    .innerJoin('businesses', 'businesses.id', 'connected.business_id')
-    .selectAll('connected')
-    .select('businesses.name')
-    .orderBy('connected.business_id', 'desc')
-    .execute();
-  const ids = rows.map((row) => row.business_id);
-  const used = await lastUses(db, app.id, ids);
-  return rows.map((row) => ({
-    id: row.business_id,
-    businessName: row.name,
-    users: Number(row.users),
-    since: row.since,
-    lastUsedAt: used.get(row.business_id) ?? null,
-  }));
-}
-
-/** Sorted like an index, so the cost of a page does not depend on the number of businesses. */
-function selectConnected(db: Database, app: App, { search, after, limit }: SearchTerm, now: number) {
-  let query = selectLiveGrants(db, now)
-    .innerJoin('users', 'users.id', 'grants.user_id')
-    .innerJoin('memberships', (join) =>
-      join
-        .onRef('memberships.user_id', '=', 'grants.user_id')
-        .onRef('memberships.business_id', '=', 'grants.business_id')
-        .onRef('memberships.created_at', '<=', 'grants.created_at'),
-    )
-    .select(({ fn }) => [
-      'grants.business_id',
-      fn.count<number>('grants.user_id').distinct().as('users'),
-      fn.min('grants.created_at').as('since'),
-    ])
-    .where('grants.app_id', '=', app.id)
-    .where('users.disabled_at', 'is', null)
-    .groupBy('grants.business_id')
-    .orderBy('grants.business_id', 'desc')
-    .limit(limit);
-  const bound = boundBusiness(app);
-  if (bound !== null) query = query.where('grants.business_id', '=', bound);
-  if (after) query = query.where('grants.business_id', '<', after);
-  if (search) {
-    const named = db
-      .selectFrom('businesses')
-      .select('id')
-      .where(contains(['businesses.name'], search));
-    query = query.where('grants.business_id', 'in', named);
-  }
-  return query;
 }
 
 interface Disconnect {

@@ -1,15 +1,8 @@
-import { findBusiness } from '../accounts/businesses.ts';
-import { findMembership } from '../accounts/memberships.ts';
-import { notify } from '../accounts/notices.ts';
-import type { App } from '../apps/apps.ts';
-import { type Action, recordAudit, type UserActor } from '../audit/entries.ts';
-import { countRepeat, isRepeat } from '../audit/repeats.ts';
-import { DAY, HOUR } from '../lib/clock.ts';
-import { commonScopes, formatScopes, parseScopes, type Scopes, scopesBeyond } from '../lib/scope-lists.ts';
+import { formatScopes, parseScopes, type Scopes, scopesBeyond } from '../lib/scope-lists.ts';
 import type { ConnectedFor } from '../storage/app-tables.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
+import { retentionStep } from '../storage/retention.ts';
 import type { Database } from '../storage/storage.ts';
-import { inTransaction } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 
 interface ConsentKey {
@@ -25,29 +18,37 @@ export interface Consent {
   declined: Scopes;
   /** For the user, unless it says otherwise. A connection for the business stays one until it is disconnected. */
   connectedFor?: ConnectedFor;
+  /** When it no longer counts; null until the user disconnects the app. */
+  expiresAt: number | null;
 }
 
 /** A consent from before the current membership does not count: a member who left and came back is asked again. */
-export async function findConsent(db: Database, key: ConsentKey): Promise<Consent> {
-  const { rows } = await readConsent(db, key);
+export async function findConsent(db: Database, key: ConsentKey, now: number): Promise<Consent> {
+  const { rows } = await readConsent(db, { ...key, now });
   return fromRow(rows[0]);
 }
 
 /** Needs a transaction: until it ends, the consent cannot be withdrawn. The lock is shared. */
-export async function findConsentForShare(db: Database, key: ConsentKey): Promise<Consent> {
-  const { rows } = await readConsentForShare(db, key);
+export async function findConsentForShare(db: Database, key: ConsentKey, now: number): Promise<Consent> {
+  const { rows } = await readConsentForShare(db, { ...key, now });
   return fromRow(rows[0]);
 }
 
 /** Needs a transaction: until it ends, the consent can be neither withdrawn nor changed. */
-export async function findConsentForUpdate(db: Database, key: ConsentKey): Promise<Consent> {
-  return fromRow(await selectConsent(db, key).forUpdate('consents').executeTakeFirst());
+export async function findConsentForUpdate(db: Database, key: ConsentKey, now: number): Promise<Consent> {
+  return fromRow(
+    await selectConsent(db, { ...key, now })
+      .forUpdate('consents')
+      .executeTakeFirst(),
+  );
 }
 
-const readConsent = preparedQuery(selectConsent);
-const readConsentForShare = preparedQuery((db, key: ConsentKey) => selectConsent(db, key).forShare('consents'));
+type TimedKey = ConsentKey & { now: number };
 
-function selectConsent(db: Database, { userId, appId, businessId }: ConsentKey) {
+const readConsent = preparedQuery(selectConsent);
+const readConsentForShare = preparedQuery((db, key: TimedKey) => selectConsent(db, key).forShare('consents'));
+
+function selectConsent(db: Database, { userId, appId, businessId, now }: TimedKey) {
   return db
     .selectFrom('consents')
     .innerJoin('memberships', (join) =>
@@ -56,38 +57,39 @@ function selectConsent(db: Database, { userId, appId, businessId }: ConsentKey) 
         .onRef('memberships.business_id', '=', 'consents.business_id')
         .onRef('memberships.created_at', '<=', 'consents.allowed_at'),
     )
-    .select(['consents.scopes', 'consents.declined', 'consents.connected_for'])
+    .select(['consents.scopes', 'consents.declined', 'consents.connected_for', 'consents.expires_at'])
     .where('consents.user_id', '=', userId)
     .where('consents.app_id', '=', appId)
-    .where('consents.business_id', '=', businessId);
+    .where('consents.business_id', '=', businessId)
+    .where(({ or, eb }) => or([eb('consents.expires_at', 'is', null), eb('consents.expires_at', '>', now)]));
 }
 
-function fromRow(row: Pick<Row<'consents'>, 'scopes' | 'declined' | 'connected_for'> | undefined): Consent {
-  if (!row) return { allowed: [], declined: [] };
-  return { allowed: parseScopes(row.scopes), declined: parseScopes(row.declined), connectedFor: row.connected_for };
+type ConsentRow = Pick<Row<'consents'>, 'scopes' | 'declined' | 'connected_for' | 'expires_at'>;
+
+function fromRow(row: ConsentRow | undefined): Consent {
+  if (!row) return { allowed: [], declined: [], expiresAt: null };
+  const { connected_for: connectedFor, expires_at: expiresAt } = row;
+  return { allowed: parseScopes(row.scopes), declined: parseScopes(row.declined), connectedFor, expiresAt };
 }
 
 /** Needs a transaction. Adds to the earlier consent. */
 export async function saveConsent(db: Database, key: ConsentKey, decision: Consent, now: number): Promise<void> {
   await lockConsent(db, key, now);
-  const { allowed, declined, connectedFor } = addDecision(await findConsent(db, key), decision);
+  const { allowed, declined, connectedFor, expiresAt } = addDecision(await findConsent(db, key, now), decision);
   const scopes = { scopes: formatScopes(allowed), declined: formatScopes(declined) };
-  await db
-    .updateTable('consents')
-    .set({ ...scopes, connected_for: connectedFor ?? 'user', allowed_at: now })
-    .where('user_id', '=', key.userId)
-    .where('app_id', '=', key.appId)
-    .where('business_id', '=', key.businessId)
+  await updateConsent(db, key)
+    .set({ ...scopes, connected_for: connectedFor ?? 'user', allowed_at: now, expires_at: expiresAt })
     .execute();
 }
 
 /** Where the two disagree, the newer decision counts. */
-export function addDecision(before: Consent, { allowed, declined, connectedFor }: Consent): Consent {
+export function addDecision(before: Consent, { allowed, declined, connectedFor, expiresAt }: Consent): Consent {
   const decided = [...allowed, ...declined];
   return {
     connectedFor: before.connectedFor === 'business' ? 'business' : (connectedFor ?? 'user'),
     allowed: [...allowed, ...scopesBeyond(before.allowed, decided)],
     declined: [...declined, ...scopesBeyond(before.declined, decided)],
+    expiresAt,
   };
 }
 
@@ -102,6 +104,32 @@ async function lockConsent(db: Database, { userId, appId, businessId }: ConsentK
         .doUpdateSet(({ ref }) => ({ scopes: ref('consents.scopes') })),
     )
     .execute();
+}
+
+/** Needs a transaction, in which it locks the consent. Returns the scopes that it had. */
+export async function withdrawFromConsent(
+  db: Database,
+  key: ConsentKey,
+  withdrawn: Scopes,
+  now: number,
+): Promise<Scopes> {
+  const { allowed } = await findConsentForUpdate(db, key, now);
+  const left = scopesBeyond(allowed, withdrawn);
+  if (left.length === allowed.length) return [];
+  if (left.length === 0) await forgetConsents(db, key);
+  else
+    await updateConsent(db, key)
+      .set({ scopes: formatScopes(left) })
+      .execute();
+  return scopesBeyond(allowed, left);
+}
+
+function updateConsent(db: Database, { userId, appId, businessId }: ConsentKey) {
+  return db
+    .updateTable('consents')
+    .where('user_id', '=', userId)
+    .where('app_id', '=', appId)
+    .where('business_id', '=', businessId);
 }
 
 /** Needs a transaction. Of one user, or of everyone in the business. Returns the users. */
@@ -130,116 +158,9 @@ export async function forgetConsentsOfUser(db: Database, userId: string): Promis
   await db.deleteFrom('consents').where('user_id', '=', userId).execute();
 }
 
-interface Decision {
-  app: App;
-  businessId: string;
-}
-
-interface Allowed extends Decision {
-  scopes: Scopes;
-  connectedFor: ConnectedFor;
-}
-
-/** A repeated authorization without a consent screen leaves one audit entry within this time. */
-const SILENT_WINDOW = DAY;
-const DENIED_WINDOW = HOUR;
-
-/** Needs a transaction. */
-export async function recordAllowed(
-  actor: UserActor,
-  tx: Database,
-  { app, businessId, scopes, connectedFor }: Allowed,
-  now: number,
-): Promise<void> {
-  const detail = { scope: formatScopes(scopes), ...describeConnectedFor(connectedFor) };
-  await recordAudit(tx, { action: 'grant.allowed', actor, businessId, subject: subjectOf(app), detail }, now);
-  const values = { app: app.name, business: (await findBusiness(tx, businessId))?.name ?? '' };
-  const cause = `${actor.id} ${app.id} ${businessId}`;
-  await notify(tx, [actor.id], { kind: 'app_connected', values, cause }, now);
-}
-
-/**
- * Needs a transaction, before the grant is created in it. An app may authorize silently as often as it likes: a repeat
- * leaves no audit entry, unless the app was disconnected in between.
- */
-export async function recordSilentlyAllowed(
-  actor: UserActor,
-  tx: Database,
-  { scopes, connectedFor, ...decision }: Allowed,
-  now: number,
-): Promise<void> {
-  const scope = formatScopes(scopes);
-  const repeat = { key: `${keyOf('grant.allowed', actor, decision)} ${scope}`, window: SILENT_WINDOW };
-  if ((await isRepeat(tx, repeat, now)) && (await hasUnrevokedGrant(actor, tx, decision))) return;
-  // Counting locks the row: of several first authorizations at once, each sees the grants of those before it.
-  const times = await countRepeat(tx, repeat, now);
-  if (times > 1 && (await hasUnrevokedGrant(actor, tx, decision))) return;
-  const { app, businessId } = decision;
-  const detail = { scope, how: 'without asking', ...describeConnectedFor(connectedFor) };
-  await recordAudit(tx, { action: 'grant.allowed', actor, businessId, subject: subjectOf(app), detail }, now);
-}
-
-/** The user chose Deny. Nothing is saved but the audit entry, and only for a member of the business. */
-export async function denyApp(actor: UserActor, db: Database, decision: Decision, now: number): Promise<void> {
-  const { app, businessId } = decision;
-  if (!(await findMembership(db, actor.id, businessId))) return;
-  const repeat = { key: keyOf('grant.denied', actor, decision), window: DENIED_WINDOW };
-  await inTransaction(db, async (tx) => {
-    if ((await countRepeat(tx, repeat, now)) > 1) return;
-    await recordAudit(tx, { action: 'grant.denied', actor, businessId, subject: subjectOf(app), detail: {} }, now);
-  });
-}
-
-function describeConnectedFor(connectedFor: ConnectedFor): Record<string, string> {
-  return connectedFor === 'business' ? { connected_for: 'the business' } : {};
-}
-
-function subjectOf({ id, name }: App) {
-  return { kind: 'app', id, name } as const;
-}
-
-function keyOf(action: Action, actor: UserActor, { app, businessId }: Decision): string {
-  return `${action} ${app.id} ${businessId} ${actor.id}`;
-}
-
-async function hasUnrevokedGrant(actor: UserActor, db: Database, { app, businessId }: Decision): Promise<boolean> {
-  const grant = await db
-    .selectFrom('grants')
-    .select('id')
-    .where('business_id', '=', businessId)
-    .where('app_id', '=', app.id)
-    .where('user_id', '=', actor.id)
-    .where('revoked_at', 'is', null)
-    .limit(1)
-    .executeTakeFirst();
-  return grant !== undefined;
-}
-
-/** The scopes of an authorize request. */
-interface RequestedScopes {
-  scopes: Scopes;
-  /** Those of them that the user may leave out. */
-  optionalScopes: Scopes;
-}
-
-function requiredScopes({ scopes, optionalScopes }: RequestedScopes): Scopes {
-  return scopesBeyond(scopes, optionalScopes);
-}
-
-/** The scopes that the user has yet to decide about. Declining counts as a decision only about an optional scope. */
-export function undecidedScopes(requested: RequestedScopes, { allowed, declined }: Consent): Scopes {
-  const decided = [...allowed, ...commonScopes(requested.optionalScopes, declined)];
-  return scopesBeyond(requested.scopes, decided);
-}
-
-/** What can be granted without a consent screen. Empty if a required scope has not been allowed before. */
-export function scopesAllowedBefore(requested: RequestedScopes, { allowed }: Consent): Scopes {
-  const missing = scopesBeyond(requiredScopes(requested), allowed);
-  return missing.length === 0 ? commonScopes(requested.scopes, allowed) : [];
-}
-
-/** The decision on a screen with these boxes ticked. A box that was not on the screen adds nothing. */
-export function chooseScopes(requested: RequestedScopes, ticked: Scopes): Consent {
-  const allowed = commonScopes(requested.scopes, [...requiredScopes(requested), ...ticked]);
-  return { allowed, declined: scopesBeyond(requested.scopes, allowed) };
-}
+export const expiredConsents = retentionStep(
+  'consents',
+  ['user_id', 'app_id', 'business_id'],
+  'expires_at',
+  (now) => now,
+);

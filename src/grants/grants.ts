@@ -1,7 +1,7 @@
 import { recordEvent, recordEvents } from '../events/events.ts';
 import type { InactiveReason } from '../http/errors.ts';
 import { DAY, MINUTE } from '../lib/clock.ts';
-import { formatScopes } from '../lib/scope-lists.ts';
+import { formatScopes, type Scopes } from '../lib/scope-lists.ts';
 import { newSalt } from '../lib/secrets.ts';
 import type { ConnectedFor } from '../storage/app-tables.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
@@ -9,13 +9,22 @@ import { retentionStep } from '../storage/retention.ts';
 import type { Database } from '../storage/storage.ts';
 import { inTransaction } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
-import { type Grant, selectLiveGrants, type selectUnrevoked } from './status.ts';
+import { type Grant, type GrantParties, selectBetween, type selectUnrevoked } from './status.ts';
 
 export { findGrant, type Grant } from './status.ts';
 
 type NewGrant = Pick<
   Grant,
-  'id' | 'appId' | 'userId' | 'businessId' | 'connectedFor' | 'scopes' | 'resource' | 'redirectUri' | 'codeChallenge'
+  | 'id'
+  | 'appId'
+  | 'userId'
+  | 'businessId'
+  | 'connectedFor'
+  | 'scopes'
+  | 'expiresAt'
+  | 'resource'
+  | 'redirectUri'
+  | 'codeChallenge'
 >;
 
 const CODE_LIFETIME = 10 * MINUTE;
@@ -23,9 +32,6 @@ export const REFRESH_LIFETIME = 30 * DAY;
 
 /** A row is kept this long after its last token has expired, so that a late request still gets the reason. */
 const RETENTION = DAY;
-
-/** How long before an unused grant expires its app gets an event. */
-const EXPIRY_NOTICE = 3 * DAY;
 
 /** The fields that a code is derived from. */
 export type NewCode = Pick<Grant, 'id' | 'salt' | 'codeExpiresAt'>;
@@ -43,7 +49,9 @@ export async function createGrant(db: Database, grant: NewGrant, now: number): P
   });
   if (!numAffectedRows) return undefined;
   const { id: grantId, appId, userId, businessId } = grant;
-  const data = { grantId, userId, scopes: grant.scopes, connectedFor: grant.connectedFor };
+  const { scopes, connectedFor, expiresAt } = grant;
+  const until = expiresAt !== null && { expiresAt: new Date(expiresAt).toISOString() };
+  const data = { grantId, userId, scopes, connectedFor, ...until };
   await recordEvent(db, { type: 'grant.created', appId, businessId, data }, now);
   return { id: grant.id, salt, codeExpiresAt };
 }
@@ -55,7 +63,7 @@ const insertGrant = preparedQuery((db, grant: GrantRow) => {
   const { id, salt, scopes, created_at, code_expires_at, removable_on } = grant;
   const parties = { app_id: grant.appId, user_id: grant.userId, business_id: grant.businessId };
   const { connectedFor: connected_for, resource, redirectUri: redirect_uri, codeChallenge: code_challenge } = grant;
-  const request = { connected_for, resource, redirect_uri, code_challenge };
+  const request = { connected_for, expires_at: grant.expiresAt, resource, redirect_uri, code_challenge };
   return db
     .insertInto('grants')
     .values({ id, salt, ...parties, scopes, ...request, created_at, code_expires_at, rotation: 0, removable_on })
@@ -200,28 +208,26 @@ export async function transferGrants(
   return moved.map(({ id }) => id);
 }
 
-/**
- * Needs a transaction. Records an event for unused grants that are about to expire. `removable_on` has an index, so the
- * query reads no grant that is in use.
- */
-export async function warnOfExpiring(db: Database, limit: number, now: number): Promise<number> {
-  const expiring = await selectLiveGrants(db, now)
-    .select('id')
-    .where('removable_on', '<=', removableOn(now + EXPIRY_NOTICE))
-    .where('refresh_expires_at', '<=', now + EXPIRY_NOTICE)
-    .where(({ eb, or, ref }) => or([eb('warned_at', 'is', null), eb('warned_at', '<=', ref('rotated_at'))]))
-    .limit(limit)
-    .forUpdate()
-    .skipLocked()
+/** Needs a transaction. Earlier grants of the same parties end at this time, too. Those that end before are not extended. */
+export async function limitGrants(db: Database, parties: GrantParties, expiresAt: number): Promise<void> {
+  await db
+    .updateTable('grants')
+    .set({ expires_at: expiresAt })
+    .where('id', 'in', selectBetween(db, parties))
+    .where('revoked_at', 'is', null)
+    .where(({ or, eb }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', expiresAt)]))
     .execute();
-  if (expiring.length === 0) return 0;
-  const ids = expiring.map(({ id }) => id);
-  const warned = await db.updateTable('grants').set({ warned_at: now }).where('id', 'in', ids).returningAll().execute();
-  for (const { id: grantId, app_id: appId, business_id: businessId, user_id: userId, refresh_expires_at } of warned) {
-    const expiresAt = new Date(refresh_expires_at ?? now).toISOString();
-    await recordEvent(db, { type: 'grant.expiring', appId, businessId, data: { grantId, userId, expiresAt } }, now);
-  }
-  return warned.length;
+}
+
+/** Needs a transaction, in which the row is locked. */
+export async function markWithdrawn(db: Database, grantId: string, scopes: Scopes): Promise<void> {
+  const withdrawn_scopes = formatScopes(scopes);
+  await db.updateTable('grants').set({ withdrawn_scopes }).where('id', '=', grantId).execute();
+}
+
+/** Needs a transaction. Returns the rows. */
+export async function markWarned(db: Database, ids: string[], now: number): Promise<Row<'grants'>[]> {
+  return db.updateTable('grants').set({ warned_at: now }).where('id', 'in', ids).returningAll().execute();
 }
 
 export const inactiveGrants = retentionStep('grants', ['id'], 'removable_on', (now) => Math.floor(now / DAY));
@@ -231,6 +237,7 @@ function rotatedNow(now: number) {
   return { rotated_at: now, refresh_expires_at, removable_on: removableOn(refresh_expires_at) };
 }
 
-function removableOn(expiresAt: number): number {
+/** In days since 1970. */
+export function removableOn(expiresAt: number): number {
   return Math.ceil((expiresAt + RETENTION) / DAY);
 }

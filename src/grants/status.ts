@@ -1,5 +1,5 @@
 import type { InactiveReason } from '../http/errors.ts';
-import { commonScopes, parseScopes, type Scopes } from '../lib/scope-lists.ts';
+import { commonScopes, parseScopes, type Scopes, scopesBeyond } from '../lib/scope-lists.ts';
 import type { ConnectedFor } from '../storage/app-tables.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import type { Database } from '../storage/storage.ts';
@@ -20,8 +20,12 @@ export interface Grant {
   connectedFor: ConnectedFor;
   /** What the user allowed. */
   grantedScopes: Scopes;
-  /** Those of them that the app is still registered for. */
+  /** Those of them that the user or an owner has withdrawn since. */
+  withdrawnScopes: Scopes;
+  /** The others, as far as the app is still registered for them. */
   scopes: Scopes;
+  /** When the user wants it to end; null until they disconnect the app. */
+  expiresAt: number | null;
   /** Where its tokens work: a path below the issuer, or null for the business API. */
   resource: string | null;
   redirectUri: string | null;
@@ -49,9 +53,10 @@ export interface Grant {
 export async function findGrant(
   db: Database,
   { grantId, rotation }: { grantId: string; rotation: number },
+  now: number,
 ): Promise<Grant | undefined> {
   const { rows } = await readGrant(db, { grantId, rotation });
-  return rows[0] && grantFrom(rows[0]);
+  return rows[0] && grantFrom(rows[0], now);
 }
 
 const readGrant = preparedQuery((db, { grantId, rotation }: { grantId: string; rotation: number }) =>
@@ -91,8 +96,10 @@ export function selectGrants(db: Database, rotation: number) {
 
 type GrantRow = Awaited<ReturnType<ReturnType<typeof selectGrants>['executeTakeFirstOrThrow']>>;
 
-export function grantFrom(row: GrantRow): Grant {
+export function grantFrom(row: GrantRow, now: number): Grant {
   const grantedScopes = parseScopes(row.scopes);
+  const withdrawnScopes = parseScopes(row.withdrawn_scopes);
+  const registered = commonScopes(grantedScopes, parseScopes(row.allowed_scopes ?? ''));
   return {
     id: row.id,
     salt: row.salt,
@@ -102,7 +109,9 @@ export function grantFrom(row: GrantRow): Grant {
     businessId: row.business_id,
     connectedFor: row.connected_for,
     grantedScopes,
-    scopes: commonScopes(grantedScopes, parseScopes(row.allowed_scopes ?? '')),
+    withdrawnScopes,
+    scopes: withdrawnScopes.length === 0 ? registered : scopesBeyond(registered, withdrawnScopes),
+    expiresAt: row.expires_at,
     resource: row.resource,
     redirectUri: row.redirect_uri,
     codeChallenge: row.code_challenge,
@@ -113,14 +122,15 @@ export function grantFrom(row: GrantRow): Grant {
     usedRotation: row.used_rotation,
     rotatedAt: row.rotated_at,
     removableOn: row.removable_on,
-    inactiveReason: inactiveReasonOf(row),
+    inactiveReason: inactiveReasonOf(row, now),
     accessTokenRevoked: row.revoked_rotation !== null,
   };
 }
 
 /** `member_since` is also null for a membership that is newer than the grant: it does not restore the grant. */
-function inactiveReasonOf(row: GrantRow): InactiveReason | null {
+function inactiveReasonOf(row: GrantRow, now: number): InactiveReason | null {
   if (row.revoked_reason !== null) return row.revoked_reason as InactiveReason;
+  if (row.expires_at !== null && now >= row.expires_at) return 'grant_expired';
   if (row.app_deleted_at !== null) return 'app_deleted';
   if (row.app_paused_at !== null) return 'app_paused';
   if (row.app_disabled_at !== null) return 'app_disabled';
@@ -149,6 +159,7 @@ const INACTIVE_SENTENCES: Record<InactiveReason, string> = {
   member_removed: 'The user who allowed this is no longer a member of the business.',
   password_reset: 'The password of the user was reset, and every grant from before was ended.',
   backup_restored: 'The server was restored from a backup, and every grant from before was ended.',
+  grant_expired: 'The user allowed the app for a limited time, which is over.',
 };
 
 /** A sentence that ends with the name of the reason, for logs and programs. */

@@ -11,7 +11,7 @@ import { type Database, inTransaction } from '../storage/storage.ts';
 import { lockAppRulesForShare } from './app-policies.ts';
 import type { ConnectionFilter, ConnectionKey } from './connection-rows.ts';
 import { type Connection, listConnections, type Named } from './connections.ts';
-import { findConsentForUpdate, forgetConsents, saveConsent } from './consents.ts';
+import { type Consent, findConsentForUpdate, forgetConsents, saveConsent } from './consents.ts';
 import { transferGrants } from './grants.ts';
 
 export type { ConnectedFor } from '../storage/app-tables.ts';
@@ -61,10 +61,9 @@ export async function transferConnection(
   const { app, connectedFor, scopes } = connection;
   const key = { appId: app.id, businessId, userId: from.id };
   // Consents before grants: a grant that relies on the consent either moves below, or waits and finds no consent.
-  const { allowed } = await findConsentForUpdate(tx, key);
+  const { allowed, expiresAt } = await findConsentForUpdate(tx, key, now);
   await forgetConsents(tx, key);
-  const taken = { allowed, declined: [], connectedFor: 'business' } as const;
-  if (allowed.length > 0) await saveConsent(tx, { ...key, userId: to.id }, taken, now);
+  if (allowed.length > 0) await addToConsent(tx, { ...key, userId: to.id }, { allowed, expiresAt }, now);
   const moved: ConnectedFor[] = connectedFor === 'business' ? ['business'] : ['user', 'business'];
   const grantIds = await transferGrants(tx, { ...key, to: to.id, connectedFor: moved }, now);
   await recordEvents(tx, grantIds.map(transferredEvent(key, to)), now);
@@ -77,6 +76,19 @@ export async function transferConnection(
     now,
   );
   if (to.id !== actor.id) await notifyOfTransfer(tx, { from, to, businessId, app }, now);
+}
+
+/** Where the two end at different times, the consent ends at the earlier: the user is then asked again. */
+async function addToConsent(
+  tx: Database,
+  key: ConnectionKey,
+  { allowed, expiresAt }: Pick<Consent, 'allowed' | 'expiresAt'>,
+  now: number,
+): Promise<void> {
+  const own = await findConsentForUpdate(tx, key, now);
+  const ends = [expiresAt, own.expiresAt].filter((end) => end !== null);
+  const end = ends.length > 0 ? Math.min(...ends) : null;
+  await saveConsent(tx, key, { allowed, declined: [], connectedFor: 'business', expiresAt: end }, now);
 }
 
 function transferredEvent({ userId, ...audience }: ConnectionKey, to: Named) {

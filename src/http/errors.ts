@@ -15,6 +15,7 @@ const INACTIVE_REASONS = [
   'member_removed',
   'password_reset',
   'backup_restored',
+  'grant_expired',
 ] as const;
 
 /**

@@ -20,6 +20,8 @@ export interface Access {
   businessId: string;
   connectedFor: ConnectedFor;
   scopes: Scopes;
+  /** Those that the user allowed, and that were withdrawn since. */
+  withdrawnScopes: Scopes;
   resource: Resource;
 }
 
@@ -70,7 +72,7 @@ async function verifyBearer(
 ): Promise<Access> {
   const text = readBearer({ authorization, inQuery });
   const token = decodeToken(keys, 'access', text);
-  const verified = token && (await findVerifiedToken(db, token));
+  const verified = token && (await findVerifiedToken(db, token, now));
   if (!verified) {
     const { reason, description } = describeUnknownToken('access', text);
     throw invalidToken(reason, description);
@@ -90,16 +92,9 @@ async function verifyBearer(
   if (grant.accessTokenRevoked) throw invalidToken('revoked_by_app', explain('revoked_by_app'));
   uses.record(grant, token);
   const { id: grantId, createdAt: grantedAt, userId, appId, businessId, connectedFor } = grant;
-  return {
-    grantId,
-    grantedAt,
-    userId,
-    appId,
-    businessId,
-    connectedFor,
-    scopes: scopesOf(verified),
-    resource: grant.resource,
-  };
+  const { withdrawnScopes, resource } = grant;
+  const scopes = scopesOf(verified);
+  return { grantId, grantedAt, userId, appId, businessId, connectedFor, scopes, withdrawnScopes, resource };
 }
 
 /** RFC 8707 §2: a token that a resource received cannot be used by it at another. */
@@ -156,7 +151,9 @@ export function invalidToken(reason: ReasonOf<'invalid_token'>, description: str
 export function requireScope(issuer: string, access: Access, scope: string): void {
   if (access.scopes.includes(scope)) return;
   const code = 'insufficient_scope';
-  const description = `This needs the scope ${scope}, which the user has not allowed for this token.`;
+  const description = access.withdrawnScopes.includes(scope)
+    ? `This needs the scope ${scope}, which the user or an owner of the business has withdrawn from the app. To ask for it again, send the user to the authorize endpoint.`
+    : `This needs the scope ${scope}, which the user has not allowed for this token.`;
   const resource_metadata = resourceMetadataUri(issuer, access.resource);
   const headers = bearerChallenge({ error: code, error_description: description, resource_metadata, scope });
   throw new ApiError({ status: 403, code, reason: code, description, headers });

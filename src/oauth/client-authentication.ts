@@ -47,7 +47,7 @@ export async function authenticateClient(
   const appId = isId(clientId) ? clientId : appIdOf(clientId);
   const network = networkOf(presented.address);
   await limits.wrongSecrets.check(`${appId} ${network}`);
-  const { rows, grant } = await loadClientAndGrant(storage.durable, appId, token);
+  const { rows, grant } = await loadClientAndGrant(storage.durable, appId, token, now);
   // The id of an external app is not its `client_id`.
   const found = (rows[0]?.client_external_id ?? rows[0]?.client_id) === clientId ? rows[0] : undefined;
   // The developer sees requests with a wrong secret, too.
@@ -138,10 +138,11 @@ async function loadClientAndGrant(
   db: Database,
   appId: string,
   token: DecodedToken | undefined,
+  now: number,
 ): Promise<{ rows: ClientRow[]; grant: Grant | undefined }> {
   if (token) {
     const { rows } = await readClientAndGrant(db, { appId, grantId: token.grantId, rotation: token.rotation });
-    if (rows[0]) return { rows, grant: grantFrom(rows[0]) };
+    if (rows[0]) return { rows, grant: grantFrom(rows[0], now) };
   }
   const { rows } = await readClient(db, { appId });
   return { rows, grant: undefined };

@@ -12,13 +12,7 @@ import { missingField } from './errors.ts';
 import { resourceUri } from './resource-indicators.ts';
 import type { IntrospectionRequest } from './schemas.ts';
 import type { TokenDeps } from './token/endpoint.ts';
-import {
-  ACCESS_LIFETIME,
-  type DecodedToken,
-  decodeAccessOrRefreshToken,
-  scopesOf,
-  type VerifiedToken,
-} from './tokens.ts';
+import { ACCESS_LIFETIME, decodeAccessOrRefreshToken, scopesOf, type VerifiedToken } from './tokens.ts';
 
 /** RFC 7662 §2.2. */
 type Introspection =
@@ -30,6 +24,7 @@ type Introspection =
       token_type: 'bearer' | 'refresh_token';
       exp: number;
       iat: number;
+      grant_expires_at?: number;
       sub: string;
       iss: string;
       business_id: string;
@@ -80,7 +75,7 @@ function describe(verified: VerifiedToken, issuer: string, now: number): Introsp
     scope: formatScopes(token.kind === 'access' ? scopesOf(verified) : grant.scopes),
     client_id: grant.clientId,
     token_type: token.kind === 'access' ? 'bearer' : 'refresh_token',
-    ...describeLifetime(token, now),
+    ...describeLifetime(verified, now),
     sub: grant.userId,
     iss: issuer,
     business_id: grant.businessId,
@@ -93,11 +88,14 @@ function describe(verified: VerifiedToken, issuer: string, now: number): Introsp
  * The expiry in a token is rounded up to a whole second, so the computed time of issue can be up to a second in the future.
  * Clients may reject such an `iat`, so `iat` and `exp` are then one second less.
  */
-function describeLifetime({ kind, expiresAt }: DecodedToken, now: number) {
+function describeLifetime({ token: { kind, expiresAt }, grant }: VerifiedToken, now: number) {
   const lifetime = kind === 'access' ? ACCESS_LIFETIME : REFRESH_LIFETIME;
   const issuedAt = expiresAt - lifetime;
   const iat = (issuedAt > now ? issuedAt - SECOND : issuedAt) / SECOND;
-  return { exp: iat + lifetime / SECOND, iat };
+  const exp = iat + lifetime / SECOND;
+  if (grant.expiresAt === null) return { exp, iat };
+  const grant_expires_at = Math.floor(grant.expiresAt / SECOND);
+  return { exp: Math.min(exp, grant_expires_at), iat, grant_expires_at };
 }
 
 function isActive({ token, grant }: VerifiedToken, now: number): boolean {

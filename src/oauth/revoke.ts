@@ -26,7 +26,7 @@ export async function respondToRevocation(
   const isAuthenticated = presentsSecret(credentials);
   const { client, verified } = isAuthenticated
     ? await authenticateClient(deps, credentials, token, now)
-    : { client: undefined, verified: token && (await findVerifiedToken(deps.storage.durable, token)) };
+    : { client: undefined, verified: token && (await findVerifiedToken(deps.storage.durable, token, now)) };
   const named = credentials.clientId === undefined ? undefined : appIdOf(credentials.clientId);
   const presented = { appId: client?.id ?? named, isAuthenticated, verified, address: credentials.address };
   const grant = await revokeToken(deps, presented, now);

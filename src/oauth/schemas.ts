@@ -133,6 +133,9 @@ export const INTROSPECTION = Type.Object(
     token_type: Type.Optional(oneOfOpen(['bearer', 'refresh_token'], 'The kind of token.')),
     exp: seconds('When it expires, in seconds since 1970.'),
     iat: seconds('When it was issued, in seconds since 1970.'),
+    grant_expires_at: seconds(
+      'When the user’s permission ends, in seconds since 1970, if they allowed the app for a limited time. No token works after it.',
+    ),
     sub: id('The user who allowed it.'),
     iss: optionalText('The issuer: `BASE_URL`.', 'https://api.example.com'),
     business_id: id('The business that it is for.'),

@@ -117,8 +117,12 @@ export function verifyToken(token: DecodedToken, grant: Grant | undefined): Veri
 }
 
 /** Verifies the token against the current row of its grant. */
-export async function findVerifiedToken(db: Database, token: DecodedToken): Promise<VerifiedToken | undefined> {
-  return verifyToken(token, await findGrant(db, token));
+export async function findVerifiedToken(
+  db: Database,
+  token: DecodedToken,
+  now: number,
+): Promise<VerifiedToken | undefined> {
+  return verifyToken(token, await findGrant(db, token, now));
 }
 
 /** RFC 6749 §5.1: the same five fields for both grant types. */
@@ -132,16 +136,19 @@ export interface TokenResponse {
 
 export const ACCESS_LIFETIME = HOUR;
 
-interface Issue extends Pick<Grant, 'id' | 'salt' | 'rotation' | 'grantedScopes'> {
+interface Issue extends Pick<Grant, 'id' | 'salt' | 'rotation' | 'grantedScopes' | 'expiresAt'> {
   rotatedAt: number;
   /** The start of the access token's lifetime, if it is not the rotation. */
   accessFrom?: number;
 }
 
-/** The token pair of one rotation. The same row gives the same pair, byte for byte. */
+/**
+ * The token pair of one rotation. The same row gives the same pair, byte for byte. The end of the grant is not in them: it is
+ * read from the row whenever they are used.
+ */
 export function issueTokens(
   keys: Keyring,
-  { id: grantId, salt, rotation, grantedScopes, rotatedAt, accessFrom = rotatedAt }: Issue,
+  { id: grantId, salt, rotation, grantedScopes, expiresAt: end, rotatedAt, accessFrom = rotatedAt }: Issue,
   scopes: Scopes,
   now: number,
 ): TokenResponse {
@@ -153,7 +160,7 @@ export function issueTokens(
   return {
     access_token: encodeToken(keys, salt, access),
     token_type: 'bearer',
-    expires_in: Math.floor((accessExpiresAt - now) / SECOND),
+    expires_in: Math.floor((Math.min(accessExpiresAt, end ?? accessExpiresAt) - now) / SECOND),
     refresh_token: encodeToken(keys, salt, refresh),
     scope: formatScopes(scopes),
   };

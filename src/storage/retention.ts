@@ -49,6 +49,8 @@ interface RetentionMeter {
 
 interface RetentionOptions {
   steps: RetentionStep[];
+  /** Ends what has expired, and notifies of it, before the rows are removed. */
+  endExpired: BatchJob;
   /** Notifies of rows that will expire soon. */
   notifyExpiring: BatchJob;
   meter: RetentionMeter;
@@ -75,7 +77,7 @@ const NOT_WATCHED = { isStopped: () => false, removed() {} };
 
 /** Runs in the background until the returned function is called. */
 export function startRetention(storage: Storage, clock: Clock, options: RetentionOptions): () => Promise<void> {
-  const { steps, notifyExpiring, meter, report } = options;
+  const { steps, endExpired, notifyExpiring, meter, report } = options;
   const readPlausibleTime = createPlausibleClock(storage.relaxed, clock);
   const reportJump = createJumpReport(options);
   let notifiedAt = Number.NEGATIVE_INFINITY;
@@ -96,6 +98,7 @@ export function startRetention(storage: Storage, clock: Clock, options: Retentio
   };
   const run = async () => {
     const { time, jump } = await checkClock();
+    await runBatches((db, limit) => endExpired(db, limit, time), storage, isStopped);
     await removeExpired(storage.durable, steps, time, { isStopped, removed: meter.removed });
     meter.finished(clock());
     await vacuum(storage, isStopped);

@@ -112,6 +112,7 @@ const CLEANED_TABLES = [
   'audit_entries',
   'audit_repeats',
   'grants',
+  'consents',
   'revoked_access_tokens',
   'sessions',
   'invitations',

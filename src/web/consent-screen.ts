@@ -2,7 +2,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { findBusiness } from '../accounts/businesses.ts';
 import { findMembership, listMemberships } from '../accounts/memberships.ts';
 import type { Session } from '../accounts/sessions.ts';
-import { type Consent, findConsent, undecidedScopes } from '../grants/consents.ts';
+import { type Consent, findConsent } from '../grants/consents.ts';
+import { undecidedScopes } from '../grants/requested-scopes.ts';
 import type { ConnectedFor } from '../grants/transfers.ts';
 import { type Html, html } from '../lib/html.ts';
 import { isLoopbackHost } from '../lib/ip-addresses.ts';
@@ -17,6 +18,7 @@ import { makerName } from './components.ts';
 import { externalOwner, redirectWarning } from './consent-external.ts';
 import { forWhomChoice } from './consent-for-whom.ts';
 import { type ConsentState, signConsentState } from './consent-state.ts';
+import { endField, findEndChoices } from './consent-until.ts';
 import type { WebDeps } from './deps.ts';
 import { ariaAttributes, type Problem, postForm, problemText } from './forms.ts';
 import { businessSelect, type Page, type PageContext, sendPage } from './layout.ts';
@@ -36,16 +38,20 @@ interface ShownConsent extends ConsentContext {
   ticked: Scopes;
   /** As chosen on the screen before. */
   connectedFor?: ConnectedFor;
+  /** The value of the selected end, if it is not the default. */
+  ends?: string;
   /** Whether the user has just switched to this business on the screen. */
   isSwitched?: boolean;
   problem?: Problem;
 }
 
 export async function showConsent(deps: WebDeps, reply: FastifyReply, shown: ShownConsent): Promise<FastifyReply> {
-  const { authRequest, consent, ticked, connectedFor, isSwitched = false, problem } = shown;
+  const { authRequest, consent, ticked, connectedFor, ends = '', isSwitched = false, problem } = shown;
   const { scopes } = shown.state;
   const screen = await loadScreen(deps, shown);
-  const page = consentScreen({ ...screen, consent, shown: scopes, ticked, connectedFor, isSwitched, problem });
+  const choices = await findEndChoices(deps, consent);
+  const until = endField({ choices, selected: ends, appName: authRequest.app.name, problem });
+  const page = consentScreen({ ...screen, consent, shown: scopes, ticked, connectedFor, until, isSwitched, problem });
   const formTargets = [cspSource(authRequest.callback.redirectUri), deps.issuer];
   return sendPage(reply, page, { status: problem ? 400 : 200, formTargets });
 }
@@ -91,6 +97,8 @@ interface ConsentScreen extends Screen {
   /** The optional scopes that are ticked. */
   ticked: Scopes;
   connectedFor: ConnectedFor | undefined;
+  /** The field for the end of the connection. */
+  until: Html | null;
   /** Whether the user has just switched to this business on the screen. */
   isSwitched: boolean;
   problem: Problem | undefined;
@@ -118,6 +126,7 @@ ${postForm({
   body: html`<input type="hidden" name="consent_state" value="${state}">
 <input type="hidden" name="return_to" value="${context.path}">
 ${requestedScopes(screen)}
+${screen.until}
 ${requestFacts(screen)}
 ${forWhomChoice(screen)}
 <div class="form-actions">
@@ -125,7 +134,7 @@ ${forWhomChoice(screen)}
 <button class="primary" name="decision" value="allow" data-delayed>Allow</button>
 </div>`,
 })}
-<p class="small muted">${name} can see your name and email address. ${name} never sees your password. What you allow is for ${businessName} only, and lasts until you disconnect ${name}: at any time, under <a href="${context.current ? businessPath(context.current, 'connected-apps') : '/'}">Connected apps</a>.</p>
+<p class="small muted">${name} can see your name and email address. ${name} never sees your password. What you allow is for ${businessName} only. You can disconnect ${name} at any time, under <a href="${context.current ? businessPath(context.current, 'connected-apps') : '/'}">Connected apps</a>.</p>
 </div>`,
   };
 }
@@ -155,7 +164,8 @@ function isAddition({ scopes, resource }: AuthorizationRequest, { allowed }: Con
 }
 
 function requestedScopes(screen: ConsentScreen): Html {
-  const { authRequest, problem } = screen;
+  const { authRequest } = screen;
+  const problem = screen.problem?.field === 'optional_scope' ? screen.problem : undefined;
   const hint =
     authRequest.optionalScopes.length > 0
       ? 'Untick what you do not want to allow. The app works without it.'
@@ -214,12 +224,12 @@ function day(milliseconds: number): Html {
 }
 
 export function findEarlierConsent(
-  { storage }: WebDeps,
+  { storage, clock }: WebDeps,
   { app }: AuthorizationRequest,
   { user }: Session,
   businessId: string,
 ) {
-  return findConsent(storage.durable, { userId: user.id, appId: app.id, businessId });
+  return findConsent(storage.durable, { userId: user.id, appId: app.id, businessId }, clock());
 }
 
 /** Through the authorize endpoint, which checks the request again and appends a new timestamp. */

@@ -2,7 +2,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { findMembership } from '../accounts/memberships.ts';
 import { resumeSession } from '../accounts/sessions.ts';
 import { setCurrentBusiness } from '../accounts/users.ts';
-import { type Consent, chooseScopes, denyApp } from '../grants/consents.ts';
+import type { Consent } from '../grants/consents.ts';
+import { denyApp } from '../grants/decisions.ts';
+import { chooseScopes } from '../grants/requested-scopes.ts';
 import { findActingMembership } from '../grants/tenancy.ts';
 import { mayConnectForBusiness } from '../grants/transfers.ts';
 import { isId } from '../lib/ids.ts';
@@ -15,9 +17,10 @@ import { readConnectedFor } from './consent-for-whom.ts';
 import { showObstacle, submitObstacle } from './consent-obstacle.ts';
 import { type ConsentContext, findEarlierConsent, restart, showConsent } from './consent-screen.ts';
 import { createConsentState, hasSameTarget, isExpired, readConsentState } from './consent-state.ts';
+import { readEndField } from './consent-until.ts';
 import type { WebDeps } from './deps.ts';
 import { notFound, PageError, sessionExpired } from './errors.ts';
-import { type Form, list, text } from './forms.ts';
+import { type Form, list, type Problem, text, tryForm } from './forms.ts';
 import { readReturnTo } from './return-to.ts';
 import { actorOf, requireSecondFactor } from './session.ts';
 
@@ -40,8 +43,15 @@ export async function submitConsent(
   const permitted = { ...submitted, authRequest: permission.request };
   if (!(await isCurrent(deps, permitted, permission.permit))) return restart(deps, reply, state.query);
   const chosen = chooseScopes(permission.request, list(request.body, 'optional_scope'));
-  if (chosen.allowed.length === 0) return showNothingTicked(deps, reply, permitted);
-  return allow(deps, reply, permitted, { ...chosen, connectedFor: readConnectedFor(request.body) });
+  if (chosen.allowed.length === 0) return showProblem(deps, reply, permitted, NOTHING_TICKED);
+  const earlier = await findEarlierConsent(deps, permission.request, submitted.session, state.businessId);
+  return tryForm(
+    async () => {
+      const expiresAt = await readEndField(deps, request.body, earlier);
+      return allow(deps, reply, permitted, { ...chosen, connectedFor: readConnectedFor(request.body), expiresAt });
+    },
+    (problem) => showProblem(deps, reply, permitted, problem),
+  );
 }
 
 function findPermissionOf({ storage }: WebDeps, { authRequest, session: { user }, state }: SubmittedConsent) {
@@ -143,20 +153,24 @@ async function showOtherBusiness(
   if (obstacle) return showObstacle(deps, reply, { ...submitted, state: again, obstacle });
   if (needsNoScreen(authRequest, consent)) return restart(deps, reply, query);
   const ticked = commonScopes(authRequest.optionalScopes, list(request.body, 'optional_scope'));
-  return showConsent(deps, reply, { ...submitted, authRequest, state: again, consent, ticked, isSwitched: true });
+  const ends = text(request.body, 'ends');
+  return showConsent(deps, reply, { ...submitted, authRequest, state: again, consent, ticked, ends, isSwitched: true });
 }
 
 /** All scopes are optional, and none is ticked: a grant needs at least one. */
-async function showNothingTicked(
+const NOTHING_TICKED = { field: 'optional_scope', message: 'Tick at least one, or choose Deny.' };
+
+async function showProblem(
   deps: WebDeps,
   reply: FastifyReply,
   submitted: SubmittedConsent,
+  problem: Problem,
 ): Promise<FastifyReply> {
   const { authRequest, session, state, request } = submitted;
   const consent = await findEarlierConsent(deps, authRequest, session, state.businessId);
-  const problem = { field: 'optional_scope', message: 'Tick at least one, or choose Deny.' };
-  const connectedFor = readConnectedFor(request.body);
-  return showConsent(deps, reply, { ...submitted, consent, ticked: [], connectedFor, problem });
+  const ticked = list(request.body, 'optional_scope');
+  const chosen = { ticked, connectedFor: readConnectedFor(request.body), ends: text(request.body, 'ends') };
+  return showConsent(deps, reply, { ...submitted, ...chosen, consent, problem });
 }
 
 /** The user went back and clicked Allow again: that must not issue a second code, nor undo a disconnect in between. */

@@ -50,7 +50,7 @@ async function allow(app: NewApp): Promise<string | undefined> {
   };
   const request = await readAuthorizationRequest(deps, query.toString(), '127.0.0.1');
   const authorization = { request, grantId: newId(Date.now()), sessionId, businessId: acme.id };
-  const decision = { allowed: scopes, declined: [] };
+  const decision = { allowed: scopes, declined: [], expiresAt: null };
   const actor = userActor(member, '127.0.0.1');
   return issueCode(actor, { db: storage.durable, keys }, { ...authorization, decision, shown: scopes }, Date.now());
 }

@@ -29,16 +29,18 @@ const { ada, acme, ledger } = await createFixtures(() => storage, Date.now);
 const scopes = ['read:invoices'];
 const parties = { userId: ada.id, appId: ledger.id, businessId: acme.id };
 
-const allowOnce = (db: Database) => saveConsent(db, parties, { allowed: scopes, declined: [] }, Date.now());
+const allowOnce = (db: Database) =>
+  saveConsent(db, parties, { allowed: scopes, declined: [], expiresAt: null }, Date.now());
 const leave = () => storage.transaction((db) => endConnections(db, parties, 'disconnected_by_user', Date.now()));
 
 /** Creates a grant from a consent as a silent authorization does, and runs `meanwhile` in between. */
 async function allowSilently(meanwhile: () => unknown): Promise<string | undefined> {
   return storage.transaction(async (db) => {
-    const { allowed } = await findConsentForShare(db, parties);
+    const { allowed } = await findConsentForShare(db, parties, Date.now());
     await meanwhile();
     const [id, now] = [newId(Date.now()), Date.now()];
-    const asked = { connectedFor: 'user' as const, resource: null, redirectUri: null, codeChallenge: null };
+    const allowedTo = { connectedFor: 'user' as const, expiresAt: null };
+    const asked = { ...allowedTo, resource: null, redirectUri: null, codeChallenge: null };
     return allowed.length === 0
       ? undefined
       : (await createGrant(db, { id, ...parties, ...asked, scopes: allowed }, now))?.id;
@@ -55,7 +57,7 @@ test('disconnecting waits for a grant that is being created from the consent, an
   });
   await left;
 
-  const grant = await findGrant(storage.durable, { grantId: id ?? '', rotation: 0 });
+  const grant = await findGrant(storage.durable, { grantId: id ?? '', rotation: 0 }, Date.now());
   assert.equal(grant?.inactiveReason, 'disconnected_by_user');
 });
 
@@ -103,7 +105,7 @@ test('a silent authorization does not wait for another of the same user and app'
 
   const code = await storage.transaction(async (db) => {
     await lockSession(db, id);
-    await findConsentForShare(db, parties);
+    await findConsentForShare(db, parties, Date.now());
     return authorize();
   });
 
@@ -112,7 +114,7 @@ test('a silent authorization does not wait for another of the same user and app'
 
 async function allowOnScreen(sessionId: string): Promise<string | undefined> {
   const { actor, deps, authorization } = await newAuthorization(sessionId);
-  const decision = { allowed: scopes, declined: [] };
+  const decision = { allowed: scopes, declined: [], expiresAt: null };
   return issueCode(actor, deps, { ...authorization, decision, shown: scopes }, Date.now());
 }
 

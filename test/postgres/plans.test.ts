@@ -54,7 +54,7 @@ async function planOf([db, text]: [Database, string]): Promise<string[]> {
   return rows.map(({ detail }) => detail.replace(/ \(.*/, ''));
 }
 
-const check = ({ durable }: Storage) => findGrant(durable, { grantId: GRANT, rotation: 0 });
+const check = ({ durable }: Storage) => findGrant(durable, { grantId: GRANT, rotation: 0 }, 0);
 
 test('a token check reads the rows of the grant and its app, and only indexes of users and memberships', async () => {
   assert.deepEqual(await planOf(await firstStatement(openMemory, check)), CHECK);

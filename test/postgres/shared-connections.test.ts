@@ -35,14 +35,22 @@ async function newGrant(): Promise<string> {
   await storage.transaction((db) =>
     createGrant(
       db,
-      { id, ...parties, scopes: ['read:invoices'], resource: null, redirectUri: null, codeChallenge: null },
+      {
+        id,
+        ...parties,
+        scopes: ['read:invoices'],
+        expiresAt: null,
+        resource: null,
+        redirectUri: null,
+        codeChallenge: null,
+      },
       NOW,
     ),
   );
   return id;
 }
 
-const find = (grantId: string) => findGrant(storage.durable, { grantId, rotation: 0 });
+const find = (grantId: string) => findGrant(storage.durable, { grantId, rotation: 0 }, Date.now());
 
 async function connections(): Promise<number> {
   const own = 'select count(*)::int as count from pg_stat_activity where application_name = $1';

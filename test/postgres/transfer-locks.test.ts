@@ -48,7 +48,7 @@ async function allow(user: User, app: NewApp, connectedFor: ConnectedFor, on = d
   const deps = { storage, keys, clock: systemClock, issuer, externalClients, servesMcp: true };
   const request = await readAuthorizationRequest(deps, query.toString(), '127.0.0.1');
   const authorization = { request, grantId: newId(Date.now()), sessionId, businessId: acme.id, shown: scopes };
-  const decision = { allowed: scopes, declined: [], connectedFor };
+  const decision = { allowed: scopes, declined: [], connectedFor, expiresAt: null };
   return issueCode(userActor(user, '127.0.0.1'), { db: on, keys }, { ...authorization, decision }, Date.now());
 }
 

@@ -6,8 +6,9 @@ import { OPERATOR } from '../../src/audit/entries.ts';
 import { setInvoiceStatus } from '../../src/business/invoices.ts';
 import { changeRecord, insertRecord } from '../../src/business/records.ts';
 import { EVENT_TYPES } from '../../src/events/event-types.ts';
-import { warnOfExpiring } from '../../src/grants/grants.ts';
+import { warnOfExpiring } from '../../src/grants/expiry.ts';
 import { removeMember } from '../../src/grants/member-changes.ts';
+import { narrowConnection } from '../../src/grants/narrowing.ts';
 import { DAY } from '../../src/lib/clock.ts';
 import { createKeyring } from '../../src/lib/keyring.ts';
 import { RESOURCES } from '../../src/resources/all.ts';
@@ -110,6 +111,8 @@ async function receiveAll({ storage, clock, ...rest }: TestServer): Promise<Rece
   const screen = await browser.open(rest.authorizeUrl({ client_id: app.id }));
   await browser.submit(screen, '/consent', { decision: 'allow', connected_for: 'business' });
   await removeMember(OPERATOR, storage().durable, { userId, businessId: rest.acme.id }, clock());
+  const narrowing = { app, businessId: rest.acme.id, user: rest.ada, withdrawn: ['write:deals'] };
+  await narrowConnection(OPERATOR, storage().durable, narrowing, clock());
   const { number } = await rest.addInvoice(rest.acme, { number: 'INV-7' });
   await changeEveryResource(storage, rest.acme.id, clock());
   await storage().transaction(async (db) => {
@@ -119,9 +122,9 @@ async function receiveAll({ storage, clock, ...rest }: TestServer): Promise<Rece
     await removeSecret(OPERATOR, db, { app, secretId: oldest?.id ?? '' }, clock());
     await sendTest(db, endpoint, clock());
   });
-  // Three grants, the end of one and the transfer of one, three of the invoice, two of secrets, and the test; each change of a state has two.
+  // Three grants, the end, the transfer and the narrowing of one each, three of the invoice, two of secrets, and the test; each change of a state has two.
   const ofRecords = RESOURCES.map(({ state }) => 2 + 2 * Object.keys(state?.events ?? {}).length);
-  const before = ofRecords.reduce((sum, count) => sum + count, 11);
+  const before = ofRecords.reduce((sum, count) => sum + count, 12);
   await receiver.has(before);
   rest.advanceClock(28 * DAY);
   await storage().transaction((db) => warnOfExpiring(db, 100, clock()));

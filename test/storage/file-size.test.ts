@@ -60,7 +60,14 @@ test('after most rows were removed, the running server returns the free space to
   await sql`delete from businesses where length(name) > 10`.execute(storage.durable);
 
   const report = (error: unknown) => assert.fail(String(error));
-  const options = { steps: [], notifyExpiring: async () => 0, meter: createMetrics().retention, report, warn: report };
+  const options = {
+    steps: [],
+    endExpired: async () => 0,
+    notifyExpiring: async () => 0,
+    meter: createMetrics().retention,
+    report,
+    warn: report,
+  };
   const stop = startRetention(storage, Date.now, options);
   while ((await pages()) > before / 4) await setTimeout(50, undefined, { signal });
   await stop();

@@ -26,6 +26,7 @@ interface SecretData {
 export const EVENT_TYPES = [
   'grant.created',
   'grant.transferred',
+  'grant.narrowed',
   'grant.revoked',
   'grant.expiring',
   'app.secret_added',
@@ -38,9 +39,12 @@ export const EVENT_TYPES = [
 export type EventType = (typeof EVENT_TYPES)[number];
 
 interface EventData extends RecordEventData {
-  'grant.created': GrantData & { scopes: Scope[]; connectedFor: 'user' | 'business' };
+  /** `expiresAt` is an ISO 8601 time, and absent if the grant lasts until the user disconnects the app. */
+  'grant.created': GrantData & { scopes: Scope[]; connectedFor: 'user' | 'business'; expiresAt?: string };
   /** `userId` is the user under whose authority the app acts from now on. */
   'grant.transferred': GrantData & { previousUserId: string };
+  /** `scopes` are those that are left. */
+  'grant.narrowed': GrantData & { scopes: Scope[]; withdrawnScopes: Scope[] };
   /** `reason` as in the errors, such as `disconnected_by_user`. */
   'grant.revoked': GrantData & { reason: string };
   /** `expiresAt` is an ISO 8601 time. */

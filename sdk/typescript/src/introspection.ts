@@ -20,6 +20,8 @@ export type Introspection =
       issuedAt: number;
       /** In milliseconds since 1970. */
       expiresAt: number;
+      /** When the user’s permission ends, in milliseconds since 1970, if they allowed the app for a limited time. */
+      grantExpiresAt?: number;
     };
 
 export async function introspectToken(
@@ -32,7 +34,9 @@ export async function introspectToken(
 }
 
 function readIntrospection(response: ApiResponse): Introspection {
-  const { active, token_type, scope, client_id, sub, business_id, aud, iat, exp } = fieldsOf(response.json);
+  const { active, token_type, scope, client_id, sub, business_id, aud, iat, exp, grant_expires_at } = fieldsOf(
+    response.json,
+  );
   if (active === false) return { active };
   const texts = [token_type, scope, client_id, sub, business_id];
   const isSound = texts.every((each) => typeof each === 'string') && [iat, exp].every(Number.isFinite);
@@ -47,5 +51,6 @@ function readIntrospection(response: ApiResponse): Introspection {
     ...(typeof aud === 'string' && { audience: aud }),
     issuedAt: Number(iat) * 1000,
     expiresAt: Number(exp) * 1000,
+    ...(typeof grant_expires_at === 'number' && { grantExpiresAt: grant_expires_at * 1000 }),
   };
 }

@@ -8,13 +8,11 @@ import {
   findConsent,
   findConsentForShare,
   findConsentForUpdate,
-  recordAllowed,
-  recordSilentlyAllowed,
   saveConsent,
-  scopesAllowedBefore,
-  undecidedScopes,
 } from '../../grants/consents.ts';
-import { createGrant, findGrant, type NewCode } from '../../grants/grants.ts';
+import { recordAllowed, recordSilentlyAllowed } from '../../grants/decisions.ts';
+import { createGrant, findGrant, type Grant, limitGrants, type NewCode } from '../../grants/grants.ts';
+import { scopesAllowedBefore, undecidedScopes } from '../../grants/requested-scopes.ts';
 import { type ConnectedFor, canConnectForBusiness, mayConnectForBusiness } from '../../grants/transfers.ts';
 import { errorUri, toErrorCharacters } from '../../http/errors.ts';
 import type { Keyring } from '../../lib/keyring.ts';
@@ -61,17 +59,20 @@ export async function issueCode(
     if (!(await lockSession(tx, sessionId))) return;
     const permit = await lockPermission(tx, { request, userId: actor.id, businessId });
     if (permit(decision.allowed).length < decision.allowed.length) return;
-    const connectedFor = await lockConnectedFor(actor, tx, authorization, decision);
+    const connectedFor = await lockConnectedFor(actor, tx, authorization, decision, now);
     if (!connectedFor) return;
     // The consent may have grown since it was compared with the screen.
-    const scopes = commonScopes(permit(await scopesToGrant(actor, tx, authorization, decision)), shown);
-    const isFirst = await createGrant(tx, grantOf(actor, authorization, { scopes, connectedFor }), now);
+    const scopes = commonScopes(permit(await scopesToGrant(actor, tx, authorization, decision, now)), shown);
+    const { expiresAt } = decision;
+    const isFirst = await createGrant(tx, grantOf(actor, authorization, { scopes, connectedFor, expiresAt }), now);
     if (!isFirst) return;
     if (request.app.ownerScope === 'external') await saveExternalApp(tx, request.app, now);
-    await saveConsent(tx, { userId: actor.id, appId: request.app.id, businessId }, decision, now);
-    await recordAllowed(actor, tx, { app: request.app, businessId, scopes, connectedFor }, now);
+    const parties = { userId: actor.id, appId: request.app.id, businessId };
+    await saveConsent(tx, parties, decision, now);
+    if (expiresAt !== null) await limitGrants(tx, parties, expiresAt);
+    await recordAllowed(actor, tx, { app: request.app, businessId, scopes, connectedFor, expiresAt }, now);
   });
-  const grant = await findGrant(db, { grantId, rotation: 0 });
+  const grant = await findGrant(db, { grantId, rotation: 0 }, now);
   const isOpen = grant && grant.exchangedAt === null && !grant.inactiveReason && now < grant.codeExpiresAt;
   return isOpen ? codeOf(keys, grant) : undefined;
 }
@@ -82,11 +83,12 @@ async function lockConnectedFor(
   tx: Database,
   { request: { app }, businessId }: Authorization,
   decision: Consent,
+  now: number,
 ): Promise<ConnectedFor | undefined> {
   if (!canConnectForBusiness(app)) return decision.connectedFor === 'business' ? undefined : 'user';
   // Before the consent: the removal of a member locks in this order, too.
   const role = await lockRole(tx, { userId: actor.id, businessId });
-  const before = await findConsent(tx, { userId: actor.id, appId: app.id, businessId });
+  const before = await findConsent(tx, { userId: actor.id, appId: app.id, businessId }, now);
   if (addDecision(before, decision).connectedFor !== 'business') return 'user';
   return mayConnectForBusiness(app, role) ? 'business' : undefined;
 }
@@ -100,9 +102,10 @@ async function scopesToGrant(
   tx: Database,
   { request: { app, resource }, businessId }: Authorization,
   decision: Consent,
+  now: number,
 ): Promise<Scopes> {
   if (resource === null) return decision.allowed;
-  const before = await findConsentForUpdate(tx, { userId: actor.id, appId: app.id, businessId });
+  const before = await findConsentForUpdate(tx, { userId: actor.id, appId: app.id, businessId }, now);
   return readScopes(commonScopes(addDecision(before, decision).allowed, app.allowedScopes)).scopes;
 }
 
@@ -138,32 +141,32 @@ export async function issueCodeSilently(
   const { request, businessId, sessionId } = authorization;
   const grant = await inTransaction(db, async (tx) => {
     if (!(await lockSession(tx, sessionId))) return undefined;
-    const allowed = await findSilentScopes(actor, tx, authorization);
+    const { expiresAt, ...allowed } = await findSilentConsent(actor, tx, authorization, now);
     if (allowed.scopes.length === 0) return undefined;
     await recordSilentlyAllowed(actor, tx, { app: request.app, businessId, ...allowed }, now);
-    return createGrant(tx, grantOf(actor, authorization, allowed), now);
+    return createGrant(tx, grantOf(actor, authorization, { ...allowed, expiresAt }), now);
   });
   return grant && codeOf(keys, grant);
 }
 
-async function findSilentScopes(
+/** The new grant ends when the consent does. */
+async function findSilentConsent(
   actor: UserActor,
   db: Database,
   { request, businessId }: Authorization,
+  now: number,
 ): Promise<AllowedScopes> {
-  if (request.app.isPublic) return { scopes: [], connectedFor: 'user' };
-  if (request.app.ownerScope === 'platform') return { scopes: request.scopes, connectedFor: 'user' };
+  const unlimited = { connectedFor: 'user', expiresAt: null } as const;
+  if (request.app.isPublic) return { scopes: [], ...unlimited };
+  if (request.app.ownerScope === 'platform') return { scopes: request.scopes, ...unlimited };
   const permit = await lockPermission(db, { request, userId: actor.id, businessId });
-  const consent = await findConsentForShare(db, { userId: actor.id, appId: request.app.id, businessId });
+  const consent = await findConsentForShare(db, { userId: actor.id, appId: request.app.id, businessId }, now);
   const scopes = scopesAllowedBefore(request, consent);
-  const { connectedFor = 'user' } = consent;
-  return { scopes: permit(scopes).length < scopes.length ? [] : scopes, connectedFor };
+  const { connectedFor = 'user', expiresAt } = consent;
+  return { scopes: permit(scopes).length < scopes.length ? [] : scopes, connectedFor, expiresAt };
 }
 
-interface AllowedScopes {
-  scopes: Scopes;
-  connectedFor: ConnectedFor;
-}
+type AllowedScopes = Pick<Grant, 'scopes' | 'connectedFor' | 'expiresAt'>;
 
 function codeOf(keys: Keyring, { id: grantId, salt, codeExpiresAt: expiresAt }: NewCode): string {
   return encodeToken(keys, salt, { kind: 'code', grantId, rotation: 0, expiresAt, scopeBits: NO_SCOPE_BITS });

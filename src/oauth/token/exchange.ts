@@ -46,7 +46,7 @@ export async function exchangeCode(
   // Another request exchanged the code or revoked the grant in the meantime: the row says which.
   const first = await markExchanged(storage.durable, grant.id, now);
   if (!first) {
-    const reloaded = await findVerifiedToken(storage.durable, verified.token);
+    const reloaded = await findVerifiedToken(storage.durable, verified.token, now);
     return exchangeCode(deps, client, { ...exchange, verified: reloaded }, now);
   }
   return issueTokens(keys, { ...grant, rotatedAt: now }, grant.scopes, now);

@@ -60,7 +60,7 @@ export async function refreshTokens(
   }
   const first = await rotate(storage.relaxed, { grant, spent: token.rotation }, now);
   if (!first) {
-    const reloaded = await findVerifiedToken(storage.durable, token);
+    const reloaded = await findVerifiedToken(storage.durable, token, now);
     return refreshTokens(deps, client, { ...request, verified: reloaded }, now);
   }
   return issueTokens(keys, { ...grant, rotation: token.rotation + 1, rotatedAt: now }, scopes, now);
@@ -77,14 +77,14 @@ async function classify(
   const isPrevious = token.rotation === grant.rotation - 1;
   if (isPrevious && isWithin(deps.retryWindow, grant.rotatedAt, now)) return 'retry';
   // The app has not used the successor, so the response was lost, or the app crashed before it stored the pair.
-  if (isPrevious && !(await isSuccessorUsed(deps, grant))) return 'late retry';
+  if (isPrevious && !(await isSuccessorUsed(deps, grant, now))) return 'late retry';
   return 'reuse';
 }
 
-async function isSuccessorUsed({ storage, uses }: RefreshDeps, grant: Grant): Promise<boolean> {
+async function isSuccessorUsed({ storage, uses }: RefreshDeps, grant: Grant, now: number): Promise<boolean> {
   if (uses.isCurrentUsed(grant)) return true;
   // A use is removed from memory when it is stored, possibly after this row was read.
-  const latest = await findGrant(storage.durable, { grantId: grant.id, rotation: grant.rotation });
+  const latest = await findGrant(storage.durable, { grantId: grant.id, rotation: grant.rotation }, now);
   return !latest || latest.rotation > grant.rotation || latest.usedRotation >= grant.rotation;
 }
 

@@ -1,7 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import type { App } from '../../apps/apps.ts';
-import { type AppConnection, listAppConnections } from '../../grants/connections.ts';
+import { type AppConnection, listAppConnections } from '../../grants/app-connections.ts';
 import { type Html, html } from '../../lib/html.ts';
+import { day } from '../days.ts';
 import { type Form, time } from '../forms.ts';
 import { type Listing, PAGE_SIZE, pager, readListing, searchForm, takePage } from '../listing.ts';
 import { type AppPages, appHead } from './app-page.ts';
@@ -42,9 +43,9 @@ function emptyText({ search, after }: Connections): string {
 
 function table(shown: AppConnection[]): Html {
   return html`<div class="table" role="region" aria-label="Connections" tabindex="0"><table>
-<thead><tr><th scope="col">Business</th><th scope="col">Users</th><th scope="col">Since</th><th scope="col">Last used</th></tr></thead>
+<thead><tr><th scope="col">Business</th><th scope="col">Users</th><th scope="col">Since</th><th scope="col">Until</th><th scope="col">Last used</th></tr></thead>
 <tbody>${shown.map(
-    ({ businessName, users, since, lastUsedAt }) =>
-      html`<tr><th scope="row">${businessName}</th><td>${users}</td><td>${time(since)}</td><td>${lastUsedAt ? time(lastUsedAt) : 'Not recently'}</td></tr>`,
+    ({ businessName, users, since, expiresAt, lastUsedAt }) =>
+      html`<tr><th scope="row">${businessName}</th><td>${users}</td><td>${time(since)}</td><td>${expiresAt ? day(expiresAt) : 'Disconnected'}</td><td>${lastUsedAt ? time(lastUsedAt) : 'Not recently'}</td></tr>`,
   )}</tbody></table></div>`;
 }

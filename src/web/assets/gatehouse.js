@@ -5,7 +5,8 @@ for (const time of document.querySelectorAll('time[datetime]')) localise(time);
 
 function localise(time) {
   const at = new Date(time.dateTime);
-  if (Number.isNaN(at.valueOf())) return;
+  // A day is the same everywhere.
+  if (Number.isNaN(at.valueOf()) || !time.dateTime.includes('T')) return;
   time.title = time.textContent;
   time.textContent = at.toLocaleString(undefined, {
     dateStyle: 'medium',

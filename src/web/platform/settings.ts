@@ -1,11 +1,19 @@
 import type { FastifyInstance } from 'fastify';
 import { changePlatformRule, isRequiredByPlatform } from '../../accounts/second-factor-rules.ts';
 import { changePlatformAppPolicy, readPlatformPolicy, readWho } from '../../grants/app-policies.ts';
+import {
+  changeEndPolicy,
+  END_DAYS,
+  type EndPolicy,
+  parseEndPolicy,
+  readEndPolicy,
+} from '../../grants/connection-ends.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { access } from '../access.ts';
 import type { WebDeps } from '../deps.ts';
+import { notFound } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
-import { type Form, text } from '../forms.ts';
+import { type Form, postForm, text } from '../forms.ts';
 import { loadPageContext } from '../page-context.ts';
 import { actorOf } from '../session.ts';
 import { policyForm } from '../settings/app-rules-views.ts';
@@ -25,7 +33,8 @@ export function mountPlatformSettings(host: FastifyInstance, deps: WebDeps): voi
     const body = html`<h1>Platform settings</h1>
 <section class="card"><h2>Two-step sign-in</h2>
 ${twoStepRuleForm(form)}</section>
-${await appPolicy(deps, context.csrf)}`;
+${await appPolicy(deps, context.csrf)}
+${await endPolicy(deps, context.csrf)}`;
     return sendPlatformPage(reply, deps, { context, title: 'Platform settings', body });
   });
 
@@ -45,6 +54,33 @@ ${await appPolicy(deps, context.csrf)}`;
     await changePlatformAppPolicy(actorOf(request), storage.durable, policy, clock());
     return redirectWithFlash(reply, PATH, 'saved');
   });
+
+  host.post<{ Body: Form }>(`${PATH}/connection-ends`, access('platform_admin'), async (request, reply) => {
+    const ends = parseEndPolicy(text(request.body, 'ends'));
+    if (ends === undefined) throw notFound();
+    await changeEndPolicy(actorOf(request), storage.durable, { ends, platformName }, clock());
+    return redirectWithFlash(reply, PATH, 'saved');
+  });
+}
+
+async function endPolicy({ storage }: WebDeps, csrf: string): Promise<Html> {
+  const current = await readEndPolicy(storage.durable);
+  const choices: [EndPolicy, string][] = [
+    ['free', 'Users choose'],
+    ...END_DAYS.toReversed().map((days): [EndPolicy, string] => [
+      days,
+      `Users choose, at most ${days === 1 ? '1 day' : `${days} days`}`,
+    ]),
+    ['none', 'Until they are disconnected, without a question'],
+  ];
+  const body = html`<div class="field"><label for="ends">How long apps stay connected</label>
+<p class="hint" id="ends-hint">Users see the choice on the consent screen. Existing connections keep what was chosen.</p>
+<select id="ends" name="ends" aria-describedby="ends-hint">${choices.map(
+    ([value, words]) => html`<option value="${value}" ${value === current && html`selected`}>${words}</option>`,
+  )}</select></div>
+<div class="form-actions"><button class="primary">Save</button></div>`;
+  return html`<section class="card"><h2>How long apps stay connected</h2>
+${postForm({ action: `${PATH}/connection-ends`, csrf, body })}</section>`;
 }
 
 async function appPolicy({ storage }: WebDeps, csrf: string): Promise<Html> {

@@ -31,4 +31,7 @@ export const INACTIVE_GRANT: Record<InactiveReason, string> = {
     'The password of the user was reset, and every earlier grant was ended. Let the user connect the app again.',
   backup_restored:
     'The server was restored from a backup, and every earlier grant was ended. Let the user connect the app again.',
+  grant_expired:
+    'The user allowed the app for a limited time, which is over. No token can be refreshed any more. Let the user connect ' +
+    'the app again when they want to.',
 };

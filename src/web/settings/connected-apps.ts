@@ -11,6 +11,7 @@ import { mountAuthority } from './authority.ts';
 import { appCards, otherBusinessRows } from './connection-cards.ts';
 import { CONNECTED_APPS, connectedAppsPath, mountDisconnecting } from './disconnecting.ts';
 import { loadMembersContext, type MembersContext } from './members.ts';
+import { mountNarrowing } from './narrowing.ts';
 
 /** Fewer than on other lists: a connection takes many lines. */
 const PER_PAGE = 15;
@@ -32,6 +33,7 @@ export function mountConnectedApps(host: FastifyInstance, deps: WebDeps): void {
 
   mountDisconnecting(host, deps);
   mountAuthority(host, deps);
+  mountNarrowing(host, deps);
 }
 
 interface ConnectionListing extends Listing {

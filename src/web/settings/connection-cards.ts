@@ -1,4 +1,5 @@
 import type { Connection } from '../../grants/connections.ts';
+import { canNarrow } from '../../grants/narrowing.ts';
 import { boundBusiness } from '../../grants/tenancy.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { resourceUri } from '../../oauth/resource-indicators.ts';
@@ -6,8 +7,10 @@ import { listScopes, type Scope } from '../../oauth/scopes.ts';
 import { businessPath } from '../business-address.ts';
 import { avatar } from '../components/display.ts';
 import { appBadges, makerName } from '../components.ts';
+import { day } from '../days.ts';
 import { postForm, time } from '../forms.ts';
 import { authorityPath, connectedAppsPath, disconnectPath } from './disconnecting.ts';
+import { narrowingPath } from './narrowing.ts';
 
 export interface Viewer {
   userId: string;
@@ -80,11 +83,12 @@ function notice(sentence: string): Html {
 }
 
 function person(connection: Connection, viewer: Viewer): Html {
-  const { business, scopes, since, isLive, uses } = connection;
+  const { business, scopes, since, expiresAt, isLive, uses } = connection;
   return html`<li class="person">
 <div class="head"><p>${whose(connection, viewer)}<br>
-<span class="muted small">In ${business.name}, since ${time(since)}, ${lastUse(connection)}</span></p>
+<span class="muted small">In ${business.name}, since ${time(since)}, ${untilText(expiresAt)}${lastUse(connection)}</span></p>
 <div>${authorityLink(connection, viewer)}
+${narrowLink(connection, viewer)}
 ${disconnectButton(connection, viewer)}</div></div>
 ${isAssistant(connection) && assistantFacts(connection, viewer)}
 ${!isLive && html`<p class="notice">${NO_ACCESS}</p>`}
@@ -105,6 +109,16 @@ function authorityLink(connection: Connection, viewer: Viewer): Html | null {
   if (connectedFor !== 'business' || !viewer.isOwner) return null;
   const label = user.id === viewer.userId ? 'Hand over' : 'Take over';
   return html`<a class="button quiet" href="${authorityPath(connection)}" aria-label="${label} ${app.name} from ${user.name}">${label}…</a>`;
+}
+
+function untilText(expiresAt: number | null): Html | null {
+  return expiresAt === null ? null : html`until ${day(expiresAt)}, `;
+}
+
+/** The last scope is not withdrawn but disconnected. Others than owners change only their own connections. */
+function narrowLink({ app, user, business, scopes }: Connection, viewer: Viewer): Html | null {
+  if (!canNarrow(app) || scopes.length < 2 || (user.id !== viewer.userId && !viewer.isOwner)) return null;
+  return html`<a class="button quiet" href="${narrowingPath({ app, business, user })}" aria-label="Change what ${app.name} may do for ${user.name} in ${business.name}">Change…</a>`;
 }
 
 function assistantFacts({ resources, lastScope }: Connection, { issuer }: Viewer): Html | false {
@@ -161,11 +175,11 @@ function useText(uses: number | undefined): string {
 /** Short rows, for connections in other businesses. */
 export function otherBusinessRows(connections: Connection[], viewer: Viewer): Html {
   return html`<ul class="rows">${connections.map((connection) => {
-    const { app, business, since, tokensFetchedAt, isLive, scopes } = connection;
+    const { app, business, since, expiresAt, tokensFetchedAt, isLive, scopes } = connection;
     return html`<li><div><strong>${app.name}</strong> ${appBadges(app)} ${isAssistant(connection) && assistantBadge}
-<p class="muted small">In ${business.name}, since ${time(since)}${isLive && tokensFetchedAt !== null && html`, last fetched tokens ${time(tokensFetchedAt)}`}</p>
+<p class="muted small">In ${business.name}, since ${time(since)}${expiresAt !== null && html`, until ${day(expiresAt)}`}${isLive && tokensFetchedAt !== null && html`, last fetched tokens ${time(tokensFetchedAt)}`}</p>
 <p class="small">${listScopes(scopes).map(({ meaning }) => html`${meaning}. `)}</p>
 ${!isLive && html`<p class="small">${NO_ACCESS}</p>`}</div>
-${disconnectButton(connection, viewer)}</li>`;
+${narrowLink(connection, viewer)}${disconnectButton(connection, viewer)}</li>`;
   })}</ul>`;
 }

@@ -54,6 +54,11 @@ const DEATHS: [reason: string, end: (connected: Connected) => Promise<unknown>, 
       endConnections(db(), { appId: app.id, businessId: server.acme.id }, 'disconnected_by_owner', server.clock()),
     true,
   ],
+  [
+    'grant_expired',
+    ({ app }) => db().updateTable('grants').set({ expires_at: server.clock() }).where('app_id', '=', app.id).execute(),
+    true,
+  ],
   ['code_reused', ({ code, credentials }) => server.exchange(code, credentials), false],
   ['revoked_by_app', ({ refresh, credentials }) => server.revoke(refresh, credentials), false],
   [

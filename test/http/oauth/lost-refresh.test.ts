@@ -185,7 +185,7 @@ test('a use that is stored while a refresh is under way is not missed by it [T17
   const uses = createTokenUses(server.storage(), () => {});
   const deps = { storage: server.storage(), keys, issuer: server.api, retryWindow: 0, uses };
   // The request has read the row. Then the access token is used, and the use is stored and leaves the memory.
-  const verified = await findVerifiedToken(server.storage().durable, token);
+  const verified = await findVerifiedToken(server.storage().durable, token, server.clock());
   assert.equal(await works(lost.access_token), true);
   await markUsed(server.storage().relaxed, { id: token.grantId, rotation: 1 });
 

@@ -221,6 +221,13 @@ export const RULES: Record<string, Rule> = {
     POST: 303,
     fields: ({ owner }) => ({ to: owner, scopes: 'read:invoices write:invoices read:contacts' }),
   },
+  '/businesses/:business/connected-apps/:app/:user/permissions': {
+    who: 'owners',
+    GET: 200,
+    POST: 303,
+    fields: () => ({ shown: ['read:invoices'], scope: ['read:invoices'] }),
+    unchangedFor: VISITORS,
+  },
   '/businesses/:business/connected-apps/:app/disconnect': { who: 'owners', GET: 200, POST: 303 },
   '/businesses/:business/members': { who: 'members', GET: 200, query: ({ user }) => `?after=${user}` },
   '/businesses/:business/members/invite': {
@@ -369,6 +376,12 @@ export const RULES: Record<string, Rule> = {
     who: 'platform',
     POST: 303,
     fields: () => ({ who: 'anyone' }),
+    unchangedFor: VISITORS,
+  },
+  '/platform/settings/connection-ends': {
+    who: 'platform',
+    POST: 303,
+    fields: () => ({ ends: 'free' }),
     unchangedFor: VISITORS,
   },
   '/platform/audit-log': { who: 'platform', GET: 200 },

@@ -6,7 +6,7 @@ import { OPERATOR } from '../../../src/audit/entries.ts';
 import { setInvoiceStatus } from '../../../src/business/invoices.ts';
 import { LISTED_AFTER } from '../../../src/events/events.ts';
 import { endConnections } from '../../../src/grants/connections.ts';
-import { warnOfExpiring } from '../../../src/grants/grants.ts';
+import { warnOfExpiring } from '../../../src/grants/expiry.ts';
 import { revokeGrantsOfUser } from '../../../src/grants/revocation.ts';
 import { disableApp, disableUser } from '../../../src/grants/suspension.ts';
 import { DAY } from '../../../src/lib/clock.ts';

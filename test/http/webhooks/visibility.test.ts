@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Updateable } from 'kysely';
 import { findEvent, LISTED_AFTER, recordEvent } from '../../../src/events/events.ts';
 import { listAppsWithScope, listBusinessesWithScope } from '../../../src/grants/apps-with-scope.ts';
 import { endConnections } from '../../../src/grants/connections.ts';
@@ -37,7 +38,7 @@ type Change = {
     what: string,
     Table,
     where: object,
-    to: Partial<Tables[Table]>,
+    to: Updateable<Tables[Table]>,
   ];
 }['apps' | 'users' | 'grants' | 'memberships'];
 
@@ -54,6 +55,8 @@ const ENDS: Change[] = [
   ['the grant is revoked', 'grants', { id: grant.id }, { revoked_at: NOW, revoked_reason: 'revoked_by_app' }],
   ['the grant has expired', 'grants', { id: grant.id }, { refresh_expires_at: NOW }],
   ['the grant never had a token', 'grants', { id: grant.id }, { refresh_expires_at: null }],
+  ['the time that the user chose is over', 'grants', { id: grant.id }, { expires_at: NOW }],
+  ['the scope was withdrawn', 'grants', { id: grant.id }, { withdrawn_scopes: scope }],
   ['the grant is for something else', 'grants', { id: grant.id }, { scopes: other }],
 ];
 
@@ -70,7 +73,7 @@ const isAllowed = async () => {
 
 /** By the one rule that decides about every token. */
 const lives = async () => {
-  const found = await findGrant(db(), { grantId: grant.id, rotation: grant.rotation });
+  const found = await findGrant(db(), { grantId: grant.id, rotation: grant.rotation }, NOW);
   const row = await db().selectFrom('grants').selectAll().where('id', '=', grant.id).executeTakeFirstOrThrow();
   const isOpen = (row.refresh_expires_at ?? 0) > NOW;
   return isOpen && !found?.inactiveReason && (found?.scopes.includes(scope) ?? false);

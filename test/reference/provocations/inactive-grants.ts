@@ -6,7 +6,7 @@ import { OPERATOR } from '../../../src/audit/entries.ts';
 import { resetAccount } from '../../../src/grants/account-reset.ts';
 import { blockApp } from '../../../src/grants/app-approvals.ts';
 import { endConnections } from '../../../src/grants/connections.ts';
-import { revokeGrant } from '../../../src/grants/grants.ts';
+import { limitGrants, revokeGrant } from '../../../src/grants/grants.ts';
 import { disableApp, pauseApp } from '../../../src/grants/suspension.ts';
 import { MINUTE } from '../../../src/lib/clock.ts';
 import type { Browser } from '../../support/browser.ts';
@@ -153,6 +153,12 @@ function endedByPeople({ server, connect }: Connections) {
     async password_reset() {
       const { user, connected } = await connectAs('Rosalind');
       await resetAccount(db(), { userId: user.id, hash: '-', endsGrants: true }, server.clock());
+      return connected;
+    },
+    async grant_expired() {
+      const connected = await connect();
+      const parties = { userId: server.ada.id, appId: connected.app.id, businessId: server.acme.id };
+      await limitGrants(db(), parties, server.clock());
       return connected;
     },
     async backup_restored() {

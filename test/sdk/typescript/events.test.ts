@@ -86,6 +86,8 @@ function describe(event: GatehouseEvent): string {
       return `${event.data.userId} allowed ${event.data.scopes.join(' ')}`;
     case 'grant.transferred':
       return event.data.previousUserId;
+    case 'grant.narrowed':
+      return `${event.data.withdrawnScopes.join(' ')} withdrawn, ${event.data.scopes.join(' ')} left`;
     case 'grant.revoked':
       return event.data.reason.toUpperCase();
     case 'grant.expiring':

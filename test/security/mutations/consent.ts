@@ -43,7 +43,7 @@ export const CONSENT_MUTATIONS: Mutation[] = [
   {
     promise: 'C3',
     breaks: 'a form field adds a scope that was not asked for',
-    file: 'src/grants/consents.ts',
+    file: 'src/grants/requested-scopes.ts',
     find: 'commonScopes(requested.scopes, [...requiredScopes(requested), ...ticked])',
     replace: '[...requiredScopes(requested), ...ticked]',
     tests: [FORM, 'test/http/oauth/optional-scopes.test.ts'],
@@ -123,7 +123,7 @@ export const CONSENT_MUTATIONS: Mutation[] = [
   {
     promise: 'C7',
     breaks: 'new scopes are allowed without a consent screen',
-    file: 'src/grants/consents.ts',
+    file: 'src/grants/requested-scopes.ts',
     find: 'missing.length === 0 ? commonScopes(requested.scopes, allowed) : []',
     replace: 'missing.length === 0 || allowed.length > 0 ? requested.scopes : []',
     tests: [CONSENT],

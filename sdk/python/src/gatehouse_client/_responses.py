@@ -103,6 +103,9 @@ class Fields:
         # Too large to be exact, so not a valid time.
         return float(value) if abs(value) < 2**53 else self._fail(name)
 
+    def number_if_any(self, name: str) -> float | None:
+        return self.number(name) if self.values.get(name) is not None else None
+
     def flag(self, name: str) -> bool:
         return cast(bool, self.values[name]) if self._is(name, bool) else self._fail(name)
 

@@ -20,7 +20,7 @@ class GrantData(TypedDict):
     userId: str
 
 
-class GrantCreatedData(GrantData):
+class _GrantedScopes(GrantData):
     """`connectedFor` is "user" or "business"."""
 
     scopes: list[str]
@@ -31,6 +31,19 @@ class GrantTransferredData(GrantData):
     """`userId` is the user under whose authority the app acts from now on."""
 
     previousUserId: str
+
+
+class GrantCreatedData(_GrantedScopes, total=False):
+    """`expiresAt` is an ISO 8601 time, and absent if the grant lasts until the user disconnects the app."""
+
+    expiresAt: str
+
+
+class GrantNarrowedData(GrantData):
+    """`scopes` are those that are left."""
+
+    scopes: list[str]
+    withdrawnScopes: list[str]
 
 
 class GrantRevokedData(GrantData):
@@ -73,6 +86,14 @@ class GrantTransferred(BaseEvent):
 
     data: GrantTransferredData
     type: Literal["grant.transferred"] = "grant.transferred"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GrantNarrowed(BaseEvent):
+    """The user or an owner withdrew scopes."""
+
+    data: GrantNarrowedData
+    type: Literal["grant.narrowed"] = "grant.narrowed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,6 +147,7 @@ class UnknownEvent(BaseEvent):
 _KnownEvent = (
     GrantCreated
     | GrantTransferred
+    | GrantNarrowed
     | GrantRevoked
     | GrantExpiring
     | SecretAdded
@@ -140,6 +162,7 @@ Event = _KnownEvent | UnknownEvent
 _CLASSES: Mapping[str, type[_KnownEvent]] = {
     "grant.created": GrantCreated,
     "grant.transferred": GrantTransferred,
+    "grant.narrowed": GrantNarrowed,
     "grant.revoked": GrantRevoked,
     "grant.expiring": GrantExpiring,
     "app.secret_added": SecretAdded,

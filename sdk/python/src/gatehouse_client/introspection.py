@@ -27,6 +27,8 @@ class ActiveToken:
     """The URL of the only resource at which it works, if that is not the business API."""
     issued_at: float
     expires_at: float
+    grant_expires_at: float | None = None
+    """When the user's permission ends, if they allowed the app for a limited time."""
 
 
 Introspection = ActiveToken | InactiveToken
@@ -46,4 +48,5 @@ def read_introspection(response: ApiResponse) -> Introspection:
         audience=fields.text_if_any("aud"),
         issued_at=fields.number("iat"),
         expires_at=fields.number("exp"),
+        grant_expires_at=fields.number_if_any("grant_expires_at"),
     )

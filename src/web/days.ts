@@ -1,0 +1,11 @@
+import { type Html, html } from '../lib/html.ts';
+
+/** "14 Dec 2026", in UTC: the server does not know the time zone of the user. */
+export function formatDay(milliseconds: number): string {
+  return new Date(milliseconds).toLocaleDateString('en-GB', { dateStyle: 'medium', timeZone: 'UTC' });
+}
+
+export function day(milliseconds: number): Html {
+  const iso = new Date(milliseconds).toISOString();
+  return html`<time datetime="${iso.slice(0, 10)}">${formatDay(milliseconds)}</time>`;
+}
