@@ -1,3 +1,4 @@
+import type { ConnectedFor } from '../storage/app-tables.ts';
 import type { Database } from '../storage/storage.ts';
 import { selectLiveGrants } from './status.ts';
 
@@ -11,7 +12,7 @@ export interface Impact {
 /** The live grants of one app, one user or one business. */
 export async function countAffected(
   db: Database,
-  filter: { app_id: string } | { user_id: string } | { business_id: string },
+  filter: { app_id: string } | { user_id: string; connected_for?: ConnectedFor } | { business_id: string },
   now: number,
 ): Promise<Impact> {
   const { apps, businesses, users } = await selectLiveGrants(db, now)

@@ -69,7 +69,10 @@ async function show(
   const { storage, clock, platformName } = deps;
   const context = await loadPageContext(deps, request);
   const ended = await listEndedMemberships(storage.durable, context.user.id);
-  const impact = await countAffected(storage.durable, { user_id: context.user.id }, clock());
+  const all = { user_id: context.user.id };
+  const isMoved = ended.length > 0 && ended.every(({ successor }) => successor);
+  const ending = isMoved ? ({ ...all, connected_for: 'user' } as const) : all;
+  const impact = await countAffected(storage.durable, ending, clock());
   const body = html`<div class="card"><h1>Delete your account?</h1>
 ${ended.some(({ needsOwner }) => needsOwner) ? obstacle(ended) : deletionForm(context, { ended, impact, problem })}
 <p class="apart"><a href="/settings/account">Back to the account</a></p></div>`;
@@ -90,6 +93,7 @@ interface Deletion {
 
 function deletionForm({ csrf, user }: PageContext, { ended, impact, problem }: Deletion): Html {
   const apps = ended.flatMap((membership) => membership.apps);
+  const stays = ended.some(({ successor }) => successor);
   const alone = ended.filter((membership) => membership.apps.length > 0);
   return html`<p>This cannot be undone. For <strong>${user.email}</strong>, these end at once:</p>
 <ul>
@@ -98,6 +102,7 @@ ${ended.map(({ businessName }) => html`<li>your membership of ${businessName}</l
 ${apps.map(({ name }) => html`<li>the app ${name}, which is disabled: nobody else belongs to its business</li>`)}
 <li>your sessions, passkeys, authenticator app and recovery codes</li>
 </ul>
+${stays && html`<p>Apps that you connected for a business stay connected. Another owner answers for them.</p>`}
 ${alone.length > 0 && html`<p class="notice">What the businesses have stored stays. Nobody can open it, until an operator adds an owner.</p>`}
 <p class="muted">The audit log keeps your name and address beside what you did. <a href="${EXPORT}">Export your data</a> first if you need a copy.</p>
 ${postForm({
