@@ -83,6 +83,7 @@ flow(
     await clickLink(page, 'I have kept them. Continue');
     await waitForText(page, /wants to access/);
   },
+  { worksWithoutScript: true },
 );
 
 flow('a passkey confirms changes, and is the second step if it is required [E5]', async ({ server, openPage }) => {

@@ -12,15 +12,17 @@ const DEVICES: BrowserContextOptions[] = [
 ];
 /** Pages in which axe cannot run. */
 const withoutScript = new WeakSet<Page>();
-const WITHOUT_SCRIPT = { ...DEVICES[0], javaScriptEnabled: false };
+const WITHOUT_SCRIPT = DEVICES.map((device) => ({ ...device, javaScriptEnabled: false }));
 
 interface FlowOptions {
   /** Forms may be rejected. */
   rejects?: boolean;
-  /** Runs it once more in a browser that runs no scripts. */
+  /** Runs it again in browsers that run no scripts. */
   worksWithoutScript?: boolean;
   /** Mail is on; the server that receives it is `smtp` of the context. */
   sendsMail?: boolean;
+  /** That server keeps notices, too. */
+  wantsNotices?: boolean;
   /** Settings of the server. */
   env?: Record<string, string>;
 }
@@ -38,10 +40,10 @@ interface FlowContext {
 /** Runs each flow on a wide light and a narrow dark screen, with a new server, and asserts that the console shows no errors. */
 export function createFlowTest(chromium: Awaited<ReturnType<typeof launchChromium>>) {
   return (name: string, run: (context: FlowContext) => Promise<void>, options: FlowOptions = {}): void => {
-    const { rejects = false, worksWithoutScript = false, sendsMail = false, env = {} } = options;
-    for (const device of [...DEVICES, ...(worksWithoutScript ? [WITHOUT_SCRIPT] : [])]) {
+    const { rejects = false, worksWithoutScript = false, sendsMail = false, wantsNotices = false, env = {} } = options;
+    for (const device of [...DEVICES, ...(worksWithoutScript ? WITHOUT_SCRIPT : [])]) {
       test(`${name} (${describe(device)})`, async () => {
-        const smtp = await startMailServer();
+        const smtp = await startMailServer({ wantsNotices });
         const server = await startTestServer({ ...env, ...(sendsMail && smtp.env) });
         const errors: string[][] = [];
         const openPage = async (path: string) => {
@@ -69,7 +71,8 @@ export function createFlowTest(chromium: Awaited<ReturnType<typeof launchChromiu
 }
 
 function describe({ colorScheme, viewport, javaScriptEnabled = true }: BrowserContextOptions): string {
-  return javaScriptEnabled ? `${colorScheme}, ${viewport?.width} pixels wide` : 'without JavaScript';
+  const screen = `${colorScheme}, ${viewport?.width} pixels wide`;
+  return javaScriptEnabled ? screen : `${screen}, without JavaScript`;
 }
 
 /** Asserts that axe finds no violations and that the page does not scroll sideways. */

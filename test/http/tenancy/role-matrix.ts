@@ -48,9 +48,9 @@ export function visitorsAllowedBy({ access }: Declared): readonly Visitor[] {
 const ASKS_ITSELF = ['GET /consent', 'POST /consent', 'POST /invitation/:token'];
 
 /** Whether a user without the required second factor is sent to set it up instead. */
-export function isSetUpFirst(operation: string, { access, isBeforeSecondFactor }: Declared): boolean {
+export function isSetUpFirst(operation: string, { access, isBeforeSecondFactor }: Declared, role: RoleName): boolean {
   if (access === 'anyone') return ASKS_ITSELF.includes(operation);
-  return access !== 'platform_admin' && !isBeforeSecondFactor;
+  return (access !== 'platform_admin' || role === 'platform') && !isBeforeSecondFactor;
 }
 
 interface Page {
@@ -74,7 +74,7 @@ const REFUSALS: Record<number, string> = { 303: 'sign in', 403: '403', 404: '404
 function outcomeFor(role: RoleName, { route, method, rule, declared }: Page): string {
   const { as: visitor } = ROLES[role];
   const asked = { route, rule, method, visitor };
-  if (role === 'unfactored' && isSetUpFirst(`${method} ${route}`, declared)) return 'set up';
+  if (role === 'unfactored' && isSetUpFirst(`${method} ${route}`, declared, role)) return 'set up';
   const isAllowed = ownStatus(rule, visitor, method) !== undefined;
   if (!isAllowed) return REFUSALS[expectedOf({ ...asked, whose: 'own' })] ?? '404';
   if (role !== 'elsewhere' || declared.access === 'anyone') return 'yes';
