@@ -29,6 +29,7 @@ import { readTraceId, traceRequests } from './telemetry/routes.ts';
 import { startTracing, type Tracing } from './telemetry/tracing.ts';
 import { mountAssets } from './web/assets.ts';
 import { createErrorPages, type ErrorNavigation } from './web/errors.ts';
+import { mountLogos } from './web/logos.ts';
 import { loadErrorNavigation } from './web/page-context.ts';
 import { mountErrorPages } from './web/reference/error-pages.ts';
 import { mountGuides } from './web/reference/guides.ts';
@@ -76,6 +77,7 @@ export async function startServer(
   };
   api.register(async (scope) => serveApi(scope, deps));
   web.register(async (scope) => serveWeb(scope, deps));
+  web.register(async (scope) => mountLogos(scope, deps));
   const stopJobs = startJobs(deps, api.log);
   let stopMetrics = async () => {};
   const close = async (drainTimeout = 0) => {

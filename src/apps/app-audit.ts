@@ -1,6 +1,6 @@
 import { type Action, type Actor, recordAudit } from '../audit/entries.ts';
 import type { Database } from '../storage/storage.ts';
-import type { AppSettings } from './app.ts';
+import type { App, AppIdentity, AppSettings } from './app.ts';
 
 /** What an audit entry says about an app. */
 export interface AuditedApp {
@@ -26,17 +26,24 @@ export async function recordAppAudit(
   await recordAudit(db, { action, actor, businessId: app.ownerBusinessId, subject, detail }, now);
 }
 
-const SETTING_NAMES: Record<keyof AppSettings, string> = {
+const SETTING_NAMES: Record<keyof AppSettings | keyof AppIdentity | 'logoHash', string> = {
   name: 'name',
   redirectUris: 'redirect URIs',
   allowedScopes: 'allowed scopes',
   openToAnyBusiness: 'who can connect it',
   requiresPkce: 'PKCE',
+  logoHash: 'logo',
+  publisherName: 'publisher',
+  homepageUrl: 'homepage',
+  supportUrl: 'support',
+  privacyUrl: 'privacy policy',
+  termsUrl: 'terms',
 };
 
 /** For the audit log. Empty if nothing changed. */
-export function changedSettings(before: AppSettings, after: AppSettings): string {
-  const isChanged = (field: keyof AppSettings) => JSON.stringify(before[field]) !== JSON.stringify(after[field]);
-  const changed = Object.entries(SETTING_NAMES).filter(([field]) => isChanged(field as keyof AppSettings));
+export function changedSettings(before: App, after: App): string {
+  const [old, current]: Record<string, unknown>[] = [before, after].map((app) => ({ ...app, ...app.identity }));
+  const isChanged = (field: string) => JSON.stringify(old?.[field]) !== JSON.stringify(current?.[field]);
+  const changed = Object.entries(SETTING_NAMES).filter(([field]) => isChanged(field));
   return changed.map(([, name]) => name).join(', ');
 }

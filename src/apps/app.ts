@@ -1,6 +1,7 @@
 import { FormError } from '../lib/errors.ts';
 import { readName } from '../lib/names.ts';
 import { formatScopes, parseScopes, type Scopes } from '../lib/scope-lists.ts';
+import { readWebAddress } from '../lib/web-addresses.ts';
 import type { Row } from '../storage/tables.ts';
 import { readRedirectUris } from './redirect-uris.ts';
 
@@ -21,6 +22,11 @@ export interface App extends AppSettings {
   disabledAt: number | null;
   /** When the platform paused it everywhere. */
   pausedAt: number | null;
+  identity: AppIdentity;
+  /** The address of its logo contains it. Null without a logo. */
+  logoHash: string | null;
+  /** When the platform verified who publishes it. */
+  verifiedAt: number | null;
 }
 
 /** What the owner of an app can change. */
@@ -32,6 +38,24 @@ export interface AppSettings {
   openToAnyBusiness: boolean;
   requiresPkce: boolean;
 }
+
+/** Who publishes an app, and where people learn more. Null for what its owner has not entered. */
+export interface AppIdentity {
+  /** Users see it once the platform has verified it; until then, they see the name of the business. */
+  publisherName: string | null;
+  homepageUrl: string | null;
+  supportUrl: string | null;
+  privacyUrl: string | null;
+  termsUrl: string | null;
+}
+
+export const NO_IDENTITY: AppIdentity = {
+  publisherName: null,
+  homepageUrl: null,
+  supportUrl: null,
+  privacyUrl: null,
+  termsUrl: null,
+};
 
 interface SettingsRules {
   isPublic?: boolean | undefined;
@@ -52,6 +76,16 @@ export function settingsRow(settings: AppSettings, { isPublic = false, privateSc
   return row;
 }
 
+export function identityRow({ publisherName, homepageUrl, supportUrl, privacyUrl, termsUrl }: AppIdentity) {
+  return {
+    publisher_name: publisherName === null ? null : readName('publisher', publisherName),
+    homepage_url: homepageUrl === null ? null : readWebAddress('homepage', homepageUrl),
+    support_url: supportUrl === null ? null : readWebAddress('support', supportUrl),
+    privacy_url: privacyUrl === null ? null : readWebAddress('privacy', privacyUrl),
+    terms_url: termsUrl === null ? null : readWebAddress('terms', termsUrl),
+  };
+}
+
 export function fromRow(row: Row<'apps'>): App {
   return {
     id: row.id,
@@ -68,5 +102,14 @@ export function fromRow(row: Row<'apps'>): App {
     createdAt: row.created_at,
     disabledAt: row.disabled_at,
     pausedAt: row.paused_at,
+    identity: {
+      publisherName: row.publisher_name,
+      homepageUrl: row.homepage_url,
+      supportUrl: row.support_url,
+      privacyUrl: row.privacy_url,
+      termsUrl: row.terms_url,
+    },
+    logoHash: row.logo_hash,
+    verifiedAt: row.verified_at,
   };
 }

@@ -1,3 +1,4 @@
+import type { Updateable } from 'kysely';
 import type { Actor } from '../audit/entries.ts';
 import { DAY } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
@@ -6,11 +7,13 @@ import { formatScopes } from '../lib/scope-lists.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import type { RetentionStep } from '../storage/retention.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
-import { type App, type AppSettings, fromRow, settingsRow } from './app.ts';
-import { changedSettings, recordAppAudit } from './app-audit.ts';
+import type { Tables } from '../storage/tables.ts';
+import { type App, type AppSettings, fromRow, identityRow, NO_IDENTITY, settingsRow } from './app.ts';
+import { recordAppAudit } from './app-audit.ts';
+import { removeLogo } from './logos.ts';
 import { insertSecret } from './secrets.ts';
 
-export type { App, AppSettings } from './app.ts';
+export type { App, AppIdentity, AppSettings } from './app.ts';
 
 interface AppStatus {
   column: 'disabled_at' | 'paused_at';
@@ -66,6 +69,9 @@ export async function insertApp(
     paused_at: null,
     deleted_at: null,
     removable_at: null,
+    ...identityRow(NO_IDENTITY),
+    logo_hash: null,
+    verified_at: null,
     ...settingsRow(app, app),
   };
   const { numInsertedOrUpdatedRows } = await db
@@ -78,6 +84,7 @@ export async function insertApp(
   return { app: inserted, secret: inserted.isPublic ? null : await insertSecret(db, inserted, now) };
 }
 
+const LINKS = ['homepage_url', 'privacy_url', 'terms_url'] as const;
 const EXTERNAL_RETENTION = 31 * DAY;
 
 /**
@@ -85,7 +92,7 @@ const EXTERNAL_RETENTION = 31 * DAY;
  * says about itself. An unchanged row is updated once a day only, so that users of a popular app do not wait for each other.
  */
 export async function saveExternalApp(db: Database, app: App, now: number): Promise<void> {
-  const described = { name: app.name, redirect_uris: JSON.stringify(app.redirectUris) };
+  const described = { name: app.name, redirect_uris: JSON.stringify(app.redirectUris), ...identityRow(app.identity) };
   const allowed_scopes = formatScopes(app.allowedScopes);
   const row = { ...described, allowed_scopes, removable_at: now + EXTERNAL_RETENTION };
   const { numUpdatedRows } = await db
@@ -97,6 +104,7 @@ export async function saveExternalApp(db: Database, app: App, now: number): Prom
         eb('name', '!=', row.name),
         eb('redirect_uris', '!=', row.redirect_uris),
         eb('allowed_scopes', '!=', allowed_scopes),
+        ...LINKS.map((link) => eb(link, 'is distinct from', row[link])),
         eb('removable_at', '<', row.removable_at - DAY),
       ]),
     )
@@ -146,33 +154,9 @@ export const unusedExternalApps: RetentionStep = {
   },
 };
 
-interface AppChange {
-  appId: string;
-  change: (before: App) => AppSettings;
-  privateSchemes?: readonly string[];
-}
-
-/** Locks the app first, so that the audit entry names what this change has changed. Undefined if there is no such app. */
-export async function changeApp(
-  actor: Actor,
-  db: Database,
-  { appId, change, privateSchemes }: AppChange,
-  now: number,
-): Promise<App | undefined> {
-  return inTransaction(db, async (tx) => {
-    await lockApp(tx, appId);
-    const before = await findApp(tx, appId);
-    if (!before) return undefined;
-    await tx
-      .updateTable('apps')
-      .set(settingsRow(change(before), { isPublic: before.isPublic, privateSchemes }))
-      .where('id', '=', appId)
-      .execute();
-    const after = (await findApp(tx, appId)) ?? before;
-    const changed = changedSettings(before, after);
-    if (changed) await recordAppAudit(actor, tx, { action: 'app.changed', app: before, detail: { changed } }, now);
-    return after;
-  });
+/** Part of a change that records its audit entry (app-changes.ts). */
+export async function updateApp(db: Database, appId: string, columns: Updateable<Tables['apps']>): Promise<void> {
+  await db.updateTable('apps').set(columns).where('id', '=', appId).execute();
 }
 
 /** Locks the row until the transaction ends. */
@@ -210,6 +194,7 @@ export async function deleteApp(actor: Actor, db: Database, app: App, now: numbe
       .where('deleted_at', 'is', null)
       .executeTakeFirstOrThrow();
     if (numUpdatedRows === 0n) return false;
+    await removeLogo(tx, app.id);
     await recordAppAudit(actor, tx, { action: 'app.deleted', app }, now);
     return true;
   });

@@ -1,5 +1,7 @@
 import { FormError } from '../lib/errors.ts';
 import { readName } from '../lib/names.ts';
+import { parseWebAddress } from '../lib/web-addresses.ts';
+import { type AppIdentity, NO_IDENTITY } from './app.ts';
 import { readRedirectUris, usableRedirectUris } from './redirect-uris.ts';
 
 /** What an external client says about itself (RFC 7591 §2), in a metadata document or a registration request. */
@@ -8,6 +10,7 @@ export interface ClientMetadata {
   redirectUris: string[];
   /** As sent; undefined if it names no scopes. */
   scope: string | undefined;
+  identity: AppIdentity;
 }
 
 /** The message is a sentence without its subject, for the developer of the client. */
@@ -22,9 +25,10 @@ export class InvalidClientMetadata extends Error {
 
 type Fields = Record<string, unknown>;
 
-/** `nameless` is the name of a client that gives none. */
+/** `nameless` is the name of a client that gives none, `host` the one that its document is from. */
 export interface MetadataRules {
   nameless: string;
+  host?: string;
   privateSchemes: readonly string[];
 }
 
@@ -50,10 +54,32 @@ export function readRegistration(fields: Fields, rules: MetadataRules): ClientMe
   return { ...readCommon(fields, rules), redirectUris, scope: undefined };
 }
 
-function readCommon(fields: Fields, { nameless }: MetadataRules): Omit<ClientMetadata, 'redirectUris'> {
+function readCommon(fields: Fields, { nameless, host }: MetadataRules): Omit<ClientMetadata, 'redirectUris'> {
   requireListed(fields, 'grant_types', 'authorization_code');
   requireListed(fields, 'response_types', 'code');
-  return { name: readClientName(readText(fields, 'client_name') ?? nameless), scope: readText(fields, 'scope') };
+  return {
+    name: readClientName(readText(fields, 'client_name') ?? nameless),
+    scope: readText(fields, 'scope'),
+    identity: readIdentity(fields, host),
+  };
+}
+
+/**
+ * Only pages on the host of the document: anyone can link to a page of someone else. `logo_uri` is not read. A logo would make a
+ * client look known, and to fetch it, this server or the browser of the user would have to call a stranger.
+ */
+function readIdentity(fields: Fields, host: string | undefined): AppIdentity {
+  const readLink = (field: string) => {
+    const { [field]: text } = fields;
+    const address = typeof text === 'string' && host !== undefined ? parseWebAddress(text) : undefined;
+    return address !== undefined && new URL(address).host === host ? address : null;
+  };
+  return {
+    ...NO_IDENTITY,
+    homepageUrl: readLink('client_uri'),
+    privacyUrl: readLink('policy_uri'),
+    termsUrl: readLink('tos_uri'),
+  };
 }
 
 /**

@@ -1,4 +1,5 @@
 import { decodeSigned, encodeSigned, type Keyring } from '../lib/keyring.ts';
+import { NO_IDENTITY } from './app.ts';
 import { type ClientMetadata, InvalidClientMetadata } from './client-metadata.ts';
 
 const PREFIX = 'dyn_';
@@ -12,6 +13,9 @@ interface SignedMetadata {
   r: string[];
 }
 
+/** The pages of a client that registers itself are not shown: it could name those of anyone. */
+type EncodedMetadata = Omit<ClientMetadata, 'identity'>;
+
 export function isDynamicClientId(clientId: string): boolean {
   return clientId.startsWith(PREFIX);
 }
@@ -20,7 +24,7 @@ export function isDynamicClientId(clientId: string): boolean {
  * The `client_id` of a client that registers itself contains its metadata and a signature, so that nothing is stored. The same
  * metadata has the same `client_id`, as RFC 7591 §3.2.1 allows for several instances of one client.
  */
-export function encodeDynamicClientId(keys: Keyring, { name, redirectUris }: ClientMetadata): string {
+export function encodeDynamicClientId(keys: Keyring, { name, redirectUris }: EncodedMetadata): string {
   const signed: SignedMetadata = { n: name, r: redirectUris };
   const clientId = PREFIX + encodeSigned(keys, PURPOSE, signed);
   if (clientId.length <= MAX_LENGTH) return clientId;
@@ -31,5 +35,5 @@ export function encodeDynamicClientId(keys: Keyring, { name, redirectUris }: Cli
 export function decodeDynamicClientId(keys: Keyring, clientId: string): ClientMetadata | undefined {
   if (!isDynamicClientId(clientId) || clientId.length > MAX_LENGTH) return undefined;
   const signed = decodeSigned<SignedMetadata>(keys, PURPOSE, clientId.slice(PREFIX.length));
-  return signed && { name: signed.n, redirectUris: signed.r, scope: undefined };
+  return signed && { name: signed.n, redirectUris: signed.r, scope: undefined, identity: NO_IDENTITY };
 }

@@ -1,5 +1,6 @@
 import { findBusiness } from '../accounts/businesses.ts';
-import { type App, type AppSettings, changeApp, deleteApp, findApp, listAppsOf, registerApp } from '../apps/apps.ts';
+import { changeApp } from '../apps/app-changes.ts';
+import { type App, type AppSettings, deleteApp, findApp, listAppsOf, registerApp } from '../apps/apps.ts';
 import { appIdOf, clientIdOf } from '../apps/client-ids.ts';
 import { addSecret, listSecrets, removeSecret } from '../apps/secrets.ts';
 import { OPERATOR } from '../audit/entries.ts';
@@ -12,7 +13,7 @@ import { readScopes, SCOPES } from '../oauth/scopes.ts';
 import type { Database } from '../storage/storage.ts';
 import { type Command, type Options, required, UsageError, withStorage } from './command.ts';
 
-const APP = { value: 'ID', help: 'The app’s client_id', required: true };
+export const APP = { value: 'ID', help: 'The app’s client_id', required: true };
 
 export const appCommands: Command[] = [
   {
@@ -103,7 +104,7 @@ export const appCommands: Command[] = [
 ];
 
 /** A command that runs one operation on one app, and prints the app afterwards. */
-function onApp(
+export function onApp(
   name: string,
   summary: string,
   run: (db: Database, app: App, now: number) => Promise<object | boolean>,
@@ -122,7 +123,6 @@ function onApp(
 }
 
 function readChange(options: Options, app: App): AppSettings {
-  if (app.ownerScope === 'external') throw new UsageError('This app is not registered here: it describes itself.');
   if (app.isPublic && options.text('pkce') === 'no') throw new UsageError('A public app always requires PKCE.');
   if (app.ownerBusinessId === null && options.text('open')) {
     throw new UsageError('--open is for apps of a business: a platform app acts in any business anyway.');
@@ -168,7 +168,7 @@ function readYesNo(options: Options, name: string, fallback: boolean): boolean {
   return text === '' ? fallback : text === 'yes';
 }
 
-function describe({ externalClientId, ...app }: App) {
+export function describe({ externalClientId, identity, ...app }: App) {
   const { id, ...rest } = app;
-  return { client_id: clientIdOf({ id, externalClientId }), ...rest };
+  return { client_id: clientIdOf({ id, externalClientId }), ...rest, ...identity };
 }

@@ -11,7 +11,10 @@ const COMMANDS: Record<string, () => Promise<Command[]>> = {
   platform: async () => (await import('./businesses.ts')).platformCommands,
   user: async () => (await import('./users.ts')).userCommands,
   member: async () => (await import('./businesses.ts')).memberCommands,
-  app: async () => (await import('./apps.ts')).appCommands,
+  app: async () => [
+    ...(await import('./apps.ts')).appCommands,
+    ...(await import('./app-identity.ts')).appIdentityCommands,
+  ],
   endpoint: async () => (await import('./endpoints.ts')).endpointCommands,
   invoice: async () => (await import('./invoices.ts')).invoiceCommands,
   import: async () => [(await import('./records.ts')).importCommand],

@@ -4,6 +4,7 @@ import type { Generated } from 'kysely';
 export interface AppTables {
   apps: AppsTable;
   app_secrets: AppSecretsTable;
+  app_logos: AppLogosTable;
   grants: GrantsTable;
   consents: ConsentsTable;
   revoked_access_tokens: RevokedAccessTokensTable;
@@ -38,6 +39,23 @@ interface AppsTable {
   deleted_at: number | null;
   /** When an external app may be removed, if nothing refers to it any more. Null for a registered app. */
   removable_at: number | null;
+  publisher_name: string | null;
+  homepage_url: string | null;
+  support_url: string | null;
+  privacy_url: string | null;
+  terms_url: string | null;
+  /** The `hash` of its row in `app_logos`. */
+  logo_hash: string | null;
+  /** When the platform verified who publishes it. */
+  verified_at: number | null;
+}
+
+interface AppLogosTable {
+  app_id: string;
+  /** Of `bytes`. It is the address of the logo. */
+  hash: string;
+  type: 'image/png' | 'image/jpeg' | 'image/webp';
+  bytes: Uint8Array;
 }
 
 interface AppSecretsTable {

@@ -63,6 +63,6 @@ function isRole(level: Access | undefined): level is Role {
   return level !== undefined && Object.hasOwn(ROLES, level);
 }
 
-function hidePlatform({ routeOptions, session }: FastifyRequest): void {
+export function hidePlatform({ routeOptions, session }: FastifyRequest): void {
   if (routeOptions.config.access === 'platform_admin' && !session?.user.isPlatformAdmin) throw notFound();
 }

@@ -2,6 +2,7 @@ import type { App } from '../apps/apps.ts';
 import { isDynamicClientId } from '../apps/dynamic-client-ids.ts';
 import { type Html, html } from '../lib/html.ts';
 import { isLoopbackHost } from '../lib/ip-addresses.ts';
+import { appLinks } from './app-identity-views.ts';
 
 interface ExternalRequest {
   app: App;
@@ -18,6 +19,7 @@ export function externalOwner({ app, redirectUri, platformName }: ExternalReques
     : html`${name} is an app from <strong>${new URL(clientId).host}</strong>.`;
   return html`<p class="muted">${origin} It is not made or checked by ${platformName}.</p>
 <p class="muted"><span class="badge">Not registered with ${platformName}</span></p>
+${appLinks(app.identity)}
 ${redirectWarning(app, redirectUri)}`;
 }
 

@@ -10,10 +10,9 @@ import { isLoopbackHost } from '../lib/ip-addresses.ts';
 import { commonScopes, type Scopes } from '../lib/scope-lists.ts';
 import type { AuthorizationRequest } from '../oauth/authorize/request.ts';
 import { listScopes, type Scope } from '../oauth/scopes.ts';
-
+import { appAvatar, appLinks, publisherName, verifiedBadge } from './app-identity-views.ts';
 import { businessPath } from './business-address.ts';
 import { avatar, toast } from './components/display.ts';
-
 import { makerName } from './components.ts';
 import { externalOwner, redirectWarning } from './consent-external.ts';
 import { forWhomChoice } from './consent-for-whom.ts';
@@ -115,7 +114,7 @@ function consentScreen(screen: ConsentScreen): Page {
     // The script delays Allow against clickjacking.
     runsScript: true,
     body: html`<div class="card consent">
-<div class="parties" aria-hidden="true">${avatar({ name, id: authRequest.app.id, shape: 'square', size: 'lg' })}<span class="wire"></span>${avatar({ name: businessName, id: context.current?.businessId ?? '', shape: 'square', size: 'lg' })}</div>
+<div class="parties" aria-hidden="true">${appAvatar(authRequest.app, 'lg')}<span class="wire"></span>${avatar({ name: businessName, id: context.current?.businessId ?? '', shape: 'square', size: 'lg' })}</div>
 <h1><strong>${name}</strong> wants to access <strong>${businessName}</strong></h1>
 ${screen.isSwitched && toast(`You chose ${businessName}. Check the request, then allow.`)}
 ${appOwner(screen)}
@@ -144,10 +143,11 @@ export function appOwner({ authRequest: { app, callback }, ownerName, platformNa
   if (app.ownerScope === 'external') return externalOwner({ app, redirectUri: callback.redirectUri, platformName });
   const warning = app.isPublic && redirectWarning(app, callback.redirectUri);
   if (app.ownerScope === 'platform') {
-    return html`<p class="muted">${app.name} is an app by ${platformName}.</p>${warning}`;
+    return html`<p class="muted">${app.name} is an app by ${platformName}.</p>${appLinks(app.identity)}${warning}`;
   }
-  return html`<p class="muted">${app.name} is an app by ${ownerName}. It is not made by ${platformName}.</p>
-<p class="muted"><span class="badge">Third-party app</span> Registered on ${day(app.createdAt)}</p>${warning}`;
+  return html`<p class="muted">${app.name} is an app by ${publisherName(app, ownerName)}. It is not made by ${platformName}.</p>
+<p class="muted">${verifiedBadge(app) ?? html`<span class="badge">Third-party app</span>`} Registered on ${day(app.createdAt)}</p>
+${appLinks(app.identity)}${warning}`;
 }
 
 function earlierConsent({ authRequest, consent }: ConsentScreen): Html | null {

@@ -13,6 +13,8 @@ const MESSAGES = {
   app_deleted: 'The app is deleted.',
   app_paused: 'The app is paused everywhere.',
   app_resumed: 'The app is resumed.',
+  app_verified: 'The publisher is verified. Users see the mark on the consent screen.',
+  app_unverified: 'The mark of a verified publisher is removed.',
   secret_removed: 'The secret is removed and no longer works.',
   endpoint_removed: 'The endpoint is removed.',
   endpoint_enabled: 'The endpoint is on.',

@@ -55,8 +55,7 @@ export function addSessionHooks(host: FastifyInstance, deps: WebDeps): void {
   });
   // A slow body may take half a minute, and the session may end meanwhile.
   host.addHook('preValidation', async (request) => {
-    const { session } = request;
-    if (session && !isSafeMethod(request)) request.session = await resumeSession(storage.durable, session.id, clock());
+    if (!isSafeMethod(request)) await resumeAfterBody(request, deps);
   });
   host.addHook('preHandler', async (request) => {
     if (isSafeMethod(request)) return;
@@ -64,6 +63,11 @@ export function addSessionHooks(host: FastifyInstance, deps: WebDeps): void {
     verifyCsrfToken(request, keys, { visitorId, sessionId: request.cookies[SESSION_COOKIE] }, consentUrl);
     if (session && !isRateLimitExempt(request)) await limits.changesPerUser.count(session.user.id);
   });
+}
+
+export async function resumeAfterBody(request: FastifyRequest, { storage, clock }: WebDeps): Promise<void> {
+  const { session } = request;
+  if (session) request.session = await resumeSession(storage.durable, session.id, clock());
 }
 
 /** The consent page counts requests itself, since it redirects to the app when there are too many. Sign-out is unlimited. */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { appIdentityCommands } from '../../src/cli/app-identity.ts';
 import { appCommands } from '../../src/cli/apps.ts';
 import { businessCommands, memberCommands, platformCommands } from '../../src/cli/businesses.ts';
 import { readOptions } from '../../src/cli/command.ts';
@@ -13,6 +14,7 @@ const COMMANDS = [
   ...userCommands,
   ...memberCommands,
   ...appCommands,
+  ...appIdentityCommands,
   ...endpointCommands,
 ];
 

@@ -71,6 +71,9 @@ export async function readExternalClient(
     createdAt: now,
     disabledAt: null,
     pausedAt: null,
+    identity: metadata.identity,
+    logoHash: null,
+    verifiedAt: null,
   };
 }
 

@@ -35,13 +35,14 @@ export interface Viewer {
   canChange: boolean;
 }
 
-type AppTab = 'Settings' | 'Requests' | 'Connections' | 'Webhooks' | 'Try it';
+type AppTab = 'Settings' | 'Identity' | 'Requests' | 'Connections' | 'Webhooks' | 'Try it';
 
-/** The app's name and tabs. Only those who may change the app see the last two tabs. To try it takes a secret. */
+/** The app's name and tabs. Only those who may change the app see its identity and the last two tabs. To try it takes a secret. */
 export function appHead(section: AppSection, viewer: Viewer, app: App, here: AppTab): Html {
   const path = `${viewer.path}/${app.id}`;
   const links = [
     { name: 'Settings', to: path },
+    ...(viewer.canChange ? [{ name: 'Identity', to: `${path}/identity` }] : []),
     { name: 'Requests', to: `${path}/requests` },
     { name: 'Connections', to: `${path}/connections` },
     ...(viewer.canChange ? [{ name: 'Webhooks', to: `${path}/endpoints` }] : []),

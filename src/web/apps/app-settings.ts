@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { type App, type AppSettings, changeApp } from '../../apps/apps.ts';
+import { changeApp } from '../../apps/app-changes.ts';
+import type { App, AppSettings } from '../../apps/apps.ts';
 import { type AppSecret, listSecrets } from '../../apps/secrets.ts';
 import { DAY } from '../../lib/clock.ts';
 import { type Html, html } from '../../lib/html.ts';

@@ -6,6 +6,7 @@ import { loadPageContext } from '../page-context.ts';
 import { platformTabs } from '../platform/page.ts';
 import { loadMembersContext } from '../settings/members.ts';
 import { mountAppConnections } from './app-connections.ts';
+import { mountAppIdentity } from './app-identity.ts';
 import { mountAppList, mountNewApp } from './app-list.ts';
 import { type AppSection, createAppPages } from './app-page.ts';
 import { mountAppRequests } from './app-requests.ts';
@@ -65,6 +66,7 @@ function mountAppPages(host: FastifyInstance, deps: WebDeps, section: AppSection
   mountAppList(host, pages);
   mountNewApp(host, pages);
   mountAppSettings(host, pages);
+  mountAppIdentity(host, pages);
   mountAppSecrets(host, pages, (...shown) => showSettings(pages, ...shown));
   mountAppStatus(host, pages);
   mountAppRequests(host, pages);

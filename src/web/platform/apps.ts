@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { findOwnedApp, type OwnedApp, searchApps } from '../../apps/app-search.ts';
 import { clientIdOf } from '../../apps/client-ids.ts';
+import { removeVerification, verifyPublisher } from '../../apps/verification.ts';
 import { countAffected, countConnections, type Impact } from '../../grants/impact.ts';
 import { pauseApp, resumeApp } from '../../grants/suspension.ts';
 import { type Html, html } from '../../lib/html.ts';
@@ -16,6 +17,7 @@ import { copyable, type Form, type Problem, postForm, text, time, tryForm } from
 import { loadPageContext } from '../page-context.ts';
 import { actorOf } from '../session.ts';
 import { findReason, mountPlatformList, reasonDetail, reasonField, reasonText, sendPlatformPage } from './page.ts';
+import { verificationSection } from './verification.ts';
 
 const PATH = '/platform/apps';
 type ForApp = { Params: { id: string }; Body: Form | undefined };
@@ -36,24 +38,35 @@ export function mountAllApps(host: FastifyInstance, deps: WebDeps): void {
   });
   mountApp(host, deps);
   mountSwitches(host, deps);
+  mountVerification(host, deps);
 }
 
 function mountApp(host: FastifyInstance, deps: WebDeps): void {
-  const { storage, clock, platformName } = deps;
-  host.get<ForApp>(`${PATH}/:id`, access('platform_admin'), async (request, reply) => {
-    const context = await loadPageContext(deps, request);
-    const app = await requireApp(storage.durable, request.params.id);
-    const impact = await countAffected(storage.durable, { app_id: app.id }, clock());
-    const reason = app.pausedAt === null ? undefined : await findReason(storage.durable, app.id, 'app.paused');
-    const body = appBody(app, { platformName, impact, reason, csrf: context.csrf });
-    return sendPlatformPage(reply, deps, { context, title: app.name, body });
-  });
+  const { storage } = deps;
+  host.get<ForApp>(`${PATH}/:id`, access('platform_admin'), async (request, reply) =>
+    showApp(deps, request, reply, await requireApp(storage.durable, request.params.id)),
+  );
 
   host.get<ForApp>(`${PATH}/:id/pause`, access('platform_admin'), async (request, reply) => {
     const app = await requireApp(storage.durable, request.params.id);
     if (app.pausedAt !== null) return reply.redirect(`${PATH}/${app.id}`, 303);
     return showPauseForm(deps, request, reply, app);
   });
+}
+
+async function showApp(
+  deps: WebDeps,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  app: OwnedApp,
+  problem?: Problem,
+): Promise<FastifyReply> {
+  const { storage, clock, platformName } = deps;
+  const context = await loadPageContext(deps, request);
+  const impact = await countAffected(storage.durable, { app_id: app.id }, clock());
+  const reason = app.pausedAt === null ? undefined : await findReason(storage.durable, app.id, 'app.paused');
+  const body = appBody(app, { platformName, impact, reason, problem, csrf: context.csrf });
+  return sendPlatformPage(reply, deps, { context, title: app.name, body, status: problem ? 400 : 200 });
 }
 
 /** Pausing a paused app, or resuming a running one, changes nothing. */
@@ -72,6 +85,25 @@ function mountSwitches(host: FastifyInstance, deps: WebDeps): void {
     const app = await requireApp(storage.durable, request.params.id);
     await resumeApp(actorOf(request), storage.durable, app, clock());
     return redirectWithFlash(reply, `${PATH}/${app.id}`, 'app_resumed');
+  });
+}
+
+function mountVerification(host: FastifyInstance, deps: WebDeps): void {
+  const { storage, clock } = deps;
+  host.post<ForApp>(`${PATH}/:id/verify`, access('platform_admin'), async (request, reply) => {
+    const app = await requireApp(storage.durable, request.params.id);
+    const verified = { appId: app.id, seen: text(request.body ?? {}, 'seen') };
+    const verify = async () => {
+      await verifyPublisher(actorOf(request), storage.durable, verified, clock());
+      return redirectWithFlash(reply, `${PATH}/${app.id}`, 'app_verified');
+    };
+    return tryForm(verify, (problem) => showApp(deps, request, reply, app, problem));
+  });
+
+  host.post<ForApp>(`${PATH}/:id/unverify`, access('platform_admin'), async (request, reply) => {
+    const app = await requireApp(storage.durable, request.params.id);
+    await removeVerification(actorOf(request), storage.durable, app.id, clock());
+    return redirectWithFlash(reply, `${PATH}/${app.id}`, 'app_unverified');
   });
 }
 
@@ -108,7 +140,7 @@ function appRow(app: OwnedApp, { platformName, connections }: { platformName: st
 `;
 }
 
-function appBody(app: OwnedApp, around: AppView & { reason: string | undefined }): Html {
+function appBody(app: OwnedApp, around: AppView & { reason: string | undefined; problem: Problem | undefined }): Html {
   return html`<h1>${app.name} ${appBadges(app)}</h1>
 <section class="card"><h2>Details</h2>
 <dl class="facts">
@@ -122,6 +154,7 @@ function appBody(app: OwnedApp, around: AppView & { reason: string | undefined }
 </dl>
 ${app.ownerScope === 'platform' && html`<p><a class="button secondary" href="/platform/developer/apps/${app.id}">Settings of the app</a></p>`}
 </section>
+${verificationSection(app, around)}
 ${pauseSection(app, around)}`;
 }
 

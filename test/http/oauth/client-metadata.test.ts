@@ -50,6 +50,23 @@ const exchange = async (client_id: string, redirect_uri = CALLBACK) => {
 const refresh = (client_id: string, refresh_token: string) =>
   server.post('token', { grant_type: 'refresh_token', client_id, refresh_token });
 
+test('nothing of an external client is fetched but its document, and its links to other hosts are not shown', async () => {
+  const clientId = host.newClientId();
+  host.change({
+    logo_uri: `${host.url}/logo.png`,
+    client_uri: 'https://bank.example/',
+    policy_uri: `${host.url}/privacy`,
+  });
+  const before = host.paths.length;
+
+  const { text } = await ada.open(server.authorizeUrl(externalRequest(server, clientId)));
+
+  host.answer(undefined);
+  assert.match(text, /Assistant is an app from <strong>127/);
+  assert.doesNotMatch(text, /bank\.example|logo\.png|\/privacy|<img/);
+  assert.deepEqual([...new Set(host.paths.slice(before))], [new URL(clientId).pathname]);
+});
+
 test('a client with a metadata document connects to the MCP server; its row is written by Allow, not before [G1][G3]', async () => {
   const clientId = host.newClientId();
   const before = await countStored(server);

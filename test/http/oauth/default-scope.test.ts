@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { changeApp } from '../../../src/apps/apps.ts';
+import { changeApp } from '../../../src/apps/app-changes.ts';
 import { OPERATOR } from '../../../src/audit/entries.ts';
 import { redirectParams } from '../../support/raw-http.ts';
 import { startTestServer } from '../../support/test-server.ts';

@@ -5,8 +5,10 @@ import { createPasswordLink } from '../../../src/accounts/password-links.ts';
 import { insertSession } from '../../../src/accounts/sessions.ts';
 import type { User } from '../../../src/accounts/users.ts';
 import { userActor } from '../../../src/accounts/users.ts';
+import { changeLogo } from '../../../src/apps/app-changes.ts';
 import type { App } from '../../../src/apps/apps.ts';
 import { addSecret } from '../../../src/apps/secrets.ts';
+import { identityFingerprint } from '../../../src/apps/verification.ts';
 import { OPERATOR } from '../../../src/audit/entries.ts';
 import { recordEvent } from '../../../src/events/events.ts';
 import { requestApproval } from '../../../src/grants/app-requests.ts';
@@ -18,6 +20,7 @@ import { dispatchEvents } from '../../../src/webhooks/deliveries.ts';
 import { findSecretFingerprint, insertEndpoint, markEndpointDisabled } from '../../../src/webhooks/endpoints.ts';
 import { type Browser, hiddenFields } from '../../support/browser.ts';
 import { createClient } from '../../support/client.ts';
+import { makePng } from '../../support/images.ts';
 import type { TestServer } from '../../support/test-server.ts';
 
 /**
@@ -28,6 +31,8 @@ const VALUE_NAMES = [
   'business',
   'app',
   'secret',
+  'logo',
+  'fingerprint',
   'endpoint',
   'secretFingerprint',
   'delivery',
@@ -80,6 +85,7 @@ export async function createValues(server: TestServer, owned: ValueOwner, route 
   if (isAbout('/settings/apps')) await askFor(server, { app, business: tenant, member });
   if (isAbout('/connected-apps')) await connectFor(server, { app, business: tenant, users: [member, user] });
   if (isAbout('/authority')) await markForBusiness(server, app);
+  const logoHash = isAbout('/logo') ? await addLogoTo(server, app.id) : null;
   const values = {
     ...NO_VALUES,
     business: tenant.id,
@@ -89,6 +95,8 @@ export async function createValues(server: TestServer, owned: ValueOwner, route 
     email: member.email,
     step: 'exchange',
     ...(await addSecretTo(server, app)),
+    logo: logoHash ?? '',
+    fingerprint: identityFingerprint({ ...app, logoHash }),
     ...(isAbout('/endpoints') && (await addEndpointTo(server, app.id, { business: tenant, word }))),
     ...(isAbout('invit') && (await inviteTo(server, tenant, owned))),
     ...(isAbout('/password/') && { passwordToken: await createLinkFor(server, member) }),
@@ -99,6 +107,13 @@ export async function createValues(server: TestServer, owned: ValueOwner, route 
   };
   await server.storage().transaction((tx) => dispatchEvents(tx, 100, server.clock()));
   return values;
+}
+
+/** Each is another picture, and so has another address. */
+async function addLogoTo(server: TestServer, appId: string): Promise<string> {
+  const file = makePng({ color: [userCount >> 8, userCount & 0xff, 0] });
+  const changed = await changeLogo(OPERATOR, server.storage().durable, { appId, file }, server.clock());
+  return changed?.logoHash ?? '';
 }
 
 const NO_VALUES = Object.fromEntries(VALUE_NAMES.map((name) => [name, ''])) as RouteValues;

@@ -65,6 +65,10 @@ function appRules(section: string, { reads, changes }: { reads: Rule['who']; cha
     },
     [`${section}/new`]: { who: changes, GET: 200 },
     [app]: { who: reads, changes, GET: 200, POST: 303, fields: () => ({ ...APP_FIELDS, name: 'Renamed' }) },
+    [`${app}/identity`]: { who: changes, GET: 200, POST: 303, fields: () => ({ publisher: 'Acme Inc' }) },
+    // The form has no file. test/http/web/app-logo.test.ts sends some.
+    [`${app}/logo`]: { who: changes, POST: 400, unchangedFor: VISITORS },
+    [`${app}/logo/remove`]: { who: changes, POST: 303 },
     [`${app}/secrets`]: { who: changes, POST: 200, after: `${app}/secrets/:secret/remove` },
     [`${app}/secrets/:secret/remove`]: { who: changes, GET: 200, POST: 303, fields: () => ({ sure: 'yes' }) },
     [`${app}/require-pkce`]: { who: changes, POST: 303 },
@@ -140,6 +144,7 @@ export const RULES: Record<string, Rule> = {
   '/': { who: 'anyone', GET: 303 },
   '/assets/*': { who: 'anyone', GET: 200 },
   '/assets/gatehouse.css': { who: 'anyone', GET: 200 },
+  '/logos/:logo': { who: 'anyone', GET: 200, foreign: { other: 200, unknown: 404, malformed: 404 } },
   '/sign-in': {
     who: 'anyone',
     GET: 200,
@@ -352,6 +357,13 @@ export const RULES: Record<string, Rule> = {
   '/platform': { who: 'platform', GET: 303 },
   '/platform/apps': { who: 'platform', GET: 200 },
   '/platform/apps/:id': { who: 'platform', GET: 200, isAll: true },
+  '/platform/apps/:id/verify': {
+    who: 'platform',
+    POST: 303,
+    isAll: true,
+    fields: ({ fingerprint }) => ({ seen: fingerprint }),
+  },
+  '/platform/apps/:id/unverify': { who: 'platform', POST: 303, isAll: true, after: '/platform/apps/:id/verify' },
   '/platform/apps/:id/pause': { who: 'platform', GET: 200, POST: 303, isAll: true },
   '/platform/apps/:id/resume': { who: 'platform', POST: 303, isAll: true, after: '/platform/apps/:id/pause' },
   ...appRules('/platform/developer/apps', { reads: 'platform', changes: 'platform' }),

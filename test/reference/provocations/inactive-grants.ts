@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { deleteMembership } from '../../../src/accounts/memberships.ts';
 import { markUserDisabled } from '../../../src/accounts/users.ts';
-import { changeApp, deleteApp } from '../../../src/apps/apps.ts';
+import { changeApp } from '../../../src/apps/app-changes.ts';
+import { deleteApp } from '../../../src/apps/apps.ts';
 import { OPERATOR } from '../../../src/audit/entries.ts';
 import { resetAccount } from '../../../src/grants/account-reset.ts';
 import { blockApp } from '../../../src/grants/app-approvals.ts';

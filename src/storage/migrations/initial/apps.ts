@@ -3,7 +3,7 @@ import { type Migration, notNull, primaryKey, references, zeroByDefault } from '
 
 /** Apps, and what users have allowed them. */
 export const createApps: Migration = async (db, types) => {
-  for (const create of [apps, grants, consents, revokedAccessTokens, appApprovals]) await create(db, types);
+  for (const create of [apps, appLogos, grants, consents, revokedAccessTokens, appApprovals]) await create(db, types);
 };
 
 const userByDefault = (column: ColumnDefinitionBuilder) => column.notNull().defaultTo('user');
@@ -27,6 +27,13 @@ const apps: Migration = async (db, { id, integer, time }) => {
     .addColumn('paused_at', time)
     .addColumn('deleted_at', time)
     .addColumn('removable_at', time)
+    .addColumn('publisher_name', 'text')
+    .addColumn('homepage_url', 'text')
+    .addColumn('support_url', 'text')
+    .addColumn('privacy_url', 'text')
+    .addColumn('terms_url', 'text')
+    .addColumn('logo_hash', 'text')
+    .addColumn('verified_at', time)
     .execute();
   await db.schema.createIndex('apps_by_removal').on('apps').column('removable_at').execute();
   await db.schema.createIndex('apps_by_business').on('apps').column('owner_business_id').execute();
@@ -41,6 +48,18 @@ const apps: Migration = async (db, { id, integer, time }) => {
     .addColumn('last_used_at', time)
     .addUniqueConstraint('app_secrets_slot', ['app_id', 'slot'])
     .execute();
+};
+
+/** Apart from the apps, which are read often. */
+const appLogos: Migration = async (db, { id, bytes }) => {
+  await db.schema
+    .createTable('app_logos')
+    .addColumn('app_id', id, (column) => column.primaryKey().references('apps.id'))
+    .addColumn('hash', 'text', notNull)
+    .addColumn('type', 'text', notNull)
+    .addColumn('bytes', bytes, notNull)
+    .execute();
+  await db.schema.createIndex('app_logos_by_hash').on('app_logos').column('hash').execute();
 };
 
 /**

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type App, changeApp } from '../../../apps/apps.ts';
+import { changeApp } from '../../../apps/app-changes.ts';
+import type { App } from '../../../apps/apps.ts';
 import { FormError } from '../../../lib/errors.ts';
 import { commonScopes, type Scopes } from '../../../lib/scope-lists.ts';
 import { newSecret } from '../../../lib/secrets.ts';

@@ -1,0 +1,95 @@
+import type { Updateable } from 'kysely';
+import type { Actor } from '../audit/entries.ts';
+import { FormError } from '../lib/errors.ts';
+import { InvalidImage, readImage } from '../lib/images.ts';
+import { type Database, inTransaction } from '../storage/storage.ts';
+import type { Tables } from '../storage/tables.ts';
+import { type App, type AppIdentity, type AppSettings, identityRow, settingsRow } from './app.ts';
+import { changedSettings, recordAppAudit } from './app-audit.ts';
+import { findApp, lockApp, updateApp } from './apps.ts';
+import { removeLogo, storeLogo } from './logos.ts';
+import { endVerification } from './verification.ts';
+
+interface AppChange {
+  appId: string;
+  change: (before: App) => AppSettings;
+  privateSchemes?: readonly string[];
+}
+
+/** Undefined if there is no such app. */
+export async function changeApp(
+  actor: Actor,
+  db: Database,
+  { appId, change, privateSchemes }: AppChange,
+  now: number,
+): Promise<App | undefined> {
+  const columns = (before: App) => settingsRow(change(before), { isPublic: before.isPublic, privateSchemes });
+  return applyChange(actor, db, { appId, columns }, now);
+}
+
+interface IdentityChange {
+  appId: string;
+  change: (before: App) => AppIdentity;
+}
+
+/** Undefined if there is no such app. */
+export async function changeIdentity(
+  actor: Actor,
+  db: Database,
+  { appId, change }: IdentityChange,
+  now: number,
+): Promise<App | undefined> {
+  return applyChange(actor, db, { appId, columns: (before) => identityRow(change(before)) }, now);
+}
+
+/** Stores what `readImage` keeps of the file. Undefined if there is no such app. */
+export async function changeLogo(
+  actor: Actor,
+  db: Database,
+  { appId, file }: { appId: string; file: Uint8Array },
+  now: number,
+): Promise<App | undefined> {
+  // Before the transaction: compressing takes time.
+  const image = await readImage(file).catch((error) => {
+    throw error instanceof InvalidImage ? new FormError('logo', error.message) : error;
+  });
+  const columns = async (_: App, tx: Database) => ({ logo_hash: await storeLogo(tx, appId, image) });
+  return applyChange(actor, db, { appId, columns }, now);
+}
+
+export async function deleteLogo(actor: Actor, db: Database, appId: string, now: number): Promise<App | undefined> {
+  const columns = async (_: App, tx: Database) => {
+    await removeLogo(tx, appId);
+    return { logo_hash: null };
+  };
+  return applyChange(actor, db, { appId, columns }, now);
+}
+
+interface Change {
+  appId: string;
+  columns: (before: App, tx: Database) => Columns | Promise<Columns>;
+}
+
+type Columns = Updateable<Tables['apps']>;
+
+/** Locks the app first, so that the audit entry names what this change has changed. */
+async function applyChange(
+  actor: Actor,
+  db: Database,
+  { appId, columns }: Change,
+  now: number,
+): Promise<App | undefined> {
+  return inTransaction(db, async (tx) => {
+    await lockApp(tx, appId);
+    const before = await findApp(tx, appId);
+    if (!before) return undefined;
+    if (before.ownerScope === 'external') {
+      throw new FormError('app', 'This app is not registered here: it describes itself.');
+    }
+    await updateApp(tx, appId, await columns(before, tx));
+    const after = (await findApp(tx, appId)) ?? before;
+    const changed = changedSettings(before, after);
+    if (changed) await recordAppAudit(actor, tx, { action: 'app.changed', app: before, detail: { changed } }, now);
+    return endVerification(actor, tx, { before, after }, now);
+  });
+}

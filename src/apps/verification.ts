@@ -1,0 +1,72 @@
+import type { Actor } from '../audit/entries.ts';
+import { FormError } from '../lib/errors.ts';
+import { sha256 } from '../lib/secrets.ts';
+import { type Database, inTransaction } from '../storage/storage.ts';
+import type { App } from './app.ts';
+import { recordAppAudit } from './app-audit.ts';
+import { findApp, lockApp, updateApp } from './apps.ts';
+
+/** Changes with everything that the mark of a verified publisher stands beside. */
+export function identityFingerprint({ name, identity, logoHash }: App): string {
+  return sha256(JSON.stringify([name, identity.publisherName, identity.homepageUrl, logoHash]));
+}
+
+interface Verification {
+  appId: string;
+  /** The fingerprint of what the admin has checked. The owner may have changed the app since. */
+  seen: string;
+}
+
+/** The platform has checked who publishes the app. False if it was verified already. */
+export async function verifyPublisher(
+  actor: Actor,
+  db: Database,
+  { appId, seen }: Verification,
+  now: number,
+): Promise<boolean> {
+  return inTransaction(db, async (tx) => {
+    await lockApp(tx, appId);
+    const app = await findApp(tx, appId);
+    if (!app || app.verifiedAt !== null) return false;
+    if (app.ownerScope !== 'business') {
+      throw new FormError('app', 'Only an app that a business has registered can be verified.');
+    }
+    if (identityFingerprint(app) !== seen) {
+      throw new FormError('app', 'The app has changed since you opened this page. Check it again.');
+    }
+    await updateApp(tx, appId, { verified_at: now });
+    const { publisherName } = app.identity;
+    const detail: Record<string, string> = publisherName === null ? {} : { publisher: publisherName };
+    await recordAppAudit(actor, tx, { action: 'app.verified', app, detail }, now);
+    return true;
+  });
+}
+
+/** False if it was not verified. */
+export async function removeVerification(actor: Actor, db: Database, appId: string, now: number): Promise<boolean> {
+  return inTransaction(db, async (tx) => {
+    await lockApp(tx, appId);
+    const app = await findApp(tx, appId);
+    if (!app || app.verifiedAt === null) return false;
+    await updateApp(tx, appId, { verified_at: null });
+    await recordAppAudit(actor, tx, { action: 'app.verification_removed', app }, now);
+    return true;
+  });
+}
+
+/**
+ * Part of every change of an app. Otherwise the owner of a verified app could take the name and the logo of another, and keep
+ * the mark.
+ */
+export async function endVerification(
+  actor: Actor,
+  db: Database,
+  { before, after }: { before: App; after: App },
+  now: number,
+): Promise<App> {
+  if (after.verifiedAt === null || identityFingerprint(before) === identityFingerprint(after)) return after;
+  await updateApp(db, after.id, { verified_at: null });
+  const detail = { reason: 'the app was changed' };
+  await recordAppAudit(actor, db, { action: 'app.verification_removed', app: after, detail }, now);
+  return { ...after, verifiedAt: null };
+}
