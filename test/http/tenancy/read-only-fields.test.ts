@@ -75,6 +75,13 @@ test('a form that registers an app stores what it asks for, and nothing else tha
     disabled_at: null,
     paused_at: null,
     removable_at: null,
+    publisher_name: null,
+    homepage_url: null,
+    support_url: null,
+    privacy_url: null,
+    terms_url: null,
+    logo_hash: null,
+    verified_at: null,
     deleted_at: null,
   });
 });

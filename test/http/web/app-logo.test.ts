@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deflateSync } from 'node:zlib';
-import { DEVELOPER, PLATFORM } from '../../support/app-pages.ts';
+import { PLATFORM } from '../../support/app-pages.ts';
 import { type Browser, hiddenFields } from '../../support/browser.ts';
 import { JPEG, makePng, WEBP, withSegment } from '../../support/images.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
 const owner = await server.signedIn();
-const PATH = `${DEVELOPER}/${server.ledger.id}`;
+const BASE = server.acmePath('developer');
+const PATH = `${BASE}/${server.ledger.id}`;
 const SCRIPT = Buffer.from('<script>alert(document.domain)</script>');
 
 interface Upload {
@@ -185,7 +186,7 @@ test('an app of another business cannot be reached through an own address [D5]',
   const first = await server.addApp({ ownerBusinessId: null });
 
   for (const app of [theirs, first]) {
-    assert.equal((await upload(owner, makePng(), { path: `${DEVELOPER}/${app.id}` })).status, 404);
+    assert.equal((await upload(owner, makePng(), { path: `${BASE}/${app.id}` })).status, 404);
     assert.equal(await logoOf(app.id), null);
   }
   const root = await server.signedIn(await server.addUser('Super', [], true));
@@ -195,7 +196,7 @@ test('an app of another business cannot be reached through an own address [D5]',
 
 test('a logo that is removed, and that of a deleted app, is no longer served', async () => {
   const app = await server.addApp({ ownerBusinessId: server.acme.id });
-  const path = `${DEVELOPER}/${app.id}`;
+  const path = `${BASE}/${app.id}`;
   const hashes: (string | null)[] = [];
   for (const action of ['logo/remove', 'delete']) {
     await upload(owner, makePng({ color: [hashes.length, 200, 7] }), { path });
@@ -211,7 +212,7 @@ test('a logo that is removed, and that of a deleted app, is no longer served', a
 
 test('each change of a logo is in the audit log', async () => {
   const app = await server.addApp({ ownerBusinessId: server.acme.id });
-  await upload(owner, makePng(), { path: `${DEVELOPER}/${app.id}` });
+  await upload(owner, makePng(), { path: `${BASE}/${app.id}` });
 
   const entries = server.storage().durable.selectFrom('audit_entries').selectAll().where('subject_id', '=', app.id);
   const [entry] = await entries.execute();
