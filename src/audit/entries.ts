@@ -16,6 +16,9 @@ export interface Actor {
 
 export type UserActor = Actor & { id: string };
 
+/** The server itself, such as when it switches off an endpoint that fails for days. */
+export const AUTOMATIC: Actor = { kind: 'platform', id: null, name: 'Automatic', email: null, address: null };
+
 export const OPERATOR: Actor = { kind: 'operator', id: null, name: 'Operator', email: null, address: null };
 
 /** Every action, with its text on pages and in exports. */

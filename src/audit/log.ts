@@ -37,14 +37,27 @@ export interface AuditFilter {
   since?: number | undefined;
 }
 
-/** The part of the filter that an index covers: the business and the time range. */
-export function selectEntries(db: Database, { tenant, since }: AuditFilter) {
+/** Which entries come first: those before this id, and before this time. */
+export interface Start {
+  before?: string | undefined;
+  until?: number | undefined;
+}
+
+/** Ids begin with their time, so that one upper bound on the id covers both. */
+export function startId({ before, until }: Start): string | undefined {
+  const end = until === undefined ? undefined : firstIdAt(until);
+  return before !== undefined && end !== undefined && end < before ? end : (before ?? end);
+}
+
+/** The part of the filter that an index covers: the business, the person and the time range. */
+export function selectEntries(db: Database, { tenant, actorId, since }: AuditFilter) {
   let query = db
     .selectFrom('audit_entries')
     .leftJoin('businesses', 'businesses.id', 'audit_entries.business_id')
     .selectAll('audit_entries')
     .select('businesses.name as business_name');
   if (tenant) query = query.where('audit_entries.business_id', '=', tenant.businessId);
+  if (actorId !== undefined) query = query.where('audit_entries.actor_id', '=', actorId);
   // Ids begin with their time, so that the index on ids is also one on times.
   if (since !== undefined) query = query.where('audit_entries.id', '>=', firstIdAt(since));
   return query;
@@ -57,7 +70,8 @@ type EntryRow = Awaited<ReturnType<EntryQuery['executeTakeFirstOrThrow']>>;
 export function applyFilter(query: EntryQuery, { tenant, search, group, actorId }: AuditFilter): EntryQuery {
   let filtered = query;
   if (group !== undefined) filtered = filtered.where('audit_entries.action', 'in', actionsOf(group));
-  if (actorId !== undefined) filtered = byActor(filtered, actorId, tenant);
+  // The owners of a business do not learn which platform admin did something.
+  if (actorId !== undefined && tenant) filtered = filtered.where('audit_entries.actor_kind', '!=', 'platform');
   if (!search) return filtered;
   if (!isId(search)) return filtered.where(contains(tenant ? searchedColumns(tenant) : SEARCHED, search));
   return filtered.where(({ eb, and, or }) => {
@@ -69,11 +83,6 @@ export function applyFilter(query: EntryQuery, { tenant, search, group, actorId 
 
 export function isFiltered({ search, group, actorId }: AuditFilter): boolean {
   return Boolean(search) || group !== undefined || actorId !== undefined;
-}
-
-function byActor(query: EntryQuery, actorId: string, tenant: Tenant | undefined): EntryQuery {
-  const theirs = query.where('audit_entries.actor_id', '=', actorId);
-  return tenant ? theirs.where('audit_entries.actor_kind', '!=', 'platform') : theirs;
 }
 
 const SEARCHED = [
@@ -135,10 +144,11 @@ function toActor(row: EntryRow, tenant: Tenant | undefined): Actor {
 /** Newest first; `before` is the last id of the previous page. Only for filters that an index covers. */
 export async function listEntries(
   db: Database,
-  { before, limit, ...filter }: AuditFilter & { before?: string | undefined; limit: number },
+  { before, until, limit, ...filter }: AuditFilter & Start & { limit: number },
 ): Promise<AuditEntry[]> {
   let query = applyFilter(selectEntries(db, filter), filter);
-  if (before !== undefined) query = query.where('audit_entries.id', '<', before);
+  const start = startId({ before, until });
+  if (start !== undefined) query = query.where('audit_entries.id', '<', start);
   const rows = await query.orderBy('audit_entries.id', 'desc').limit(limit).execute();
   return rows.map((row) => toEntry(row, filter.tenant));
 }

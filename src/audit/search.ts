@@ -10,7 +10,9 @@ import {
   type EntryQuery,
   isFiltered,
   listEntries,
+  type Start,
   selectEntries,
+  startId,
   toEntry,
 } from './log.ts';
 
@@ -32,12 +34,12 @@ interface SearchResult {
 /** Newest first. Ends early after reading as many rows as one page may. */
 export async function searchEntries(
   db: Database,
-  { before, limit, ...filter }: AuditFilter & { before?: string | undefined; limit: number },
+  { before, until, limit, ...filter }: AuditFilter & Start & { limit: number },
 ): Promise<SearchResult> {
-  if (!isFiltered(filter)) return { entries: await listEntries(db, { ...filter, before, limit }) };
+  if (!isFiltered(filter)) return { entries: await listEntries(db, { ...filter, before, until, limit }) };
   const entries: AuditEntry[] = [];
   let read = 0;
-  for await (const step of readSteps(db, filter, before)) {
+  for await (const step of readSteps(db, filter, startId({ before, until }))) {
     entries.push(...step.entries);
     read += STEP;
     if (entries.length >= limit) return { entries: entries.slice(0, limit) };
@@ -106,13 +108,10 @@ const COLUMNS: [name: string, value: (entry: AuditEntry) => string | null | unde
 ];
 
 /** The entries as CSV, one step at a time: a long log is never in memory as a whole. */
-export async function* exportEntries(
-  db: Database,
-  { before, ...filter }: AuditFilter & { before?: string | undefined },
-) {
+export async function* exportEntries(db: Database, { before, until, ...filter }: AuditFilter & Start) {
   let head = csvLine(COLUMNS.map(([name]) => name));
   let exported = 0;
-  for await (const { entries } of readSteps(db, filter, before)) {
+  for await (const { entries } of readSteps(db, filter, startId({ before, until }))) {
     const fitting = entries.slice(0, MAX_EXPORTED - exported);
     yield head + fitting.map(toCsvLine).join('');
     exported += fitting.length;

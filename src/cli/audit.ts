@@ -1,7 +1,9 @@
 import { findBusiness } from '../accounts/businesses.ts';
+import { findUser, findUserByEmail, type User } from '../accounts/users.ts';
 import { listEntries } from '../audit/log.ts';
 import { exportEntries, MAX_EXPORTED } from '../audit/search.ts';
 import { readPlatformName } from '../config.ts';
+import { DAY, parseDay } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import { isId } from '../lib/ids.ts';
 import type { Database } from '../storage/storage.ts';
@@ -13,6 +15,9 @@ export const auditCommands: Command[] = [
     summary: `Write the audit log as CSV, newest first, at most ${MAX_EXPORTED} entries`,
     options: {
       business: { value: 'ID', help: 'Only what the owners of this business see (default: everything)' },
+      person: { value: 'EMAIL', help: 'Only what this user did: an email address or a user id' },
+      from: { value: 'DATE', help: 'Only entries from this day on, like 2030-01-31 (UTC)' },
+      to: { value: 'DATE', help: 'Only entries up to this day, inclusive (UTC)' },
       before: { value: 'ID', help: 'Continue after the entry with this id' },
     },
     run: (options, env) =>
@@ -30,5 +35,26 @@ async function readFilter(db: Database, options: Options, platformName: string) 
   if (businessId !== undefined) required(await findBusiness(db, businessId), 'business', 'business');
   if (before !== undefined && !isId(before))
     throw new FormError('before', 'Use the id of an entry, as in the exported file.');
-  return { tenant: businessId === undefined ? undefined : { businessId, platformName }, before };
+  const person = options.text('person');
+  const user = person === '' ? undefined : required(await findPerson(db, person), 'person', 'user');
+  return {
+    tenant: businessId === undefined ? undefined : { businessId, platformName },
+    actorId: user?.id,
+    since: readDay(options, 'from'),
+    until: readDay(options, 'to', DAY),
+    before,
+  };
+}
+
+function findPerson(db: Database, person: string): Promise<User | undefined> {
+  return isId(person) ? findUser(db, person) : findUserByEmail(db, person);
+}
+
+/** The start of the day in UTC, plus `more`. */
+function readDay(options: Options, name: 'from' | 'to', more = 0): number | undefined {
+  const text = options.text(name);
+  if (text === '') return undefined;
+  const day = parseDay(text);
+  if (day === undefined) throw new FormError(name, 'Use a date, like 2030-01-31.');
+  return day + more;
 }

@@ -5,14 +5,24 @@ import { type AuditEntry, actionName, describeDetail, type Tenant } from '../aud
 import { exportEntries, searchEntries } from '../audit/search.ts';
 import { DAY } from '../lib/clock.ts';
 import { type Html, html } from '../lib/html.ts';
-import { isId } from '../lib/ids.ts';
 import { access, type RouteAccess } from './access.ts';
+import {
+  type AuditFilters,
+  filterForm,
+  filtersOf,
+  hasDays,
+  nextLonger,
+  PERIODS,
+  rangeOf,
+  readFilters,
+  within,
+} from './audit-filters.ts';
 import { businessPath, businessRoute } from './business-address.ts';
 import type { WebDeps } from './deps.ts';
 import { notFound } from './errors.ts';
-import { type Form, preciseTime, text } from './forms.ts';
+import { type Form, preciseTime } from './forms.ts';
 import { type PageContext, sendPage } from './layout.ts';
-import { type Listing, listingUrl, PAGE_SIZE, pager, readListing, takePage } from './listing.ts';
+import { listingUrl, PAGE_SIZE, pager, takePage } from './listing.ts';
 import { loadPageContext } from './page-context.ts';
 import { platformTabs } from './platform/page.ts';
 
@@ -73,9 +83,14 @@ function mountAuditSection(host: FastifyInstance, deps: WebDeps, section: AuditS
 
   host.get(section.route, section.access, async (request, reply) => {
     const { context, tenant, path, head } = await section.load(request);
-    const filters = readFilters(request.query as Form, section);
-    const since = startOf(filters.period, deps.clock());
-    const wanted = { ...filters, tenant, since, before: filters.after, limit: PAGE_SIZE + 1 };
+    const filters = await readFilters(deps, request.query as Form, section.groups);
+    const wanted = {
+      ...filters,
+      ...rangeOf(filters, deps.clock()),
+      tenant,
+      before: filters.after,
+      limit: PAGE_SIZE + 1,
+    };
     const { entries, searchedTo } = await searchEntries(db, wanted);
     const { shown, next } = takePage(entries);
     const view = { ...filters, path, groups: section.groups, namesBusiness: tenant === undefined };
@@ -85,25 +100,16 @@ function mountAuditSection(host: FastifyInstance, deps: WebDeps, section: AuditS
 
   host.get(`${section.route}.csv`, section.access, async (request, reply) => {
     const { tenant } = await section.load(request);
-    const { after: before, period, ...filters } = readFilters(request.query as Form, section);
+    const filters = await readFilters(deps, request.query as Form, section.groups);
     const now = deps.clock();
-    return sendCsv(reply, exportEntries(db, { ...filters, tenant, since: startOf(period, now), before }), now);
+    const { search, group, actorId, after: before } = filters;
+    return sendCsv(reply, exportEntries(db, { search, group, actorId, ...rangeOf(filters, now), tenant, before }), now);
   });
 }
 
 function describeRetention({ auditRetention }: WebDeps): string {
   if (auditRetention === undefined) return 'Nothing in it can be changed or removed.';
   return `Nothing in it can be changed, and entries are removed only after ${auditRetention / DAY} days.`;
-}
-
-function readFilters(query: Form, { groups }: AuditSection) {
-  const [kind, by, period] = [text(query, 'kind'), text(query, 'by'), text(query, 'period')];
-  return {
-    ...readListing(query),
-    group: groups.find((group) => group === kind),
-    actorId: isId(by) ? by : undefined,
-    period: readPeriod(period),
-  };
 }
 
 function sendCsv(reply: FastifyReply, lines: AsyncIterable<string>, now: number): FastifyReply {
@@ -118,12 +124,9 @@ function sendCsv(reply: FastifyReply, lines: AsyncIterable<string>, now: number)
     .send(Readable.from(lines));
 }
 
-interface AuditView extends Listing {
+interface AuditView extends AuditFilters {
   path: string;
   groups: readonly ActionGroup[];
-  group: ActionGroup | undefined;
-  actorId: string | undefined;
-  period: Period;
   /** Whether each row names its business. */
   namesBusiness: boolean;
 }
@@ -138,22 +141,13 @@ interface AuditPage {
 
 function auditBody(view: AuditView, { entries, next, searchedTo }: AuditPage): Html {
   const filters = filtersOf(view);
-  const isFiltered = Boolean(view.search || view.group || view.actorId);
-  return html`${filterForm(view, isFiltered)}
+  const isFiltered = Boolean(view.search || view.group || view.by || hasDays(view));
+  return html`${filterForm(view, { path: view.path, groups: view.groups, isFiltered })}
 ${view.actorId && entries[0] && html`<p class="notice">Only what ${entries[0].actor.name} did.</p>`}
-${entries.length > 0 ? table(view, entries) : html`<p class="empty">${isFiltered ? 'Nothing matches' : 'No entries'} ${within(view.period, searchedTo)}.</p>`}
+${entries.length > 0 ? table(view, entries) : html`<p class="empty">${isFiltered ? 'Nothing matches' : 'No entries'} ${within(view, searchedTo)}.</p>`}
 ${pager({ ...view, filters }, next)}
 ${!next && olderEntriesLink(view, searchedTo)}
 ${entries.length > 0 && html`<p class="export"><a class="button secondary" href="${listingUrl(`${view.path}.csv`, { q: view.search, ...filters })}" download>Export as CSV</a></p>`}`;
-}
-
-function filtersOf({ group, actorId, period }: AuditView): Record<string, string | undefined> {
-  return { kind: group, by: actorId, period: period === DEFAULT_PERIOD ? undefined : String(period) };
-}
-
-function within(period: Period, searchedTo: string | undefined): string {
-  if (searchedTo !== undefined) return 'so far';
-  return period === 'all' ? 'yet' : `in the ${PERIODS[period].toLowerCase()}`;
 }
 
 function olderEntriesLink(view: AuditView, searchedTo: string | undefined): Html | null {
@@ -164,27 +158,9 @@ function olderEntriesLink(view: AuditView, searchedTo: string | undefined): Html
     return html`<p class="notice">This search covered only part of the log. <a href="${address}" rel="next">Search further back</a></p>`;
   }
   const longer = nextLonger(period);
-  if (longer === undefined) return null;
+  if (longer === undefined || hasDays(view)) return null;
   const address = listingUrl(path, { q: search, ...filters, period: String(longer) });
   return html`<p class="muted small">This is the end of the ${PERIODS[period].toLowerCase()}. <a href="${address}">Search further back</a></p>`;
-}
-
-function filterForm({ path, search, groups, group, actorId, period }: AuditView, isFiltered: boolean): Html {
-  const option = (value: ActionGroup) =>
-    html`<option value="${value}" ${value === group && html`selected`}>${ACTION_GROUPS[value]}</option>`;
-  const periodOption = (value: Period) =>
-    html`<option value="${String(value)}" ${value === period && html`selected`}>${PERIODS[value]}</option>`;
-  return html`<form class="search" method="get" action="${path}" role="search">
-<label class="visually-hidden" for="q">Name, address or id</label>
-<input id="q" name="q" type="search" value="${search}" placeholder="Name, address or id" autocomplete="off" maxlength="100">
-<label class="visually-hidden" for="kind">Kind</label>
-<select id="kind" name="kind"><option value="">Everything</option>${groups.map(option)}</select>
-<label class="visually-hidden" for="period">Period</label>
-<select id="period" name="period">${listPeriods().map(periodOption)}</select>
-${actorId && html`<input type="hidden" name="by" value="${actorId}">`}
-<button class="secondary">Search</button>
-${isFiltered && html`<a href="${path}">Show all</a>`}
-</form>`;
 }
 
 function table(view: AuditView, entries: AuditEntry[]): Html {
@@ -206,34 +182,4 @@ function row({ path, namesBusiness }: AuditView, { at, actor, action, subject, b
 
 function badge({ kind }: Actor): Html | false {
   return (kind === 'platform' || kind === 'app') && html`<span class="badge">${kind}</span>`;
-}
-
-/** The time ranges in which a log can be searched, the shortest first. */
-const PERIODS = {
-  7: 'Last 7 days',
-  30: 'Last 30 days',
-  90: 'Last 90 days',
-  365: 'Last 365 days',
-  all: 'All time',
-} as const;
-
-type Period = keyof typeof PERIODS;
-
-const DEFAULT_PERIOD: Period = 90;
-
-function readPeriod(text: string): Period {
-  return listPeriods().find((period) => String(period) === text) ?? DEFAULT_PERIOD;
-}
-
-function startOf(period: Period, now: number): number | undefined {
-  return period === 'all' ? undefined : now - period * DAY;
-}
-
-function nextLonger(period: Period): Period | undefined {
-  const all = listPeriods();
-  return all[all.indexOf(period) + 1];
-}
-
-function listPeriods(): Period[] {
-  return Object.keys(PERIODS).map((name) => (name === 'all' ? name : (Number(name) as Period)));
 }

@@ -1,4 +1,5 @@
 import { notifyOwners } from '../accounts/notices.ts';
+import { AUTOMATIC, recordAudit } from '../audit/entries.ts';
 import type { Database } from '../storage/storage.ts';
 import { type DisabledReason, markEndpointDisabled } from './endpoints.ts';
 
@@ -8,7 +9,10 @@ const REASONS: Record<DisabledReason, string> = {
   gone: 'it responded with 410 Gone',
 };
 
-/** Disables the endpoint, and notifies the owners of its app. Needs a transaction. False if it was disabled already. */
+/**
+ * Disables the endpoint, and notifies the owners of its app. Needs a transaction. False if it was disabled already. If no
+ * person did it, the audit entry is recorded here.
+ */
 export async function switchEndpointOff(
   tx: Database,
   id: string,
@@ -23,7 +27,20 @@ export async function switchEndpointOff(
     .where('endpoints.id', '=', id)
     .executeTakeFirst();
   if (!found) return true;
-  const values = { app: found.app, host: new URL(found.url).host, why: REASONS[reason] };
+  const { host } = new URL(found.url);
+  const values = { app: found.app, host, why: REASONS[reason] };
+  if (reason !== 'by_owner') {
+    const subject = { kind: 'endpoint', id, name: host } as const;
+    const detail = { app: found.app, why: REASONS[reason] };
+    const entry = {
+      action: 'endpoint.disabled',
+      actor: AUTOMATIC,
+      businessId: found.businessId,
+      subject,
+      detail,
+    } as const;
+    await recordAudit(tx, entry, now);
+  }
   await notifyOwners(tx, found.businessId, { kind: 'endpoint_disabled', values, cause: id }, now);
   return true;
 }

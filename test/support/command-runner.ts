@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { appIdentityCommands } from '../../src/cli/app-identity.ts';
 import { appCommands } from '../../src/cli/apps.ts';
+import { auditCommands } from '../../src/cli/audit.ts';
 import { businessCommands, memberCommands, platformCommands } from '../../src/cli/businesses.ts';
 import { readOptions } from '../../src/cli/command.ts';
 import { endpointCommands } from '../../src/cli/endpoints.ts';
@@ -16,9 +17,10 @@ const COMMANDS = [
   ...appCommands,
   ...appIdentityCommands,
   ...endpointCommands,
+  ...auditCommands,
 ];
 
-/** Runs commands about the platform, businesses, users, members, apps and endpoints on the database of a test server. An option with an empty value is a flag. */
+/** Runs commands about the platform, businesses, users, members, apps, endpoints and the audit log on the database of a test server. An option with an empty value is a flag. */
 export function createCommandRunner(server: TestServer) {
   const env = {
     DATABASE_URL: server.database.url,

@@ -11,7 +11,7 @@ const NASTY = `"'><img src=x onerror=alert(1)>&amp;`;
 const SAFE = '&quot;&#39;&gt;&lt;img src=x onerror=alert(1)&gt;&amp;amp;';
 
 const server = await startTestServer({ PLATFORM_NAME: NASTY });
-const DEVELOPER = server.acmePath('developer');
+const DEVELOPER = '/settings/developer';
 const business = await server.addBusiness(NASTY);
 const other = await server.addBusiness('Bolt');
 const mallory = await server.addUser('Mallory', [[business, 'owner']], true);

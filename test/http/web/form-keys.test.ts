@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DAY } from '../../../src/lib/clock.ts';
 import { APP_FIELDS } from '../../support/app-pages.ts';
+import { hiddenFields } from '../../support/browser.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
@@ -14,11 +15,10 @@ test('a form for a new app that was opened for one business registers nothing fo
     [bolt, 'owner'],
   ]);
   const browser = await server.signedIn(both);
-  await browser.submit(await browser.open(DEVELOPER), '/settings/current-business', { business: server.acme.id });
   const form = await browser.open(`${DEVELOPER}/new`);
-  await browser.submit(form, '/settings/current-business', { business: bolt.id });
 
-  const answer = await browser.submit(form, DEVELOPER, { ...APP_FIELDS, name: 'Astray' });
+  const fields = { ...hiddenFields(form.text, DEVELOPER), ...APP_FIELDS, name: 'Astray' };
+  const answer = await browser.post(`/businesses/${bolt.id}/developer`, fields);
 
   assert.equal(answer.status, 409);
   const apps = await server.storage().durable.selectFrom('apps').select('name').execute();

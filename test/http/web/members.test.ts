@@ -8,7 +8,7 @@ import { inviteInBrowser } from '../../support/invitations.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
-const MEMBERS = server.acmePath('members');
+const MEMBERS = '/settings/members';
 const ada = await server.signedIn();
 
 /** A business of its own for a test, with as many owners as have a name. */

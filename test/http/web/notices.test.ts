@@ -6,6 +6,7 @@ import { createKeyring } from '../../../src/lib/keyring.ts';
 import { removeExpired } from '../../../src/storage/retention.ts';
 import { switchEndpointOff } from '../../../src/webhooks/endpoint-notices.ts';
 import { insertEndpoint } from '../../../src/webhooks/endpoints.ts';
+import { readAuditEntries } from '../../support/audit-entries.ts';
 import type { Browser } from '../../support/browser.ts';
 import { createCommandRunner } from '../../support/command-runner.ts';
 import { PASSWORD } from '../../support/fixtures.ts';
@@ -121,7 +122,7 @@ test('the owners get a notice when an endpoint is switched off', async () => {
   );
 });
 
-test('the owners get a notice when an endpoint says that it is gone, and when it has failed for days', async () => {
+test('the owners get a notice and an entry in the audit log when an endpoint says that it is gone, and when it has failed for days', async () => {
   const { browser } = await addUser('Gil');
   const app = await server.addApp({ ownerBusinessId: server.acme.id, name: 'Failing' });
   const keys = createKeyring(server.settings.secretKeys);
@@ -140,6 +141,14 @@ test('the owners get a notice when an endpoint says that it is gone, and when it
     'Webhook endpoint switched off: The endpoint at down.example of the app Failing is off: it failed for days.',
     'Webhook endpoint switched off: The endpoint at gone.example of the app Failing is off: it responded with 410 Gone.',
   ]);
+  const entries = (await readAuditEntries(server)).filter(({ action }) => action === 'endpoint.disabled').slice(-2);
+  assert.deepEqual(
+    entries.map(({ actor_name, business_id, subject_name, detail }) => [actor_name, business_id, subject_name, detail]),
+    [
+      ['Automatic', server.acme.id, 'gone.example', '{"app":"Failing","why":"it responded with 410 Gone"}'],
+      ['Automatic', server.acme.id, 'down.example', '{"app":"Failing","why":"it failed for days"}'],
+    ],
+  );
 });
 
 test('an operator who removes a second factor or sets a password leaves a notice', async () => {

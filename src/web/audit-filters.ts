@@ -1,0 +1,126 @@
+import { findUserByEmail } from '../accounts/users.ts';
+import { ACTION_GROUPS, type ActionGroup } from '../audit/entries.ts';
+import { DAY, parseDay } from '../lib/clock.ts';
+import { type Html, html } from '../lib/html.ts';
+import { isId } from '../lib/ids.ts';
+import type { Database } from '../storage/storage.ts';
+import type { WebDeps } from './deps.ts';
+import { type Form, text } from './forms.ts';
+import { type Listing, readListing } from './listing.ts';
+
+/** What a reader has chosen. */
+export interface AuditFilters extends Listing {
+  group: ActionGroup | undefined;
+  /** The email address or the id of a person, as typed. */
+  by: string;
+  actorId: string | undefined;
+  period: Period;
+  /** The first and the last day, like 2030-01-31. */
+  from: string | undefined;
+  to: string | undefined;
+}
+
+export async function readFilters(
+  { storage }: WebDeps,
+  query: Form,
+  groups: readonly ActionGroup[],
+): Promise<AuditFilters> {
+  const [kind, by, period] = [text(query, 'kind'), text(query, 'by').trim(), text(query, 'period')];
+  return {
+    ...readListing(query),
+    group: groups.find((group) => group === kind),
+    by,
+    actorId: by === '' || isId(by) ? by || undefined : await findPerson(storage.durable, by),
+    period: readPeriod(period),
+    from: readDay(query, 'from'),
+    to: readDay(query, 'to'),
+  };
+}
+
+/** The same for an address without an account and for one whose user did nothing here: no entries. */
+async function findPerson(db: Database, email: string): Promise<string> {
+  return (await findUserByEmail(db, email))?.id ?? NO_ID;
+}
+
+const NO_ID = '00000000-0000-0000-0000-000000000000';
+
+function readDay(query: Form, name: string): string | undefined {
+  const day = text(query, name);
+  return parseDay(day) === undefined ? undefined : day;
+}
+
+/** Days are in UTC, like the times of the log. With a first or last day, the period plays no part. */
+export function rangeOf({ period, from, to }: AuditFilters, now: number) {
+  if (from === undefined && to === undefined) return { since: startOf(period, now) };
+  const end = to === undefined ? undefined : parseDay(to);
+  return { since: from === undefined ? undefined : parseDay(from), until: end === undefined ? undefined : end + DAY };
+}
+
+export function filtersOf({ group, by, period, from, to }: AuditFilters): Record<string, string | undefined> {
+  return { kind: group, by, period: period === DEFAULT_PERIOD ? undefined : String(period), from, to };
+}
+
+export function hasDays({ from, to }: Pick<AuditFilters, 'from' | 'to'>): boolean {
+  return from !== undefined || to !== undefined;
+}
+
+export function within(view: AuditFilters, searchedTo: string | undefined): string {
+  if (searchedTo !== undefined) return 'so far';
+  if (hasDays(view)) return 'on these days';
+  const { period } = view;
+  return period === 'all' ? 'yet' : `in the ${PERIODS[period].toLowerCase()}`;
+}
+
+export function filterForm(
+  { search, group, by, period, from = '', to = '' }: AuditFilters,
+  { path, groups, isFiltered }: { path: string; groups: readonly ActionGroup[]; isFiltered: boolean },
+): Html {
+  const option = (value: ActionGroup) =>
+    html`<option value="${value}" ${value === group && html`selected`}>${ACTION_GROUPS[value]}</option>`;
+  const periodOption = (value: Period) =>
+    html`<option value="${String(value)}" ${value === period && html`selected`}>${PERIODS[value]}</option>`;
+  return html`<form class="search" method="get" action="${path}" role="search">
+<label class="visually-hidden" for="q">Name, address or id</label>
+<input id="q" name="q" type="search" value="${search}" placeholder="Name, address or id" autocomplete="off" maxlength="100">
+<label class="visually-hidden" for="kind">Kind</label>
+<select id="kind" name="kind"><option value="">Everything</option>${groups.map(option)}</select>
+<label class="visually-hidden" for="period">Period</label>
+<select id="period" name="period">${listPeriods().map(periodOption)}</select>
+<label class="visually-hidden" for="by">Email of a person</label>
+<input id="by" name="by" value="${by}" placeholder="Email of a person" autocomplete="off" maxlength="320">
+<label for="from">From</label> <input id="from" name="from" type="date" value="${from}">
+<label for="to">To</label> <input id="to" name="to" type="date" value="${to}">
+<button class="secondary">Search</button>
+${isFiltered && html`<a href="${path}">Show all</a>`}
+</form>`;
+}
+
+/** The time ranges in which a log can be searched, the shortest first. */
+export const PERIODS = {
+  7: 'Last 7 days',
+  30: 'Last 30 days',
+  90: 'Last 90 days',
+  365: 'Last 365 days',
+  all: 'All time',
+} as const;
+
+type Period = keyof typeof PERIODS;
+
+const DEFAULT_PERIOD: Period = 90;
+
+function readPeriod(text: string): Period {
+  return listPeriods().find((period) => String(period) === text) ?? DEFAULT_PERIOD;
+}
+
+function startOf(period: Period, now: number): number | undefined {
+  return period === 'all' ? undefined : now - period * DAY;
+}
+
+export function nextLonger(period: Period): Period | undefined {
+  const all = listPeriods();
+  return all[all.indexOf(period) + 1];
+}
+
+function listPeriods(): Period[] {
+  return Object.keys(PERIODS).map((name) => (name === 'all' ? name : (Number(name) as Period)));
+}
