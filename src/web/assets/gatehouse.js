@@ -1,7 +1,8 @@
 // Every page works without this script. It shows times in the local time zone, makes the copy buttons work, refreshes
 // `data-live` elements, delays `data-delayed` buttons and scrolls the marked tab into view.
 
-for (const time of document.querySelectorAll('time[datetime]')) localise(time);
+// A date without a time is the same in every zone.
+for (const time of document.querySelectorAll('time[datetime*="T"]')) localise(time);
 
 function localise(time) {
   const at = new Date(time.dateTime);
@@ -43,7 +44,7 @@ async function refresh() {
   for (const element of live) {
     const fresh = page.getElementById(element.id);
     if (!fresh || isInUse(element)) continue;
-    for (const time of fresh.querySelectorAll('time[datetime]')) localise(time);
+    for (const time of fresh.querySelectorAll('time[datetime*="T"]')) localise(time);
     element.replaceChildren(...fresh.childNodes);
   }
 }
