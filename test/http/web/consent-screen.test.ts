@@ -23,7 +23,7 @@ test('the screen says what the app does not get, and how to undo it', async () =
   const { text } = await (await arrive()).open(server.authorizeUrl());
 
   assert.match(text, /Ledger never sees your password\. What you allow is for Acme only/);
-  assert.match(text, /until you disconnect Ledger: at any time, under <a href="([^"]*)">/);
+  assert.match(text, /You can disconnect Ledger at any time, under <a href="([^"]*)">/);
   assert.ok(text.includes(`<a href="${server.acmePath('connected-apps')}">`));
 });
 
