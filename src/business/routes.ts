@@ -1,5 +1,5 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { allowAnyOrigin, mountPreflight } from '../http/cors.ts';
+import type { FastifyInstance } from 'fastify';
+import { allowBrowsers, mountPreflight } from '../http/cors.ts';
 import { documentedBy } from '../http/openapi.ts';
 import { nextLink } from '../http/paging.ts';
 import { requireBusiness, requireScope } from '../oauth/bearer.ts';
@@ -52,12 +52,6 @@ export function mountProtectedEndpoint(host: FastifyInstance, deps: BearerDeps, 
     },
   });
   if (!host.hasRoute({ method: 'OPTIONS', url: path })) mountPreflight(host, path);
-}
-
-/** Only browsers send `Origin`. These responses are not cached, so they need no `Vary`. */
-function allowBrowsers(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
-  if (request.headers.origin === undefined) done();
-  else allowAnyOrigin(request, reply, done);
 }
 
 /** Node joins a repeated header with a comma, which no UUID has. */

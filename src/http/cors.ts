@@ -1,17 +1,27 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 /**
- * CORS for any origin, on routes that take a bearer token or nothing: the API host reads no cookie that such a request
- * could carry. Routes that take a client secret are excluded, because a secret does not belong in a browser.
+ * CORS for any origin, on routes that a page can use: with a bearer token, as a public client, or without authentication.
+ * The API host reads no cookie that such a request could carry.
  */
 export function allowAnyOrigin(_: FastifyRequest, reply: FastifyReply, done: () => void): void {
+  addCorsHeaders(reply);
+  done();
+}
+
+export function addCorsHeaders(reply: FastifyReply): void {
   reply
     .header('access-control-allow-origin', '*')
     .header(
       'access-control-expose-headers',
       'etag, idempotency-replayed, link, location, retry-after, www-authenticate, x-request-id',
     );
-  done();
+}
+
+/** Only browsers send `Origin`. The responses must not be cached, so they need no `Vary`. */
+export function allowBrowsers(request: FastifyRequest, reply: FastifyReply, done: () => void): void {
+  if (request.headers.origin === undefined) done();
+  else allowAnyOrigin(request, reply, done);
 }
 
 /** The preflight request. */

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import '../request-log/routes.ts';
 import type { TokenUses } from '../grants/token-uses.ts';
-import { allowAnyOrigin, mountPreflight } from '../http/cors.ts';
+import { addCorsHeaders, allowAnyOrigin, allowBrowsers, mountPreflight } from '../http/cors.ts';
 import { ApiError } from '../http/errors.ts';
 import { documentedBy } from '../http/openapi.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -59,9 +59,24 @@ export function mountOAuth(host: FastifyInstance, deps: OAuthDeps): void {
     return reply.redirect(`${deps.consentUrl}/consent?${appendTimestamp(keys, query, clock())}`, 303);
   });
 
-  mountEndpoint(host, deps, { path: 'token', schema: tokenOperation, respond: respondToTokenRequest });
-  mountEndpoint(host, deps, { path: 'revoke', schema: revokeOperation, respond: respondToRevocation });
-  mountEndpoint(host, deps, { path: 'introspect', schema: introspectOperation, respond: respondToIntrospection });
+  mountEndpoint(host, deps, {
+    path: 'token',
+    isForPublicClients: true,
+    schema: tokenOperation,
+    respond: respondToTokenRequest,
+  });
+  mountEndpoint(host, deps, {
+    path: 'revoke',
+    isForPublicClients: true,
+    schema: revokeOperation,
+    respond: respondToRevocation,
+  });
+  mountEndpoint(host, deps, {
+    path: 'introspect',
+    isForPublicClients: false,
+    schema: introspectOperation,
+    respond: respondToIntrospection,
+  });
 
   const { documents, acceptsRegistrations } = deps.externalClients;
   if (acceptsRegistrations) mountRegistration(host, deps);
@@ -100,7 +115,9 @@ function notFound(): ApiError {
 
 function mountRegistration(host: FastifyInstance, deps: OAuthDeps): void {
   host.addSchema(REGISTRATION);
-  host.post('/api/v1/oauth/register', { schema: registerOperation }, async (request, reply) => {
+  const path = '/api/v1/oauth/register';
+  mountPreflight(host, path);
+  host.post(path, { schema: registerOperation, onRequest: allowBrowsers }, async (request, reply) => {
     reply.code(201).header('cache-control', 'no-store');
     const fields = request.body as Record<string, unknown>;
     return respondToRegistration(deps, { fields, address: request.ip }, deps.clock());
@@ -109,6 +126,8 @@ function mountRegistration(host: FastifyInstance, deps: OAuthDeps): void {
 
 interface Endpoint<Fields> {
   path: string;
+  /** Whether a public client can use it, which may be a page. */
+  isForPublicClients: boolean;
   schema: object;
   respond(deps: TokenDeps, fields: Partial<Fields>, credentials: ClientCredentials, now: number): Promise<object>;
 }
@@ -118,9 +137,13 @@ type Credentials = Partial<Record<'client_id' | 'client_secret', string>>;
 function mountEndpoint<Fields extends Credentials>(
   host: FastifyInstance,
   deps: OAuthDeps,
-  { path, schema, respond }: Endpoint<Fields>,
+  { path, isForPublicClients, schema, respond }: Endpoint<Fields>,
 ): void {
-  host.post<{ Body: Fields }>(`/api/v1/oauth/${path}`, { schema }, (request, reply) => {
+  const url = `/api/v1/oauth/${path}`;
+  if (isForPublicClients) mountPreflight(host, url);
+  const options = isForPublicClients ? { schema, onError: allowBrowsersToRead } : { schema };
+  host.post<{ Body: Fields }>(url, options, (request, reply) => {
+    if (isForPublicClients && request.headers.origin !== undefined) addCorsHeaders(reply);
     // RFC 6749 §5.1: caches must not store tokens, or information about them.
     reply.header('cache-control', 'no-store').header('pragma', 'no-cache');
     const fields = withoutEmpty(request.body as Fields);
@@ -133,6 +156,11 @@ function mountEndpoint<Fields extends Credentials>(
     };
     return respond(deps, fields, credentials, deps.clock());
   });
+}
+
+/** The error may be from before the handler. */
+function allowBrowsersToRead(request: FastifyRequest, reply: FastifyReply, _: Error, done: () => void): void {
+  allowBrowsers(request, reply, done);
 }
 
 /** Authenticates a request to a protected resource. */

@@ -85,12 +85,29 @@ test('a public issuer is an https origin with no path, query or fragment, or the
 const CROSS_ORIGIN = { origin: 'https://evil.example', 'access-control-request-method': 'GET' };
 const corsOf = (headers: Headers) => [...headers].filter(([name]) => name.startsWith('access-control-'));
 
-test('endpoints that take a client secret or a browser redirect send no CORS headers [A20][P12]', async () => {
-  for (const endpoint of ['authorize', 'token', 'revoke', 'introspect']) {
+test('endpoints that need a client secret or a browser redirect send no CORS headers [A20][P12]', async () => {
+  for (const endpoint of ['authorize', 'introspect']) {
     for (const method of ['GET', 'OPTIONS', 'POST']) {
       const { headers } = await fetch(`${server.api}/api/v1/oauth/${endpoint}`, { method, headers: CROSS_ORIGIN });
       assert.deepEqual(corsOf(headers), [], `${method} ${endpoint}`);
     }
+  }
+});
+
+test('a public client in a page of any origin gets and revokes tokens, but sends no cookies [P12]', async () => {
+  for (const endpoint of ['token', 'revoke']) {
+    const url = `${server.api}/api/v1/oauth/${endpoint}`;
+    const preflight = await fetch(url, { method: 'OPTIONS', headers: CROSS_ORIGIN });
+    const body = new URLSearchParams({ token: 'grt_unknown' });
+    const rejected = await fetch(url, { method: 'POST', headers: { origin: 'https://page.example' }, body });
+    const elsewhere = await fetch(url, { method: 'POST', body });
+
+    assert.equal(preflight.status, 204);
+    for (const { headers } of [preflight, rejected]) {
+      assert.equal(headers.get('access-control-allow-origin'), '*', endpoint);
+      assert.equal(headers.get('access-control-allow-credentials'), null);
+    }
+    assert.deepEqual(corsOf(elsewhere.headers), []);
   }
 });
 
