@@ -2,4 +2,4 @@
 import { writeFileSync } from 'node:fs';
 import { renderRoleMatrix } from '../test/http/tenancy/role-matrix.ts';
 
-writeFileSync(new URL('../docs/reference/roles.md', import.meta.url), renderRoleMatrix());
+writeFileSync(new URL('../docs/reference/roles.md', import.meta.url), await renderRoleMatrix());

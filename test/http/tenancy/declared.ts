@@ -9,7 +9,7 @@ export interface Declared {
 }
 
 /** Who may open each page, as the router has it: by method and path, in the order of the router. No request is sent. */
-export function readDeclaredAccess(): Map<string, Declared> {
+export async function readDeclaredAccess(): Promise<Map<string, Declared>> {
   const host = fastify({ exposeHeadRoutes: false });
   const declared = new Map<string, Declared>();
   host.addHook('onRoute', ({ method, url, config }) => {
@@ -19,5 +19,6 @@ export function readDeclaredAccess(): Map<string, Declared> {
   });
   // Mounting reads from its dependencies, and calls none of them.
   mountWeb(host, { storage: {}, limits: {}, externalClients: {} } as WebDeps);
+  await host.ready();
   return declared;
 }

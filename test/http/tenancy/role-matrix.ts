@@ -61,8 +61,8 @@ interface Page {
 }
 
 /** Every page and every form of the router that has a rule, in the order of the router. */
-export function listPages(): Page[] {
-  return [...readDeclaredAccess()].flatMap(([operation, declared]) => {
+export async function listPages(): Promise<Page[]> {
+  return [...(await readDeclaredAccess())].flatMap(([operation, declared]) => {
     const [method, route = ''] = operation.split(' ');
     const rule = RULES[route];
     return rule && (method === 'GET' || method === 'POST') ? [{ route, method, rule, declared }] : [];
@@ -93,10 +93,10 @@ const LEGEND: Record<string, string> = {
 };
 
 /** The page of the reference. */
-export function renderRoleMatrix(): string {
+export async function renderRoleMatrix(): Promise<string> {
   const roles = Object.keys(ROLES) as RoleName[];
   const titles = roles.map((role) => ROLES[role].title);
-  const sections = Map.groupBy(listPages(), ({ route }) => sectionOf(route));
+  const sections = Map.groupBy(await listPages(), ({ route }) => sectionOf(route));
   const tables = [...sections].map(([section, pages]) => {
     const rows = pages.map((page) => {
       const cells = roles.map((role) => outcomeFor(role, page));

@@ -41,14 +41,14 @@ function personOf(server: RoleServer, role: RoleName, user: User): Person {
   return { visitor: ROLES[role].as, user, enter: () => server.signedIn(user) };
 }
 
-test('no rule of a page allows more than the page declares, and the declarations are those of the server', () => {
-  const wider = listPages().flatMap((page) =>
+test('no rule of a page allows more than the page declares, and the declarations are those of the server', async () => {
+  const wider = (await listPages()).flatMap((page) =>
     VISITORS.filter((visitor) => ownStatus(page.rule, visitor, page.method) !== undefined)
       .filter((visitor) => !visitorsAllowedBy(page.declared).includes(visitor))
       .map((visitor) => `${page.method} ${page.route} for ${visitor}`),
   );
   const ruled = Object.entries(RULES)
-    .filter(([route]) => !route.startsWith('/assets/'))
+    .filter(([route]) => !/^\/(assets|logos)\//.test(route))
     .flatMap(([route, rule]) =>
       (['GET', 'POST'] as const).filter((method) => rule[method]).map((m) => `${m} ${route}`),
     );
@@ -57,10 +57,13 @@ test('no rule of a page allows more than the page declares, and the declarations
   assert.deepEqual([...declared.keys()].sort(), ruled.sort());
 });
 
-test('the page about roles is up to date', () => {
+test('the page about roles is up to date', async () => {
   const page = readFileSync(new URL('../../../docs/reference/roles.md', import.meta.url), 'utf8');
 
-  assert.ok(page === renderRoleMatrix(), 'Run `npm run role-matrix`: docs/reference/roles.md is not up to date.');
+  assert.ok(
+    page === (await renderRoleMatrix()),
+    'Run `npm run role-matrix`: docs/reference/roles.md is not up to date.',
+  );
 });
 
 for (const [role, [had, happen]] of Object.entries(EVENTS) as [keyof typeof EVENTS, (typeof EVENTS)['former']][]) {
@@ -141,7 +144,7 @@ function isMounted(server: RoleServer, { method, route }: Case): boolean {
   return server.routes.web.get(route)?.has(method) ?? false;
 }
 
-const declared = readDeclaredAccess();
+const declared = await readDeclaredAccess();
 
 function isFirst({ method, route }: Case, role: RoleName): boolean {
   const operation = `${method === 'HEAD' ? 'GET' : method} ${route}`;
