@@ -12,7 +12,7 @@ test('an owner registers an app in the dashboard, and its secret works', async (
   const { page, consoleErrors } = await chromium.newPage();
   await page.goto(`${server.web}/settings/developer`);
   await signIn(page, server.ada.email, PASSWORD);
-  assert.equal(page.url(), `${server.web}/settings/developer`);
+  assert.equal(page.url(), server.web + server.acmePath('developer'));
 
   await page.getByRole('link', { name: 'New app' }).click();
   await page.getByLabel('App name').fill('Tallyho');

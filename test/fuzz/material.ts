@@ -46,8 +46,8 @@ export async function newMaterial(product: Product, round: number): Promise<Mate
   const adminUser = await people.addUser(`admin-${round}`, [], true);
   const own = [business.id, ownerUser.id, member.id, app.id];
   const owner = await newActor(product, ownerUser, [...own, ...(await otherIds(product))]);
-  await addEndpoint(product, owner, `/settings/developer/${app.id}`);
-  const invitation = await addInvitation(product, owner);
+  await addEndpoint(product, owner, `/businesses/${business.id}/developer/${app.id}`);
+  const invitation = await addInvitation(product, owner, business.id);
   // An admin may do anything to anyone. What is only tried here is done to those of this round.
   const platformApp = await people.addApp({ redirectUris: [REDIRECT_URI] });
   const admin = await newActor(product, adminUser, [business.id, member.id, app.id, platformApp.id]);
@@ -127,8 +127,8 @@ async function addEndpoint(product: Product, owner: Actor, appPath: string): Pro
   await ask(product, owner, path, { ...fields, url: 'https://hooks.fuzzed.example/', events: 'grant.created' });
 }
 
-async function addInvitation(product: Product, owner: Actor): Promise<string> {
-  const path = '/settings/members/invite';
+async function addInvitation(product: Product, owner: Actor, businessId: string): Promise<string> {
+  const path = `/businesses/${businessId}/members/invite`;
   const form = formsOf(await (await ask(product, owner, path)).text()).find(({ action }) => action === path);
   const fields = { ...Object.fromEntries(form?.fields ?? []), role: 'member', email: 'guest@fuzzed.example' };
   const made = await ask(product, owner, path, fields);

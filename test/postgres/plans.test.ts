@@ -163,24 +163,24 @@ test('on PostgreSQL the app of a token is found by its primary key, also among a
 });
 
 test('what one person did is found by an index, in a business and on the platform', async () => {
+  const seen: string[] = [];
+  const stopWatching = watchStatements(({ sql: text }) => seen.push(text));
   const { durable } = await openMemory();
+  seen.length = 0;
   const plans: string[] = [];
   for (const tenant of [{ businessId: GRANT, platformName: 'x' }, undefined]) {
-    const seen: string[] = [];
-    const stopWatching = watchStatements(({ sql: text }) => seen.push(text));
     await searchEntries(durable, { tenant, actorId: GRANT, since: 0, until: DAY, limit: 10 });
-    stopWatching();
-    for (const text of seen) {
-      const { rows: plan } = await sql.raw<{ detail: string }>(`explain query plan ${text}`).execute(durable);
-      plans.push(plan[0]?.detail ?? '');
-    }
+  }
+  stopWatching();
+  for (const text of seen) {
+    const { rows: plan } = await sql.raw<{ detail: string }>(`explain query plan ${text}`).execute(durable);
+    plans.push(plan[0]?.detail ?? '');
   }
 
   assert.equal(plans.length, 4);
-  for (const plan of plans.slice(0, 2))
-    assert.match(plan, /INDEX audit_entries_by_business_actor \(business_id=\? AND actor_id=\? AND id>\? AND id<\?\)/);
-  for (const plan of plans.slice(2))
+  for (const plan of plans) {
     assert.match(plan, /INDEX audit_entries_by_actor \(actor_id=\? AND id>\? AND id<\?\)/);
+  }
 });
 
 test('each step of an audit search reads its own part of the index, and not the rest of the time range', async () => {

@@ -37,12 +37,12 @@ export const ENDINGS: Ending[] = [
   {
     what: 'disconnected by the user',
     end: ({ member, app, businessId }) =>
-      post(member, '/settings/connected-apps/disconnect', { app: app.id, business: businessId }),
+      post(member, `/businesses/${businessId}/connected-apps/disconnect`, { app: app.id }),
   },
   {
     what: 'disconnected by an owner',
     end: ({ owner, app, businessId, member }) =>
-      post(owner, `/settings/connected-apps/${businessId}/${app.id}/${member.user.id}/disconnect`),
+      post(owner, `/businesses/${businessId}/connected-apps/${app.id}/${member.user.id}/disconnect`),
   },
   {
     what: 'stopped as the app is disabled',

@@ -109,8 +109,8 @@ async function revokeAccess({ firm, journal, asker }: Work): Promise<void> {
 /** Ends all grants of the owner. */
 async function disconnect({ firm, journal }: Work): Promise<void> {
   const { owner, app, businessId } = firm;
-  const fields = { app: app.id, business: businessId };
-  const heard = await retryUntilAvailable(() => post(owner, '/settings/connected-apps/disconnect', fields));
+  const path = `/businesses/${businessId}/connected-apps/disconnect`;
+  const heard = await retryUntilAvailable(() => post(owner, path, { app: app.id }));
   if (!journal.write('disconnect', app.id, heard)) return;
   for (const lineage of journal.lineages) if (lineage.firm === firm) lineage.endedBy ??= 'disconnected_by_user';
 }

@@ -150,7 +150,7 @@ test('a database that cannot write gives a page with security headers that says 
   const page = await visitor.open('/settings/developer/new');
   const fields = { name: 'X', redirect_uris: 'https://x.example/', scope: 'read:deals' };
 
-  const answer = await withReadOnlyDatabase(stuck, () => visitor.submit(page, DEVELOPER, fields));
+  const answer = await withReadOnlyDatabase(stuck, () => visitor.submit(page, '/settings/developer', fields));
 
   assert.equal(answer.status, 503);
   assertGuarded(answer.headers);

@@ -48,7 +48,7 @@ test('nor do they change a link that is shown, or an address in the reference [X
   ];
 
   const invited = await sendRaw(server.web, {
-    path: '/settings/members/invite',
+    path: server.acmePath('members/invite'),
     method: 'POST',
     headers: [...FORGED, cookie, ...sent],
     body,

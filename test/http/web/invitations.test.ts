@@ -10,7 +10,7 @@ import { invitationLink, inviteInBrowser, listWithdrawActions } from '../../supp
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
-const MEMBERS = server.acmePath('members');
+const MEMBERS = '/settings/members';
 const INVITE = `${MEMBERS}/invite`;
 let people = 0;
 

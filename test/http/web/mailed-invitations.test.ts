@@ -11,7 +11,7 @@ import { registerByInvitation } from '../../support/unverified.ts';
 
 const smtp = await startMailServer();
 const server = await startTestServer(smtp.env);
-const MEMBERS = server.acmePath('members');
+const MEMBERS = '/settings/members';
 const owner = await server.signedIn();
 let people = 0;
 const newAddress = () => `guest${++people}@example.net`;

@@ -60,7 +60,7 @@ test('a passkey that was added signs in, and the account page says when it was u
   const { browser, page } = await signIn(key);
 
   assert.equal(page.status, 200);
-  assert.equal(page.url, `${server.web}/settings/connected-apps`);
+  assert.equal(page.url, server.web + server.acmePath('connected-apps'));
   const { text } = await browser.open(ACCOUNT);
   assert.match(text, /<strong>My phone<\/strong>\s*<p class="muted small">Added <time.*?last used <time/s);
   const acts = (await actsOf(user)).map(({ action, business_id, detail }) => [action, business_id, detail]);

@@ -13,7 +13,7 @@ import { registerByInvitation } from '../../support/unverified.ts';
 
 const NEW_PASSWORD = 'a whole new drawbridge';
 const server = await startTestServer();
-const MEMBERS = server.acmePath('members');
+const MEMBERS = '/settings/members';
 const root = await server.addUser('Root', [], true);
 const admin = await server.signedIn(root);
 const owner = await server.signedIn();

@@ -120,7 +120,7 @@ test('an email is recognised in any case and with spaces around it', async () =>
 
   const page = await browser.signIn('  ADA@Example.COM ', PASSWORD);
 
-  assert.equal(page.url, `${server.web}/settings/connected-apps`);
+  assert.equal(page.url, server.web + server.acmePath('connected-apps'));
 });
 
 test('signing in leads to the page that was requested before', async () => {
@@ -130,7 +130,7 @@ test('signing in leads to the page that was requested before', async () => {
   const arrived = await browser.signIn(server.ada.email, PASSWORD, asked);
 
   assert.match(asked.url, /\/sign-in\?/);
-  assert.equal(arrived.url, `${server.web}/settings/developer/new?from=mail`);
+  assert.equal(arrived.url, server.web + server.acmePath('developer/new?from=mail'));
 });
 
 test('a wrong password does not lose the page that was requested before', async () => {

@@ -99,16 +99,11 @@ const entries: Migration = async (db, { id, time }) => {
     .addColumn('subject_name', 'text', notNull)
     .addColumn('detail', 'text', notNull)
     .execute();
-  const index = (name: string, ...columns: ('business_id' | 'subject_id' | 'actor_id')[]) =>
-    db.schema
-      .createIndex(`audit_entries_by_${name}`)
-      .on('audit_entries')
-      .columns([...columns, 'id'])
-      .execute();
+  const index = (name: string, column: string) =>
+    db.schema.createIndex(`audit_entries_by_${name}`).on('audit_entries').columns([column, 'id']).execute();
   await index('business', 'business_id');
   await index('subject', 'subject_id');
   await index('actor', 'actor_id');
-  await index('business_actor', 'business_id', 'actor_id');
 };
 
 /** One row: entries older than `removable_before` may be removed. It is 0 except inside the retention job. */
