@@ -1,7 +1,7 @@
 import { FormError } from '../lib/errors.ts';
 import { isLoopbackHost } from '../lib/ip-addresses.ts';
 
-const MAX_URIS = 20;
+export const MAX_URIS = 20;
 const MAX_LENGTH = 2000;
 
 /** RFC 3986's characters, less `#` and `*`, and brackets only around an address. A URL parser is more lenient. */
@@ -26,8 +26,9 @@ export function readRedirectUris(texts: readonly string[], privateSchemes: reado
     const problem = problemOf(uri, privateSchemes);
     return problem === undefined ? [] : [`${uri.slice(0, 100)}: ${problem}`];
   });
-  if (problems.length > 0) throw new FormError('redirect_uris', problems.join('\n'));
-  return uris;
+  if (problems.length === 0) return uris;
+  const rows = texts.map((text) => (text.trim() === '' ? undefined : problemOf(text.trim(), privateSchemes)));
+  throw new FormError('redirect_uris', problems.join('\n'), rows);
 }
 
 /** Those that could be registered. A metadata document may list any number; its size is limited. */

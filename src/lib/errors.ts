@@ -1,12 +1,17 @@
 /** Invalid input from a person: which field is wrong, and how to correct it. */
 export class FormError extends Error {
   readonly field: string;
+  /** For a field with several rows: what is wrong in each, in their order. */
+  readonly rows: Rows | undefined;
 
-  constructor(field: string, sentence: string) {
+  constructor(field: string, sentence: string, rows?: Rows) {
     super(sentence);
     this.field = field;
+    this.rows = rows;
   }
 }
+
+type Rows = readonly (string | undefined)[];
 
 /** A 503; the API and the pages each render it in their own format. */
 export class Overloaded extends Error {

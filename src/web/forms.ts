@@ -64,6 +64,8 @@ export function list(form: Form, name: string): string[] {
 export interface Problem {
   field: string;
   message: string;
+  /** For a field with several rows: what is wrong in each, in their order. */
+  rows?: readonly (string | undefined)[] | undefined;
 }
 
 interface Field {

@@ -90,9 +90,9 @@ test('a rejected form is accessible, too', async () => {
   await page.goto(`${server.web}/settings/developer/new`);
   await signIn(page, admin.email, PASSWORD);
   await page.getByLabel('App name').fill('Nameless');
-  await page.getByLabel('Redirect URIs').fill('nowhere');
+  await page.getByLabel('Redirect URI 1').fill('nowhere');
   await page.getByRole('button', { name: 'Register app' }).click();
-  await page.getByText('this is not a complete URL').waitFor();
+  await page.getByText('This is not a complete URL').waitFor();
 
   assert.deepEqual(await findAxeViolations(page), []);
 });

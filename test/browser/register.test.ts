@@ -16,12 +16,12 @@ test('an owner registers an app in the dashboard, and its secret works', async (
 
   await page.getByRole('link', { name: 'New app' }).click();
   await page.getByLabel('App name').fill('Tallyho');
-  await page.getByLabel('Redirect URIs').fill('http://example.com/not-secure');
+  await page.getByLabel('Redirect URI 1').fill('http://example.com/not-secure');
   await page.getByRole('checkbox', { name: 'read:invoices' }).check();
   await page.getByRole('button', { name: 'Register app' }).click();
-  await page.getByText('use https, or http on localhost').waitFor();
+  await page.getByText('Use https, or http on localhost').waitFor();
   assert.equal(await page.getByLabel('App name').inputValue(), 'Tallyho');
-  await page.getByLabel('Redirect URIs').fill(uri);
+  await page.getByLabel('Redirect URI 1').fill(uri);
   await page.getByRole('button', { name: 'Register app' }).click();
 
   const client_id = (await page.textContent('#client-id')) ?? '';

@@ -4,16 +4,17 @@ import { type App, type AppSettings, type RegisteredApp, registerApp } from '../
 import { listLastUses } from '../../apps/secrets.ts';
 import { countConnections } from '../../grants/impact.ts';
 import { type Html, html } from '../../lib/html.ts';
-import { avatar } from '../components/display.ts';
+import { appAvatar } from '../app-identity-views.ts';
 import { list } from '../components/structure.ts';
 import { pluralize } from '../components.ts';
 import { formKey, readFormKey } from '../form-keys.ts';
 import { copyable, type Form, type Problem, postForm, text, time, tryForm } from '../forms.ts';
 import { type Listing, PAGE_SIZE, pager, readListing, searchForm, takePage } from '../listing.ts';
 import { actorOf } from '../session.ts';
+import { appFields, emptyApp, pkceField, readAppForm } from './app-fields.ts';
 import { type AppPages, type AppSection, appStatusBadges, type Viewer } from './app-page.ts';
 import { endpointFacts, newSecretBody } from './app-secrets.ts';
-import { appFields, emptyApp, pkceField, readAppForm } from './app-settings.ts';
+import { newAppSteps } from './next-steps.ts';
 
 export function mountAppList(host: FastifyInstance, pages: AppPages): void {
   const { section, show } = pages;
@@ -69,7 +70,7 @@ function emptyText({ canChange }: Viewer, { search, after }: AppList): string {
 }
 
 function appRow(path: string, { app, connections, lastUsedAt }: ListedApp): Html {
-  return html`<li>${avatar({ ...app, shape: 'square' })}<div><a href="${path}/${app.id}">${app.name}</a> ${appStatusBadges(app)}
+  return html`<li>${appAvatar(app)}<div><a href="${path}/${app.id}">${app.name}</a> ${appStatusBadges(app)}
 <p class="muted small">${pluralize(connections, 'connection', 'connections')} · ${lastUsedAt === null ? 'never used' : html`last used ${time(lastUsedAt)}`} · <code>${app.id}</code></p></div></li>`;
 }
 
@@ -93,7 +94,7 @@ export function mountNewApp(host: FastifyInstance, pages: AppPages): void {
       const registered = await registerApp(actorOf(request), db, newApp, clock());
       if (!registered) return reply.redirect(`${viewer.path}/${id}`, 303);
       const at = { path: viewer.path, issuer };
-      const body = html`${registeredBody(at, registered)}${nextSteps(at, registered.app)}`;
+      const body = html`${registeredBody(at, registered)}${newAppSteps(at, registered)}`;
       return show(reply, viewer, body);
     };
     return tryForm(register, (problem) =>
@@ -141,12 +142,4 @@ interface NewAppForm {
   /** The signed form key: a form that is sent twice registers one app. */
   key: string;
   problem?: Problem;
-}
-
-function nextSteps({ path, issuer }: { path: string; issuer: string }, app: App): Html {
-  return html`<section class="card"><h2>Next</h2>
-<ul>
-<li><a href="${issuer}/docs/guides/connect-your-app">Connect your app</a>: the guide, with curl, TypeScript and Python.</li>
-${!app.isPublic && html`<li><a href="${path}/${app.id}/try">Try it</a>: run the whole flow in your browser, one request at a time.</li>`}
-</ul></section>`;
 }

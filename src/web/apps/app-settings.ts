@@ -4,27 +4,16 @@ import type { App, AppSettings } from '../../apps/apps.ts';
 import { type AppSecret, listSecrets } from '../../apps/secrets.ts';
 import { DAY } from '../../lib/clock.ts';
 import { type Html, html } from '../../lib/html.ts';
-import { listScopes, readScopes, SCOPES } from '../../oauth/scopes.ts';
+import { listScopes } from '../../oauth/scopes.ts';
 import { countExchanges } from '../../request-log/counts.ts';
 import { type Endpoint, listEndpoints } from '../../webhooks/endpoints.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
-import {
-  ariaAttributes,
-  copyable,
-  type Form,
-  input,
-  list,
-  type Problem,
-  postForm,
-  problemText,
-  text,
-  time,
-  tryForm,
-} from '../forms.ts';
+import { copyable, type Form, type Problem, postForm, time, tryForm } from '../forms.ts';
 import { findReason } from '../platform/page.ts';
 import { actorOf } from '../session.ts';
+import { appFields, pkceField, readAppForm } from './app-fields.ts';
 import { type AppPages, type AppRequest, type AppSection, appHead, type Viewer } from './app-page.ts';
 import { endpointFacts, secretRows } from './app-secrets.ts';
 import { stopSection } from './app-status.ts';
@@ -152,60 +141,4 @@ async function pkceOffer(
   return html`<section class="card"><h2>Require PKCE?</h2>
 <p>Each of the ${exchanges} code exchanges in the last 7 days used PKCE. If you require it, an intercepted code is useless even if a request leaves out the code_challenge.</p>
 ${postForm({ action: `${path}/require-pkce`, csrf: viewer.context.csrf, body: html`<button class="secondary">Require PKCE</button>` })}</section>`;
-}
-
-export const emptyApp: AppSettings = {
-  name: '',
-  redirectUris: [],
-  allowedScopes: [],
-  openToAnyBusiness: false,
-  requiresPkce: false,
-};
-
-/** What was submitted, valid or not, so that the form can show it again. */
-export function readAppForm(form: Form, section: AppSection): AppSettings {
-  return {
-    name: text(form, 'name'),
-    redirectUris: text(form, 'redirect_uris').split(/\r?\n/),
-    allowedScopes: readScopes(list(form, 'scope')).scopes,
-    openToAnyBusiness: section.canOpenToAnyBusiness && text(form, 'open_to_any_business') === 'yes',
-    requiresPkce: text(form, 'requires_pkce') === 'yes',
-  };
-}
-
-export function appFields(app: AppSettings, section: AppSection, problem?: Problem): Html {
-  const wrong = (field: string) => problem?.field === field;
-  const uriHint =
-    'One per line. https, or http on localhost. Users are redirected here after they allow or deny access.';
-  return html`${input({ name: 'name', label: 'App name', value: app.name, hint: 'Shown to users on the consent screen.' }, problem)}
-<div class="field">
-<label for="redirect_uris">Redirect URIs</label>
-<p class="hint" id="redirect_uris-hint">${uriHint}</p>
-<textarea id="redirect_uris" name="redirect_uris" rows="3" required spellcheck="false" ${ariaAttributes('redirect_uris', { hint: uriHint, wrong: wrong('redirect_uris') })}>${app.redirectUris.join('\n')}</textarea>
-${problem && wrong('redirect_uris') && problemText(problem)}
-</div>
-<fieldset class="field" ${ariaAttributes('scope', { wrong: wrong('scope') })}>
-<legend>Allowed scopes</legend>
-${problem && wrong('scope') && problemText(problem)}
-${SCOPES.map(
-  ({ name, meaning }) =>
-    html`<label class="choice"><input type="checkbox" name="scope" value="${name}" ${app.allowedScopes.includes(name) && html`checked`}><span><code>${name}</code> ${meaning}</span></label>`,
-)}
-</fieldset>
-${
-  section.canOpenToAnyBusiness &&
-  html`<fieldset class="field">
-<legend>Who can connect it</legend>
-<label class="choice"><input type="radio" name="open_to_any_business" value="no" ${!app.openToAnyBusiness && html`checked`}><span>Only this business.</span></label>
-<label class="choice"><input type="radio" name="open_to_any_business" value="yes" ${app.openToAnyBusiness && html`checked`}><span>Any business. Each user connects it to their current business.</span></label>
-</fieldset>`
-}`;
-}
-
-/** Not for a public app, which always requires PKCE. */
-export function pkceField(app: AppSettings): Html {
-  return html`<fieldset class="field">
-<legend>Security</legend>
-<label class="choice"><input type="checkbox" name="requires_pkce" value="yes" ${app.requiresPkce && html`checked`}><span>Require PKCE (RFC 7636) on every request. Off by default, because many clients send no code_challenge. If yours does, switch it on: an intercepted code is then useless.</span></label>
-</fieldset>`;
 }

@@ -8,7 +8,7 @@ import { type Html, html } from '../../lib/html.ts';
 import { listScopes } from '../../oauth/scopes.ts';
 import type { Database } from '../../storage/storage.ts';
 import { access } from '../access.ts';
-import { avatar } from '../components/display.ts';
+import { appAvatar } from '../app-identity-views.ts';
 import { appBadges, impactText, makerName, pluralize } from '../components.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
@@ -135,7 +135,7 @@ interface AppView {
 }
 
 function appRow(app: OwnedApp, { platformName, connections }: { platformName: string; connections: number }): Html {
-  return html`<li>${avatar({ ...app, shape: 'square' })}<div><a href="/platform/apps/${app.id}">${app.name}</a> ${appBadges(app)}
+  return html`<li>${appAvatar(app)}<div><a href="/platform/apps/${app.id}">${app.name}</a> ${appBadges(app)}
 <p class="muted small">${makerName(app, app.ownerName, platformName)} · ${pluralize(connections, 'connection', 'connections')} · <code>${app.id}</code></p></div></li>
 `;
 }

@@ -120,17 +120,75 @@ test('a secret is shown once and never again [D4]', async () => {
   assert.equal(page.headers.get('cache-control'), 'no-store');
 });
 
+test('every wrong redirect URI is named at its row, and the others are kept', async () => {
+  const typed = [REDIRECT_URI, 'http://plain.example/', '', 'https://fine.example/', 'nope'];
+
+  const { status, text } = await registerInBrowser(browser, DEVELOPER, { redirect_uris: typed });
+
+  assert.equal(status, 400);
+  const problems = [...text.matchAll(/id="redirect_uris-(\d+)-problem">([^<]*)</g)].map(([, row]) => row);
+  assert.deepEqual(problems, ['2', '5']);
+  const values = [...text.matchAll(/name="redirect_uris"[^>]* value="([^"]*)"/g)].map(([, value]) => value);
+  assert.deepEqual(values, [...typed, '', '']);
+});
+
+test('the form has empty rows for more redirect URIs, up to the number that an app may have', async () => {
+  const many = Array.from({ length: 19 }, (_, i) => `https://ledger.example/${i}`);
+  const app = await server.addApp({ ownerBusinessId: server.acme.id, redirectUris: many });
+  const rowsOf = (text: string) => text.match(/name="redirect_uris"/g)?.length;
+
+  assert.equal(rowsOf((await browser.open(`${DEVELOPER}/new`)).text), 3);
+  assert.equal(rowsOf((await browser.open(`${DEVELOPER}/${app.id}`)).text), 20);
+});
+
+test('scopes are a grid of resources, with reading and writing side by side', async () => {
+  const { text } = await browser.open(`${DEVELOPER}/new`);
+  const rows = [...text.matchAll(/<tr><td data-label="Resource"><strong>(\w+)<\/strong><\/td>(.*?)<\/tr>/gs)];
+  const grid = rows.map(([, resource, cells = '']) => [
+    resource,
+    ...[...cells.matchAll(/data-label="(Read|Write)">.*?value="([^"]*)"/gs)].map(
+      ([, kind, scope]) => `${kind} ${scope}`,
+    ),
+  ]);
+
+  assert.deepEqual(grid.slice(0, 1), [['Invoices', 'Read read:invoices', 'Write write:invoices']]);
+  assert.deepEqual(grid.at(-1), ['Orders', 'Read read:orders']);
+  assert.equal(grid.length, 7);
+});
+
+test('after a registration there is a .env file to copy, the guide, the playground and the identity', async () => {
+  const page = await registerInBrowser(browser, DEVELOPER, { name: 'Fresh' });
+  const { id, secret } = shownCredentials(page);
+  const [, env] = /<code id="env">([^<]*)</.exec(page.text) ?? [];
+
+  assert.deepEqual(env?.split('\n'), [
+    `BASE_URL=${server.api}`,
+    `CLIENT_ID=${id}`,
+    `CLIENT_SECRET=${secret}`,
+    `REDIRECT_URI=${REDIRECT_URI}`,
+  ]);
+  for (const link of ['/docs/guides/connect-your-app"', `/${id}/try"`, `/${id}/identity"`]) {
+    assert.ok(page.text.includes(link), link);
+  }
+});
+
 const PROBLEMS: [what: string, changes: Record<string, string | string[]>, field: string, sentence: RegExp][] = [
   ['no name', { name: ' ' }, 'name', /Enter a name\./],
   ['a name of over 80 characters', { name: 'x'.repeat(81) }, 'name', /at most 80 characters/],
   ['invisible characters in the name', { name: 'Led\u202eger' }, 'name', /visible characters only/],
   ['no redirect URI', { redirect_uris: '\r\n  \r\n' }, 'redirect_uris', /at least one redirect URI/],
-  ['plain http', { redirect_uris: 'http://ledger.example/' }, 'redirect_uris', /use https, or http on localhost/],
-  ['one bad URI of two', { redirect_uris: `${REDIRECT_URI}\r\nftp://x/` }, 'redirect_uris', /^ftp:\/\/x\/: /],
-  ['a fragment', { redirect_uris: `${REDIRECT_URI}#x` }, 'redirect_uris', /no fragment/],
-  ['a wildcard', { redirect_uris: 'https://*.example/' }, 'redirect_uris', /no wildcard/],
-  ['a user name in the URI', { redirect_uris: 'https://a@b.example/' }, 'redirect_uris', /no user name/],
-  ['a script for a URI', { redirect_uris: 'JavaScript:alert(1)' }, 'redirect_uris', /use https/],
+  ['plain http', { redirect_uris: 'http://ledger.example/' }, 'redirect_uris-1', /Use https, or http on localhost/],
+  ['one bad URI of two', { redirect_uris: [REDIRECT_URI, 'ftp://x/'] }, 'redirect_uris-2', /^Use https/],
+  [
+    'a bad URI after an empty row',
+    { redirect_uris: [REDIRECT_URI, '', 'nope'] },
+    'redirect_uris-3',
+    /not a complete URL/,
+  ],
+  ['a fragment', { redirect_uris: `${REDIRECT_URI}#x` }, 'redirect_uris-1', /no fragment/],
+  ['a wildcard', { redirect_uris: 'https://*.example/' }, 'redirect_uris-1', /no wildcard/],
+  ['a user name in the URI', { redirect_uris: 'https://a@b.example/' }, 'redirect_uris-1', /no user name/],
+  ['a script for a URI', { redirect_uris: 'JavaScript:alert(1)' }, 'redirect_uris-1', /Use https/],
   ['no scope', { scope: [] }, 'scope', /at least one scope/],
   ['an unknown scope alone', { scope: ['read:everything'] }, 'scope', /at least one scope/],
 ];
@@ -148,7 +206,7 @@ for (const [what, changes, field, sentence] of PROBLEMS) {
     assert.match(problem, sentence);
     assert.match(page.text, new RegExp(`aria-describedby="[^"]*${field}-problem" aria-invalid="true"`));
     assert.ok(page.text.includes(`name="name" type="text" value="${typed.name}"`));
-    assert.ok(page.text.includes(`>${typed.redirect_uris}</textarea>`.replaceAll('\r\n', '\n')));
+    for (const uri of [typed.redirect_uris].flat()) assert.ok(page.text.includes(`value="${uri.trim()}"`), uri);
     for (const scope of typed.scope.filter((name) => name !== 'read:everything')) {
       assert.match(page.text, new RegExp(`value="${scope}" checked`));
     }
