@@ -84,5 +84,5 @@ test('a person signs in with their address in any width or case', async () => {
 
   const answer = await browser.signIn('ＷＩＤＥ＠example.com', PASSWORD);
 
-  assert.equal(answer.url, server.web + server.acmePath('connected-apps'));
+  assert.equal(answer.url, `${server.web}/settings/connected-apps`);
 });

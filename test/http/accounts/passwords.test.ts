@@ -32,7 +32,7 @@ for (const [what, password] of GOOD) {
     const page = await server.browse().signIn(email, password);
 
     assert.equal(page.status, 200);
-    assert.equal(page.url, server.web + server.acmePath('connected-apps'));
+    assert.equal(page.url, `${server.web}/settings/connected-apps`);
   });
 }
 

@@ -203,6 +203,6 @@ test('a used or expired code is reported as such, with an offer to start again',
   assert.match(expired.text, /&quot;reason&quot;: &quot;code_expired&quot;/);
   for (const { text } of [used, expired]) {
     assert.ok(!text.includes('/exchange"'));
-    assert.match(text, new RegExp(`href="${tryPath(app)}">Start again`));
+    assert.match(text, new RegExp(`href="${tryPath(app, DEVELOPER)}">Start again`));
   }
 });

@@ -287,6 +287,6 @@ test('recorded requests are not lost when the server stops', async () => {
 
   await stopping.restart();
 
-  const page = await (await stopping.signedIn()).open(`${DEVELOPER}/${stopping.ledger.id}/requests`);
+  const page = await (await stopping.signedIn()).open(stopping.acmePath(`developer/${stopping.ledger.id}/requests`));
   assert.equal(rowsOf(page).length, 1);
 });
