@@ -3,7 +3,9 @@ import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { brotliCompressSync } from 'node:zlib';
 import { build, type Plugin } from 'esbuild';
+import { extractScalar } from '../src/web/reference/scalar.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const { values } = parseArgs({ options: { out: { type: 'string', default: join(root, 'dist') } } });
@@ -45,7 +47,7 @@ await build({
   minifySyntax: true,
   minifyWhitespace: true,
   keepNames: true,
-  external: ['pg-native', 'cloudflare:sockets'],
+  external: ['pg-native', 'cloudflare:sockets', '@scalar/fastify-api-reference'],
   plugins: [threadUrls],
   // Packages in CommonJS call require for modules of Node.
   banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
@@ -55,6 +57,10 @@ for (const file of globSync(FILES, { cwd: root })) {
   mkdirSync(dirname(join(out, file)), { recursive: true });
   cpSync(join(root, file), join(out, file));
 }
+// @fastify/static sends the compressed file to browsers that accept it.
+const scalar = await extractScalar();
+writeFileSync(join(out, 'src/web/assets/scalar.js'), scalar);
+writeFileSync(join(out, 'src/web/assets/scalar.js.br'), brotliCompressSync(scalar));
 writeFileSync(join(out, 'package.json'), `${JSON.stringify(describePackage(), null, 2)}\n`);
 
 function describePackage() {

@@ -71,12 +71,11 @@ const PAGES = {
   platform: `${settings.consentUrl}/platform/apps`,
   account: `${settings.consentUrl}/settings/account`,
   reference: `${settings.baseUrl}/docs`,
-  'reference-group': `${settings.baseUrl}/docs/authorization`,
   error: `${settings.baseUrl}/docs/errors/invalid_grant#refresh_token_reused`,
 };
 
 /** Only the top of these pages is shown. */
-const LONG = ['reference', 'reference-group', 'requests'];
+const LONG = ['reference', 'requests'];
 /** Of each page, the repository keeps two. */
 const KEPT = ['desktop-light', 'phone-dark'];
 const gallery = await startGallery();
@@ -120,6 +119,7 @@ async function takePictures(page: Page, suffix: string): Promise<void> {
     await page.goto(name === 'platform' ? `${settings.consentUrl}/settings/account` : url);
     if (name !== 'sign-in') await signIn(page, visitorOf(name));
     if (name === 'platform') await page.goto(url);
+    if (name === 'reference') await page.getByRole('heading', { name: 'Authorization' }).first().waitFor();
     await page.screenshot({ path: `${out}/${name}-${suffix}.png`, fullPage: !LONG.includes(name) });
     await page.context().clearCookies();
   }

@@ -91,6 +91,7 @@ const BUSINESS_HEADER = {
   'x-business-id': Type.String({
     format: 'uuid',
     description: 'The business that the token acts in. It selects; it never grants.',
+    examples: ['0190b9a1-5e1a-7b22-9c33-1a2b3c4d5e6f'],
   }),
 };
 

@@ -12,6 +12,8 @@ const STYLE_FILES = ['tokens', 'base', 'layout', 'forms', 'components', 'pages',
 export const fontPath = versionedPath('geist-latin.woff2');
 export const scriptPath = versionedPath('gatehouse.js');
 export const passkeyScriptPath = versionedPath('passkeys.js');
+export const referenceScriptPath = versionedPath('reference.js');
+export const referenceStylesheetPath = versionedPath('reference.css');
 export const iconPath = versionedPath('icon.svg');
 
 /** One file, so that the first page waits for one request only. */
@@ -39,6 +41,7 @@ export function mountAssets(host: FastifyInstance): void {
     decorateReply: false,
     maxAge: '1y',
     immutable: true,
+    preCompressed: true,
     setHeaders: (reply) => reply.header('cross-origin-resource-policy', 'same-origin'),
   });
 }

@@ -10,12 +10,18 @@ export interface Page {
   title: string;
   platformName: string;
   body: Html;
-  /** `narrow`: one card. `form`: settings. `reading`: text. `wide`: lists and tables. */
-  width: 'narrow' | 'form' | 'reading' | 'wide';
+  /** `narrow`: one card. `form`: settings. `reading`: text. `wide`: lists and tables. `full`: `body` has its own <main>. */
+  width: 'narrow' | 'form' | 'reading' | 'wide' | 'full';
   /** Absent on pages that do not need a session. */
   context?: PageContext;
   /** Defaults to true with a `context`. Pages on which a user decides or enters credentials run no script. */
   runsScript?: boolean;
+  /** Instead of the link to the stylesheet. */
+  styles?: Html;
+  /** Navigation in the bar of a page without `context`. */
+  links?: Html;
+  /** Allows <style> elements that have it. */
+  styleNonce?: string;
 }
 
 export interface PageContext {
@@ -61,7 +67,7 @@ export function sendPage(
 ): FastifyReply {
   const policy = [
     "default-src 'none'",
-    "style-src 'self'",
+    `style-src 'self'${page.styleNonce ? ` 'nonce-${page.styleNonce}'` : ''}`,
     ...(runsScript(page) ? ["script-src 'self'", "connect-src 'self'"] : []),
     "img-src 'self'",
     "font-src 'self'",
@@ -88,7 +94,7 @@ function runsScript({ runsScript, context }: Page): boolean {
 }
 
 function renderPage(page: Page): Html {
-  const { title, platformName, body, width, context } = page;
+  const { title, platformName, body, width, context, links, styles } = page;
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -97,19 +103,23 @@ function renderPage(page: Page): Html {
 <meta name="color-scheme" content="light dark">
 <title>${title} · ${platformName}</title>
 <link rel="preload" href="${fontPath}" as="font" type="font/woff2" crossorigin>
-<link rel="stylesheet" href="${stylesheetPath}">
+${styles ?? html`<link rel="stylesheet" href="${stylesheetPath}">`}
 <link rel="icon" href="${iconPath}" type="image/svg+xml">
 ${runsScript(page) && html`<script type="module" src="${scriptPath}"></script>`}
 </head>
 <body class="${layoutOf(page)}">
 <a class="skip" href="#main">Skip to content</a>
 <header class="bar">
-${context ? html`<a class="brand" href="/">${arch}<span>${platformName}</span></a>${navigation(context)}` : html`<div class="bar-inner ${width}"><span class="brand">${arch}<span>${platformName}</span></span></div>`}
+${context ? html`<a class="brand" href="/">${arch}<span>${platformName}</span></a>${navigation(context)}` : html`<div class="bar-inner ${width}"><span class="brand">${arch}<span>${platformName}</span></span>${links}</div>`}
 </header>
-<main id="main" class="${width}">
+${
+  width === 'full'
+    ? html`<div id="main">${body}</div>`
+    : html`<main id="main" class="${width}">
 ${context?.flash && toast(context.flash)}
 ${body}
-</main>
+</main>`
+}
 </body>
 </html>`;
 }

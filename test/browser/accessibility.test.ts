@@ -67,9 +67,6 @@ for (const { colorScheme, viewport } of LOOKS) {
     await visit(page, `${server.api}/api/v1/oauth/authorize?client_id=unknown`);
     for (const path of [
       '/',
-      '/docs',
-      '/docs/invoices',
-      '/docs/webhooks',
       '/docs/errors',
       '/docs/errors/invalid_grant',
       '/docs/guides',

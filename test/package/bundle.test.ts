@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
@@ -35,6 +35,26 @@ test('the bundle serves the API, its document and the guides', async () => {
   for (const path of ['/readyz', '/openapi.json', '/docs', '/docs/guides/connect-your-app', '/docs/sdk/typescript']) {
     assert.equal((await fetch(api + path)).status, 200, path);
   }
+});
+
+test('the bundle serves the script of the API reference as a compressed file', async () => {
+  const page = await (await fetch(`${api}/docs`)).text();
+  const [script = ''] = /\/assets\/scalar\.js[^"]*/.exec(page) ?? [];
+
+  const response = await fetch(api + script, { headers: { 'accept-encoding': 'br' } });
+
+  assert.equal(response.headers.get('content-encoding'), 'br');
+  assert.match(response.headers.get('content-type') ?? '', /^(?:text|application)\/javascript/);
+  assert.match(await response.text(), /createApiReference/);
+});
+
+test('the bundle is small', () => {
+  const files = readdirSync(join(folder, 'dist'), { recursive: true, withFileTypes: true }).filter((file) =>
+    file.isFile(),
+  );
+  const bytes = files.map(({ parentPath, name }) => statSync(join(parentPath, name)).size);
+
+  assert.ok(bytes.reduce((sum, size) => sum + size, 0) < 15_000_000);
 });
 
 test('the bundle serves pages with their stylesheet', async () => {

@@ -14,7 +14,7 @@ const operations = listOperations(document);
 const places = listPlaces(document);
 
 /** Addresses of the API host that are for people to look at, or for their browsers. */
-const PAGES = ['/', '/assets/*', '/assets/gatehouse.css'];
+const PAGES = ['/', '/assets/*', '/assets/gatehouse.css', '/assets/scalar.js'];
 /** What HTTP answers by itself wherever there is a GET, and what browsers ask before they call. */
 const IMPLIED = ['HEAD', 'OPTIONS'];
 

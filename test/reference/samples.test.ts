@@ -11,20 +11,16 @@ import { REDIRECT_URI } from '../support/fixtures.ts';
 import { connectTo } from '../support/mcp.ts';
 import { redirectParams } from '../support/raw-http.ts';
 import { startTestServer } from '../support/test-server.ts';
+import { samplesOf } from './curl.ts';
 import { fetchDocument } from './document.ts';
 
 const server = await startTestServer();
 const browser = await server.signedIn();
 const api = await connectBusiness(server, 'Harbour');
 const document = await fetchDocument(server.api);
-const groups = document.tags.map(({ name }) => name.toLowerCase().replaceAll(' ', '-'));
-const pages = await Promise.all(groups.map(async (name) => (await fetch(`${server.api}/docs/${name}`)).text()));
-const page = pages.join('\n');
-
-const ENTITIES: Record<string, string> = { '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#39;': "'", '&amp;': '&' };
-const samples = [...page.matchAll(/<pre class="sample"><code>(curl .*?)<\/code>/gs)].map(([, text = '']) =>
-  text.replace(/&(?:lt|gt|quot|#39|amp);/g, (entity) => ENTITIES[entity] ?? ''),
-);
+/** The authorize endpoint is for browsers. */
+const operations = listOperations(document).filter(({ operationId }) => operationId !== 'authorize');
+const samples = operations.flatMap((operation) => samplesOf(document, operation));
 
 /** What a reader puts in: their own app, and what it has been given so far. */
 async function fillIn(sample: string): Promise<string> {
@@ -108,22 +104,25 @@ function run(sample: string): Promise<Response> {
   return fetch(url, { method, headers: { ...Object.fromEntries(headers), ...basic }, body, redirect: 'manual' });
 }
 
-test('the reference has a sample of every call that a program makes, and of both grant types', () => {
-  const calls = listOperations(document).filter(({ operationId }) => operationId !== 'authorize');
+test('the document has an example of every body, and of both grant types', () => {
   const shown = samples.map(nameOf);
 
-  for (const { method, path } of calls) {
-    const name = `${method} ${path}`;
-    assert.ok(
-      shown.some((each) => each === name || each.startsWith(`${name} `)),
-      name,
+  for (const { method, path, requestBody } of operations) {
+    const ofOperation = samples.filter(
+      (sample) => nameOf(sample).split(' ').slice(0, 2).join(' ') === `${method} ${path}`,
     );
+    assert.ok(ofOperation.length > 0, path);
+    if (requestBody)
+      assert.ok(
+        ofOperation.every((sample) => / -d '/.test(sample)),
+        path,
+      );
   }
   for (const grant of ['authorization_code', 'refresh_token']) assert.ok(shown.some((name) => name.endsWith(grant)));
 });
 
 for (const sample of samples) {
-  test(`a sample of the reference works once it is filled in: ${nameOf(sample)}`, async () => {
+  test(`a request with the examples of the document works: ${nameOf(sample)}`, async () => {
     const filled = await fillIn(sample);
 
     const answer = await run(filled);

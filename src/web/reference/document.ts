@@ -76,36 +76,3 @@ export function listOperations(document: Document): RouteOperation[] {
     Object.entries(methods).map(([method, operation]) => ({ ...operation, path, method: method.toUpperCase() })),
   );
 }
-
-/** The operations of a tag share a page. */
-export function pageOf(tag: string): string {
-  return `/docs/${tag.toLowerCase().replaceAll(' ', '-')}`;
-}
-
-/** The page of the one tag that responds with a schema; the overview if there are several. */
-export function pageOfSchema(document: Document, name: string): string {
-  const users = listOperations(document).filter(({ responses }) =>
-    Object.values(responses).some(({ content = {} }) =>
-      Object.values(content).some(({ schema }) => nameOf(schema.$ref ?? schema.items?.$ref ?? '') === name),
-    ),
-  );
-  const [tag, ...others] = new Set(users.flatMap(({ tags }) => tags));
-  return tag && others.length === 0 ? pageOf(tag) : '/docs';
-}
-
-export function typeOf(schema: Schema): string {
-  if (schema.$ref) return nameOf(schema.$ref);
-  if (schema.const !== undefined) return JSON.stringify(schema.const);
-  if (schema.enum) return schema.enum.map((value) => JSON.stringify(value)).join(' | ');
-  const open = schema['x-extensible-enum'];
-  if (open) return [...open.map((value) => JSON.stringify(value)), '…'].join(' | ');
-  if (schema.items) return `list of ${typeOf(schema.items)}`;
-  const range = schema.minimum === undefined ? '' : `, ${schema.minimum} to ${schema.maximum}`;
-  const usual = schema.default === undefined ? '' : `, default ${schema.default}`;
-  const [type = 'any', ...orNull] = [schema.type ?? []].flat();
-  return [`${schema.format ?? type}${range}${usual}`, ...orNull].join(' or ');
-}
-
-export function nameOf(reference: string): string {
-  return reference.split('/').at(-1) ?? '';
-}

@@ -4,12 +4,14 @@ import { prose } from '../components.ts';
 import { notFound } from '../errors.ts';
 import { sendPage } from '../layout.ts';
 import { ERROR_CODES, type Explanation, explainError } from './error-guide.ts';
+import { documentationLinks } from './links.ts';
 
 const PAGE = { schema: { hide: true } };
 
 /** The pages that `error_uri` links to, on the API host. */
 export function mountErrorPages(host: FastifyInstance, { platformName }: { platformName: string }): void {
-  const page = (title: string, body: Html) => ({ title, platformName, width: 'reading' as const, body });
+  const links = documentationLinks('/docs/errors');
+  const page = (title: string, body: Html) => ({ title, platformName, width: 'reading' as const, links, body });
 
   host.get('/docs/errors', PAGE, async (_, reply) => sendPage(reply, page('Errors', allErrors())));
 

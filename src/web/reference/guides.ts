@@ -5,6 +5,7 @@ import { type Html, html } from '../../lib/html.ts';
 import { PACKAGE_ROOT } from '../../lib/package.ts';
 import { notFound } from '../errors.ts';
 import { sendPage } from '../layout.ts';
+import { documentationLinks } from './links.ts';
 
 const PAGE = { schema: { hide: true } };
 export const GUIDES = '/docs/guides';
@@ -43,9 +44,11 @@ export function mountGuides(host: FastifyInstance, { platformName }: { platformN
     return rendered;
   };
 
+  const frame = { platformName, width: 'wide' as const, links: documentationLinks(GUIDES) };
+
   host.get(GUIDES, PAGE, async (_, reply) => {
     const guides = listGuides(await readAll());
-    return sendPage(reply, { title: 'Guides', platformName, width: 'wide', body: framed(guides, listBody(guides)) });
+    return sendPage(reply, { ...frame, title: 'Guides', body: framed(guides, listBody(guides)) });
   });
 
   for (const folder of FOLDERS) {
@@ -55,7 +58,7 @@ export function mountGuides(host: FastifyInstance, { platformName }: { platformN
       if (!guide) throw notFound();
       const { title, path } = guide;
       const body = framed(listGuides(all), html`<article class="card guide">${guide.body}</article>`, path);
-      return sendPage(reply, { title, platformName, width: 'wide', body });
+      return sendPage(reply, { ...frame, title, body });
     });
   }
 }

@@ -20,7 +20,7 @@ export async function describeRoutes(
   await host.register(swagger, {
     openapi: {
       openapi: '3.1.0',
-      info: { title: `${platformName} API`, version: 'v1', description: DESCRIPTION },
+      info: { title: `${platformName} API`, version: 'v1', description: describeApi(issuer, servesResources) },
       servers: [{ url: issuer }],
       tags: TAGS,
       components: { securitySchemes: securitySchemes(issuer) },
@@ -49,11 +49,31 @@ export function readDocument(host: FastifyInstance): Document {
   return host.swagger() as unknown as Document;
 }
 
-const DESCRIPTION =
-  'Apps connect with the authorization code flow of OAuth 2.0, and call the business API with the access token. ' +
-  'Changes within `/api/v1` are additive; a removal is announced at least 180 days ahead with `Deprecation` and ' +
-  '`Sunset` headers. An empty parameter counts as absent, and so does an empty field of the OAuth endpoints. Later versions may add fields, event types and ' +
-  'values to an `x-extensible-enum`: ignore those that you do not know.';
+/** Markdown. Its headings are entries in the navigation of the reference. */
+function describeApi(issuer: string, servesResources: boolean): string {
+  const use = servesResources
+    ? `Each operation names the scope that it needs. [How lists, writes and money work](${issuer}/docs/reference/business-api).`
+    : 'The platform has an API of its own, which checks them; this server only issues the tokens.';
+  return `Apps connect with the authorization code flow of OAuth 2.0, and call the business API with the access token.
+
+## Guides
+
+New here? Follow [Connect your app](${issuer}/docs/guides/connect-your-app). [All guides](${issuer}/docs/guides) also cover frameworks, webhooks, assistants and your own API, and there are clients for [TypeScript](${issuer}/docs/sdk/typescript) and [Python](${issuer}/docs/sdk/python).
+
+## Errors
+
+Every error has the same four fields, and [a page that explains it](${issuer}/docs/errors). Every response has an \`x-request-id\` header, which identifies it in the server’s logs. An unknown path responds with 404, an unsupported method with 405.
+
+## Versions
+
+Changes within \`/api/v1\` are additive; a removal is announced at least 180 days ahead with \`Deprecation\` and \`Sunset\` headers. An empty parameter counts as absent, and so does an empty field of the OAuth endpoints. Later versions may add fields, event types and values to an \`x-extensible-enum\`: ignore those that you do not know.
+
+## Scopes
+
+An app requests some of the scopes that it is registered for, and the user allows them. ${use}
+
+${SCOPES.map(({ name, meaning }) => `- \`${name}\`: ${meaning}.`).join('\n')}`;
+}
 
 const TAGS = [
   { name: 'Authorization', description: 'How an app gets, refreshes and revokes tokens.' },

@@ -26,13 +26,10 @@ test('with BUSINESS_API=off, no resource has a route, even for a token with its 
 test('with BUSINESS_API=off, the API reference has no resources and no events of theirs', async () => {
   const { body: document } = await server.get('/openapi.json');
   const paths = Object.keys(document.paths);
-  const page = await (await fetch(`${server.api}/docs/business-api`)).text();
-  const overview = await (await fetch(`${server.api}/docs`)).text();
 
   for (const { path, title } of RESOURCES) {
     assert.ok(!paths.some((each) => each.startsWith(path)), path);
     assert.ok(!Object.keys(document.components.schemas).some((name) => name.startsWith(title)), title);
-    assert.ok(!page.includes(path), path);
   }
   assert.deepEqual(
     Object.keys(document.webhooks).filter((type) => RESOURCE_EVENTS.includes(type)),
@@ -42,7 +39,7 @@ test('with BUSINESS_API=off, the API reference has no resources and no events of
     RESOURCE_EVENTS.some((type) => JSON.stringify(document.components.schemas.Event).includes(type)),
     false,
   );
-  assert.match(overview, /The platform has an API of its own/);
+  assert.match(document.info.description, /The platform has an API of its own/);
 });
 
 test('with BUSINESS_API=off, webhook endpoints are offered no events of resources', async () => {

@@ -17,13 +17,13 @@ function directives(headers: Headers): Record<string, string> {
   return Object.fromEntries(policy.split('; ').map((directive) => directive.split(/ (.*)/s).slice(0, 2)));
 }
 
-function assertGuarded(headers: Headers): void {
+function assertGuarded(headers: Headers, styles = "'self'"): void {
   const { 'form-action': target, 'script-src': script, 'connect-src': reach, ...others } = directives(headers);
   assert.equal(script ?? "'self'", "'self'", 'our own script, or none');
   assert.equal(reach, script);
   assert.deepEqual(others, {
     'default-src': "'none'",
-    'style-src': "'self'",
+    'style-src': styles,
     'img-src': "'self'",
     'font-src': "'self'",
     'object-src': "'none'",
@@ -81,8 +81,6 @@ const PAGES: [what: string, status: number, path: string][] = [
   ['the requests of an app', 200, `${DEVELOPER}/${server.ledger.id}/requests`],
   ['the connections of an app', 200, `${DEVELOPER}/${server.ledger.id}/connections`],
   ['the webhooks of an app', 200, `${DEVELOPER}/${server.ledger.id}/endpoints`],
-  ['the reference', 200, `${server.api}/docs`],
-  ['a group of the reference', 200, `${server.api}/docs/authorization`],
   ['all errors', 200, `${server.api}/docs/errors`],
   ['the page about an error', 200, `${server.api}/docs/errors/invalid_grant`],
   ['the page about an app that cannot be trusted', 400, server.authorizeUrl({ client_id: 'x' })],
@@ -104,6 +102,21 @@ for (const [what, status, path] of PAGES) {
     assert.doesNotMatch(withoutReference, /(?:src|href)="(?:https?:)?\/\//);
   });
 }
+
+test('the API reference allows its styles by a nonce, which is new each time [C4]', async () => {
+  const pages = [await browser.open(`${server.api}/docs`), await browser.open(`${server.api}/docs`)];
+
+  const nonces = pages.map(({ text }) => /<meta property="csp-nonce" content="([\w-]{22})">/.exec(text)?.[1]);
+  assert.notEqual(nonces[0], nonces[1]);
+  for (const [i, { headers, text }] of pages.entries()) {
+    assertGuarded(headers, `'self' 'nonce-${nonces[i]}'`);
+    assert.doesNotMatch(
+      text,
+      /<script(?! type="module" src="\/assets\/)|<style(?! nonce=)| style="| on\w+="|javascript:/,
+    );
+    assert.doesNotMatch(text, /(?:src|href)="(?:https?:)?\/\//);
+  }
+});
 
 test('no script runs on the sign-out page or on an error page [C4]', async () => {
   for (const path of ['/sign-out', '/nowhere', server.authorizeUrl({ client_id: 'x' })]) {
