@@ -30,15 +30,16 @@ export async function readFilters(
     ...readListing(query),
     group: groups.find((group) => group === kind),
     by,
-    actorId: by === '' || isId(by) ? by || undefined : await findPerson(storage.durable, by),
+    actorId: isId(by) ? by : await findPerson(storage.durable, by),
     period: readPeriod(period),
     from: readDay(query, 'from'),
     to: readDay(query, 'to'),
   };
 }
 
-/** The same for an address without an account and for one whose user did nothing here: no entries. */
-async function findPerson(db: Database, email: string): Promise<string> {
+/** Undefined for what is no address. The same for an address without an account and for one whose user did nothing here: no entries. */
+async function findPerson(db: Database, email: string): Promise<string | undefined> {
+  if (!email.includes('@')) return undefined;
   return (await findUserByEmail(db, email))?.id ?? NO_ID;
 }
 

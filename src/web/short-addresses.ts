@@ -51,6 +51,6 @@ async function showNoBusiness(deps: WebDeps, short: string, request: FastifyRequ
   if (title === undefined) throw notFound();
   const context = await loadPageContext(deps, request);
   const body = html`<h1>${title}</h1>
-<p class="empty">You are not a member of any business yet, so no app can act for you. Ask an owner of your business for an invitation link.</p>`;
+<p class="empty">You are not a member of any business yet. Ask an owner of your business for an invitation link.</p>`;
   return sendPage(reply, { title, platformName: deps.platformName, width: 'wide', context, body });
 }

@@ -9,7 +9,7 @@ import { freePort } from '../support/ports.ts';
 import { startTestServer } from '../support/test-server.ts';
 
 const server = await startTestServer();
-const DEVELOPER = server.acmePath('developer');
+const DEVELOPER = '/settings/developer';
 const maker = await ensureDemoData(server.storage(), server.clock());
 const { thirdParty } = await ensureDemoApps(server.storage(), maker, join(server.folder, 'apps.json'), server.clock());
 const db = server.storage().durable;

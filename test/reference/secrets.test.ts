@@ -134,7 +134,7 @@ async function breakDown(): Promise<void> {
   const { durable } = server.storage;
   await sql`alter table grants rename to mislaid`.execute(durable);
   await keepRefusal(await ask(TOKEN, json({ grant_type: 'refresh_token', refresh_token, ...server.credentials })), 500);
-  await keepRefusal(await ask(`${web}/settings/connected-apps`, { headers: { cookie } }), 500);
+  await keepRefusal(await ask(`${web}/businesses/${server.acme.id}/connected-apps`, { headers: { cookie } }), 500);
   await sql`alter table mislaid rename to grants`.execute(durable);
 }
 
