@@ -11,7 +11,8 @@ import { type Form, preciseTime, text } from '../forms.ts';
 import { type Listing, listingUrl, PAGE_SIZE, pager, readListing, searchForm, takePage } from '../listing.ts';
 import { ERROR_CODES, explainError } from '../reference/error-guide.ts';
 import { type AppPages, appHead } from './app-page.ts';
-import { chart, PERIODS, type Period, readPeriod, startOf } from './request-chart.ts';
+import { PERIODS, type Period, readPeriod, readZone, startOf } from './request-bars.ts';
+import { chart } from './request-chart.ts';
 
 const MAX_NAME_LENGTH = 30;
 const LOG_DESCRIPTION =
@@ -25,7 +26,9 @@ export function mountAppRequests(host: FastifyInstance, pages: AppPages): void {
   const { section, show, loadApp } = pages;
   host.get<ForApp>(`${section.route}/:id/requests`, section.view, async (request, reply) => {
     const { viewer, app, path } = await loadApp(request);
-    const body = requestLogBody({ app, path: `${path}/requests`, ...(await readLog(pages, app.id, request.query)) });
+    const zone = readZone(request.headers['x-time-zone']);
+    const log = await readLog(pages, app.id, request.query);
+    const body = requestLogBody({ app, path: `${path}/requests`, zone, ...log });
     return show(reply, viewer, html`${appHead(section, viewer, app, 'Requests')}${body}`);
   });
 }
@@ -54,6 +57,8 @@ interface RequestLog extends Listing {
   shown: LoggedRequest[];
   next: string | undefined;
   now: number;
+  /** Of the chart. */
+  zone: string;
 }
 
 function requestLogBody(log: RequestLog): Html {
@@ -69,7 +74,7 @@ ${pager({ path, search, after, filters: { errors, period: period.name === 'day' 
 </section>`;
 }
 
-function chartSection({ path, period, counts, onlyErrors, now }: RequestLog): Html {
+function chartSection({ path, period, counts, onlyErrors, now, zone }: RequestLog): Html {
   const errors = onlyErrors ? 'only' : undefined;
   const links = PERIODS.map((each) => ({
     name: `Last ${each.words}`,
@@ -77,7 +82,7 @@ function chartSection({ path, period, counts, onlyErrors, now }: RequestLog): Ht
     isHere: each.name === period.name,
   }));
   return html`<section class="card"><div class="head"><h2>Activity</h2>${segments('Period', links)}</div>
-<div id="activity" data-live>${chart(period, counts, now)}</div></section>`;
+<div id="activity" data-live>${chart(period, counts, { now, zone })}</div></section>`;
 }
 
 function filter({ path, period, onlyErrors }: RequestLog): Html {

@@ -1,45 +1,18 @@
-import { DAY, HOUR } from '../../lib/clock.ts';
 import { type Html, html } from '../../lib/html.ts';
 import type { Counts, HourlyCounts } from '../../request-log/counts.ts';
-
-/** The period of a chart, and its resolution. */
-export interface Period {
-  name: 'day' | 'month';
-  /** Follows "in the last". */
-  words: string;
-  step: number;
-  steps: number;
-}
-
-export const PERIODS: readonly [Period, Period] = [
-  { name: 'day', words: '24 hours', step: HOUR, steps: 24 },
-  { name: 'month', words: '30 days', step: DAY, steps: 30 },
-];
-
-export function readPeriod(name: string): Period {
-  return PERIODS.find((period) => period.name === name) ?? PERIODS[0];
-}
-
-/** The current, incomplete step is the last one. */
-export function startOf({ step, steps }: Period, now: number): number {
-  return (Math.floor(now / step) - steps + 1) * step;
-}
-
-interface Bar extends Counts {
-  at: number;
-}
+import { add, type Bar, type Period, toBars } from './request-bars.ts';
 
 const WIDTH = 720;
-const HEIGHT = 160;
+const HEIGHT = 180;
 const GAP = 2;
 
-/** The SVG has shapes only; labels and numbers are HTML text, which can be read aloud, zoomed and searched. */
-export function chart(period: Period, counts: HourlyCounts[], now: number): Html {
-  const bars = toBars(period, counts, now);
-  const total = bars.reduce(add, { requests: 0, errors: 0, refreshes: 0 });
+/** The SVG is stretched, so it has shapes only. Labels and numbers are HTML text, which can be read aloud, zoomed and searched. */
+export function chart(period: Period, counts: HourlyCounts[], { now, zone }: { now: number; zone: string }): Html {
+  const bars = toBars(period, counts, { now, zone });
+  const total = bars.reduce<Counts>(add, { requests: 0, errors: 0, refreshes: 0 });
   if (total.requests === 0) return html`<p class="empty">No requests in the last ${period.words}.</p>`;
   const max = Math.max(...bars.map(({ requests }) => requests));
-  const when = (at: number) => inUtc(period, at);
+  const ticks = listTicks(max);
   const unit = period.name === 'day' ? 'an hour' : 'a day';
   const label = `In the last ${period.words}: ${describeCounts(total)}. At most ${count(max, 'request', 's')} in ${unit}.`;
   return html`<figure class="chart">
@@ -47,75 +20,62 @@ export function chart(period: Period, counts: HourlyCounts[], now: number): Html
 <li class="requests">Requests <strong>${total.requests}</strong></li>
 <li class="errors">Errors <strong>${total.errors}</strong></li>
 <li class="refreshes">Refreshes <strong>${total.refreshes}</strong></li>
-<li class="most">At most ${max} in ${unit}</li>
+<li class="zone">Times in ${zone}</li>
 </ul></figcaption>
+<div class="plot">
+<ol class="y-axis" aria-hidden="true">${ticks.map((tick) => html`<li>${tick.toLocaleString('en')}</li>`)}</ol>
 <svg viewBox="0 0 ${WIDTH} ${HEIGHT}" preserveAspectRatio="none" role="img" aria-label="${label}">
-${bars.map((bar, index) => drawBar(bar, index, { count: bars.length, max }))}
-<polyline class="refreshes" points="${refreshLine(bars, max)}"/>
+${ticks.map((_, i) => gridLine(i / (ticks.length - 1)))}
+${bars.map((bar, index) => drawBar(bar, index, { count: bars.length, top: ticks[0] ?? max }))}
+<polyline class="refreshes" points="${refreshLine(bars, ticks[0] ?? max)}"/>
 </svg>
-<div class="ends"><span>${when(bars[0]?.at ?? now)} UTC</span><span>${when(now)} UTC</span></div>
-<details><summary>View as table</summary>${table(bars, period)}</details>
+<ol class="x-axis" aria-hidden="true">${bars.filter((_, i) => i % period.stepsPerLabel === 0).map((bar) => html`<li>${bar.label}</li>`)}</ol>
+</div>
+<details><summary>View as table</summary>${table(bars, period, zone)}</details>
 </figure>`;
 }
 
-function toBars(period: Period, counts: HourlyCounts[], now: number): Bar[] {
-  const start = startOf(period, now);
-  const bars = Array.from({ length: period.steps }, (_, index) => ({
-    at: start + index * period.step,
-    requests: 0,
-    errors: 0,
-    refreshes: 0,
-  }));
-  for (const each of counts) {
-    const index = Math.floor((each.hour * HOUR - start) / period.step);
-    const bar = bars[index];
-    if (bar) bars[index] = { at: bar.at, ...add(bar, each) };
-  }
-  return bars;
+/** From the top down to 0: at most five, at round numbers. */
+function listTicks(max: number): number[] {
+  const magnitude = 10 ** Math.floor(Math.log10(max));
+  const step = [0.25, 0.5, 1, 2, 2.5, 5]
+    .map((factor) => factor * magnitude)
+    .find((each) => Number.isInteger(each) && max <= 4 * each);
+  const size = step ?? 1;
+  return Array.from({ length: Math.ceil(max / size) + 1 }, (_, i) => i * size).reverse();
 }
 
-function add(a: Counts, b: Counts): Counts {
-  return {
-    requests: a.requests + b.requests,
-    errors: a.errors + b.errors,
-    refreshes: a.refreshes + b.refreshes,
-  };
+function gridLine(share: number): Html {
+  const y = round(share * HEIGHT);
+  return html`<line x1="0" x2="${WIDTH}" y1="${y}" y2="${y}"/>`;
 }
 
-/** Errors are part of the requests, so they are drawn inside the bar. */
-function drawBar(bar: Bar, index: number, { count, max }: { count: number; max: number }): Html | null {
-  if (bar.requests === 0) return null;
+/** Errors are part of the requests, so they are drawn inside the bar. The pointer may be anywhere above it. */
+function drawBar(bar: Bar, index: number, { count, top }: { count: number; top: number }): Html {
   const width = WIDTH / count;
-  const rect = (name: string, value: number) => {
-    const height = round((value / max) * HEIGHT);
-    return html`<rect class="${name}" x="${round(index * width + GAP / 2)}" y="${round(HEIGHT - height)}" width="${round(width - GAP)}" height="${height}"/>`;
-  };
-  return html`<g><title>${describeCounts(bar)}</title>${rect('requests', bar.requests)}${bar.errors > 0 && rect('errors', bar.errors)}</g>`;
+  const rect = (name: string, height: number) =>
+    html`<rect class="${name}" x="${round(index * width + GAP / 2)}" y="${round(HEIGHT - height)}" width="${round(width - GAP)}" height="${round(height)}"/>`;
+  const part = (name: string, value: number) => value > 0 && rect(name, (value / top) * HEIGHT);
+  return html`<g class="bar"><title>${bar.title}: ${describeCounts(bar)}</title>${rect('column', HEIGHT)}${part('requests', bar.requests)}${part('errors', bar.errors)}</g>`;
 }
 
-function refreshLine(bars: Bar[], max: number): string {
+function refreshLine(bars: Bar[], top: number): string {
   const width = WIDTH / bars.length;
   const points = bars.map(({ refreshes }, index) => {
-    return `${round((index + 0.5) * width)},${round(HEIGHT - (refreshes / max) * HEIGHT)}`;
+    return `${round((index + 0.5) * width)},${round(HEIGHT - (refreshes / top) * HEIGHT)}`;
   });
   return points.join(' ');
 }
 
-function table(bars: Bar[], period: Period): Html {
+function table(bars: Bar[], period: Period, zone: string): Html {
   const rows = bars
     .filter(({ requests }) => requests > 0)
     .map(
-      ({ at, requests, errors, refreshes }) =>
-        html`<tr><th scope="row">${inUtc(period, at)}</th><td>${requests}</td><td>${errors}</td><td>${refreshes}</td></tr>`,
+      ({ title, requests, errors, refreshes }) =>
+        html`<tr><th scope="row">${title}</th><td>${requests}</td><td>${errors}</td><td>${refreshes}</td></tr>`,
     );
-  return html`<table><thead><tr><th scope="col">${period.name === 'day' ? 'Hour from (UTC)' : 'Day (UTC)'}</th><th scope="col">Requests</th><th scope="col">Errors</th><th scope="col">Refreshes</th></tr></thead>
+  return html`<table><thead><tr><th scope="col">${period.name === 'day' ? 'Hour from' : 'Day'} (${zone})</th><th scope="col">Requests</th><th scope="col">Errors</th><th scope="col">Refreshes</th></tr></thead>
 <tbody>${rows}</tbody></table>`;
-}
-
-/** In UTC, because the counts are per UTC day. The script that localises <time> does not change plain text. */
-function inUtc({ name }: Period, at: number): string {
-  const iso = new Date(at).toISOString();
-  return name === 'day' ? iso.slice(0, 16).replace('T', ' ') : iso.slice(0, 10);
 }
 
 function describeCounts({ requests, errors, refreshes }: Counts): string {

@@ -1,5 +1,5 @@
 // Every page works without this script. It shows times in the local time zone, makes the copy buttons work, refreshes
-// `data-live` elements, delays `data-delayed` buttons and scrolls the marked tab into view.
+// `data-live` elements, shows the numbers of a bar in a chart, delays `data-delayed` buttons and scrolls the marked tab into view.
 
 // A date without a time is the same in every zone.
 for (const time of document.querySelectorAll('time[datetime*="T"]')) localise(time);
@@ -32,13 +32,16 @@ for (const button of document.querySelectorAll('button[data-copy]')) {
   });
 }
 
-// Fetched again every few seconds while the page is visible. An element that has the focus or open details is left alone.
+// Fetched again every few seconds while the page is visible. An element that has the focus or open details is left alone. A
+// chart is fetched at once: the server draws it in UTC until it knows the time zone.
 const live = [...document.querySelectorAll('[data-live]')];
+const headers = { accept: 'text/html', 'x-time-zone': Intl.DateTimeFormat().resolvedOptions().timeZone };
 if (live.length > 0) setInterval(refresh, 3000);
+if (document.querySelector('[data-live] .chart')) refresh();
 
 async function refresh() {
   if (document.hidden || live.every(isInUse)) return;
-  const response = await fetch(location.href, { headers: { accept: 'text/html' } }).catch(() => undefined);
+  const response = await fetch(location.href, { headers }).catch(() => undefined);
   if (!response?.ok || response.redirected) return;
   const page = new DOMParser().parseFromString(await response.text(), 'text/html');
   for (const element of live) {
@@ -50,8 +53,25 @@ async function refresh() {
 }
 
 function isInUse(element) {
-  return element.contains(document.activeElement) || element.querySelector('details[open]') !== null;
+  return element.contains(document.activeElement) || element.querySelector('details[open], .bar:hover') !== null;
 }
+
+// Instead of the browser's tooltip of a bar, which appears late, and not on touch screens.
+const tip = Object.assign(document.createElement('p'), { className: 'chart-tip', hidden: true });
+document.addEventListener('pointerover', ({ target }) => {
+  const bar = target.closest?.('.chart .bar');
+  tip.hidden = !bar;
+  if (!bar) return;
+  bar.dataset.tip ??= bar.querySelector('title').textContent;
+  bar.querySelector('title')?.remove();
+  tip.textContent = bar.dataset.tip;
+  const plot = bar.closest('.plot');
+  plot.append(tip);
+  const { left, width } = bar.getBoundingClientRect();
+  const around = plot.getBoundingClientRect();
+  const middle = left + width / 2 - around.left - tip.offsetWidth / 2;
+  tip.style.left = `${Math.max(0, Math.min(middle, around.width - tip.offsetWidth))}px`;
+});
 
 // Against clickjacking: a page that closes itself during a double click lets the second click land here. A delayed button
 // does nothing for half a second after the page becomes visible.

@@ -25,7 +25,7 @@ const RULES: Record<string, { asks: 'nothing' | 'token' | 'secret'; takes: strin
     '/assets/*': { asks: 'nothing', takes: ['GET'], path: '/assets/icon.svg' },
     '/assets/gatehouse.css': { asks: 'nothing', takes: ['GET'] },
     '/docs': { asks: 'nothing', takes: ['GET'] },
-    '/docs/:group': { asks: 'nothing', takes: ['GET'], path: '/docs/nonsense', status: 404 },
+    '/assets/scalar.js': { asks: 'nothing', takes: ['GET'] },
     '/docs/guides': { asks: 'nothing', takes: ['GET'] },
     '/docs/guides/:name': { asks: 'nothing', takes: ['GET'], path: '/docs/guides/connect-your-app' },
     '/docs/reference/:name': { asks: 'nothing', takes: ['GET'], path: '/docs/reference/api' },
