@@ -1,4 +1,5 @@
 import { OVERLOAD_LIMIT, type OverloadLimit, SERVER_TIMEOUTS, type ServerTimeouts } from './http/timeouts.ts';
+import { type BrandingSettings, readBranding } from './lib/branding-settings.ts';
 import { DAY, SECOND } from './lib/clock.ts';
 import { isId } from './lib/ids.ts';
 import { readSecretKeys } from './lib/key-settings.ts';
@@ -41,6 +42,7 @@ export interface Settings {
   trustProxy: string | false;
   /** Shown on the pages. */
   platformName: string;
+  branding: BrandingSettings;
   /** False if the platform's data is served by an API of its own. */
   servesResources: boolean;
   /** Whether AI agents can connect, by the Model Context Protocol. */
@@ -115,6 +117,7 @@ export function readSettings(env: Environment): Settings {
     retryWindow: readNumber(env, 'REFRESH_RETRY_SECONDS', 30, { min: 0, max: 300 }) * SECOND,
     trustProxy: env.TRUST_PROXY && env.TRUST_PROXY !== 'off' ? env.TRUST_PROXY : false,
     platformName: readPlatformName(env),
+    branding: readBranding(env),
     servesResources: readServesResources(env),
     servesMcp: readServesMcp(env),
     mcpAllowedOrigins: readOrigins(env, 'MCP_ALLOWED_ORIGINS'),

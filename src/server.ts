@@ -14,6 +14,7 @@ import { createKeyring } from './lib/keyring.ts';
 import { openStandardOutput } from './lib/log-output.ts';
 import { VERSION } from './lib/package.ts';
 import { createLimits } from './limits.ts';
+import { mailBrand } from './mail/render.ts';
 import { createSmtpTransport, type MailTransport } from './mail/transport.ts';
 import { mountMcp } from './mcp/routes.ts';
 import { createExternalClients } from './oauth/authorize/external-client.ts';
@@ -28,6 +29,7 @@ import { createMetrics, type Metrics } from './telemetry/metrics.ts';
 import { readTraceId, traceRequests } from './telemetry/routes.ts';
 import { startTracing, type Tracing } from './telemetry/tracing.ts';
 import { mountAssets } from './web/assets.ts';
+import { type Branding, createBranding, mountBranding } from './web/branding.ts';
 import { createErrorPages, type ErrorNavigation } from './web/errors.ts';
 import { mountLogos } from './web/logos.ts';
 import { loadErrorNavigation } from './web/page-context.ts';
@@ -60,10 +62,13 @@ export async function startServer(
   parts: Parts = {},
 ): Promise<RunningServer> {
   const { createRecorder = createRequestRecorder } = parts;
-  const mailTransport = parts.mailTransport ?? (settings.smtp && createSmtpTransport(settings.smtp));
+  const branding = await createBranding(settings.branding);
+  const mailTransport = parts.mailTransport ?? (settings.smtp && createSmtpTransport(settings.smtp, branding.logo));
   const metrics = createMetrics();
   const tracing = await openTracing(settings, metrics);
-  const { api, web, errors } = createHosts(settings, metrics, tracing, (request) => loadErrorNavigation(deps, request));
+  const { api, web, errors } = createHosts(settings, { metrics, tracing, branding }, (request) =>
+    loadErrorNavigation(deps, request),
+  );
   const storage = await openMigratedStorage(settings);
   const report = (error: unknown) => api.log.error(error);
   const requestLog = createRecorder(storage, clock, report);
@@ -102,8 +107,7 @@ export async function startServer(
 /** One host, if both URLs have the same origin. */
 function createHosts(
   settings: Settings,
-  metrics: Metrics,
-  tracing: Tracing | undefined,
+  { metrics, tracing, branding }: { metrics: Metrics; tracing: Tracing | undefined; branding: Branding },
   loadNavigation: (request: FastifyRequest) => Promise<ErrorNavigation>,
 ) {
   const { baseUrl, consentUrl, platformName } = settings;
@@ -116,6 +120,7 @@ function createHosts(
     host.responseListeners.push(metrics.responseListener(name));
     if (tracing) traceRequests(host, tracing);
     mountAssets(host);
+    mountBranding(host, branding);
     return { host, errors };
   };
   const { host: api, errors } = create('api', baseUrl, isOneHost);
@@ -172,13 +177,13 @@ function createDeps(
     settings;
   const keys = createKeyring(secretKeys);
   const limits = createLimits(settings, storage, metrics);
-  const isMailOn = mailTransport !== undefined;
+  const [isOn, brand] = [mailTransport !== undefined, mailBrand(settings.branding)];
   return {
     storage,
     clock,
     keys,
     mailTransport,
-    mailer: { isOn: isMailOn, keys, origin: consentUrl, platformName, count: metrics.countMail },
+    mailer: { isOn, keys, origin: consentUrl, platformName, brand, count: metrics.countMail },
     issuer: baseUrl,
     consentUrl,
     platformName,

@@ -26,6 +26,16 @@ const FORMATS = [
 ] as const;
 
 export async function readImage(bytes: Uint8Array): Promise<Image> {
+  const { encode, ...image } = parseImage(bytes);
+  return { ...image, bytes: await encode() };
+}
+
+/** Everything but the pixels. Throws `InvalidImage`. */
+export function checkImage(bytes: Uint8Array): void {
+  parseImage(bytes);
+}
+
+function parseImage(bytes: Uint8Array): ParsedImage & { type: Image['type'] } {
   if (bytes.length > MAX_IMAGE_BYTES) {
     throw new InvalidImage(`The file is larger than ${MAX_IMAGE_BYTES / 1024} kB.`);
   }
@@ -39,7 +49,7 @@ export async function readImage(bytes: Uint8Array): Promise<Image> {
       `The image is ${width} × ${height} pixels. Each side has ${MIN_SIDE} to ${MAX_SIDE.toLocaleString('en')}.`,
     );
   }
-  return { type: format.type, width, height, bytes: await encode() };
+  return { type: format.type, width, height, encode };
 }
 
 /** A read beyond the end of the file is a `RangeError`. */

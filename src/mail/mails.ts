@@ -3,7 +3,7 @@ import { newId } from '../lib/ids.ts';
 import { decrypt, encrypt, type Keyring } from '../lib/keyring.ts';
 import { retentionStep } from '../storage/retention.ts';
 import type { Database } from '../storage/storage.ts';
-import { renderMail } from './render.ts';
+import { type MailBrand, renderMail } from './render.ts';
 import { type MailKind, type MailValues, textOf } from './texts.ts';
 import type { OutgoingMail } from './transport.ts';
 
@@ -17,6 +17,7 @@ export interface Mailer {
   /** CONSENT_URL. Links never depend on a request. */
   origin: string;
   platformName: string;
+  brand?: MailBrand | undefined;
   count(outcome: MailOutcome): void;
 }
 
@@ -83,10 +84,10 @@ async function findLastSent(db: Database, cause: string): Promise<number> {
 type Content = Omit<OutgoingMail, 'id'>;
 
 function compose<Kind extends MailKind>(mailer: Mailer, { kind, to, values, path }: NewMail<Kind>): Content {
-  const { platformName, origin } = mailer;
+  const { platformName, origin, brand } = mailer;
   const words = textOf(kind, { ...values, platformName });
   const link = path === undefined ? undefined : origin + path;
-  return { to: to ?? { address: '' }, ...renderMail(words, { name: to?.name, link, platformName }) };
+  return { to: to ?? { address: '' }, ...renderMail(words, { name: to?.name, link, platformName, brand }) };
 }
 
 /** Only this node sends it, until the lease ends. */

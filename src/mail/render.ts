@@ -1,3 +1,5 @@
+import { type BrandingSettings, inkOn } from '../lib/branding-settings.ts';
+import { formatColor } from '../lib/colors.ts';
 import { html, toText } from '../lib/html.ts';
 import type { MailText } from './texts.ts';
 
@@ -13,10 +15,31 @@ interface Context {
   /** An absolute URL, for kinds with an action. */
   link: string | undefined;
   platformName: string;
+  brand?: MailBrand | undefined;
 }
 
-/** The same words as plain text and as HTML, without images or other remote content. */
-export function renderMail(words: MailText, { name, link, platformName }: Context): RenderedMail {
+/** The look of the platform. Undefined without one. */
+export function mailBrand({ accent, logo }: BrandingSettings): MailBrand | undefined {
+  if (!accent && !logo) return undefined;
+  const colors = accent && { fill: formatColor(accent.light), ink: formatColor(inkOn(accent.light)) };
+  return { ...OURS, ...colors, hasLogo: logo !== undefined };
+}
+
+export interface MailBrand {
+  /** Of the button, and of the text on it. */
+  fill: string;
+  ink: string;
+  /** Whether the transport attaches the logo of the platform. */
+  hasLogo: boolean;
+}
+
+const OURS: MailBrand = { fill: '#1f4fd8', ink: '#fff', hasLogo: false };
+
+/** The Content-ID of the logo (RFC 2392). */
+export const LOGO_ID = 'logo@platform';
+
+/** The same words as plain text and as HTML, without remote content: a logo is part of the mail. */
+export function renderMail(words: MailText, { name, link, platformName, brand = OURS }: Context): RenderedMail {
   const greeting = name === undefined ? 'Hello,' : `Hello ${name},`;
   const { subject, paragraphs, action, closing = [] } = words;
   const text = [greeting, ...paragraphs, ...(link ? [link] : []), ...closing, `-- \n${platformName}`].join('\n\n');
@@ -25,10 +48,11 @@ export function renderMail(words: MailText, { name, link, platformName }: Contex
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${subject}</title></head>
 <body style="margin:0;padding:24px;font:16px/1.5 system-ui,sans-serif;color:#1b1f24;background:#fff">
 <div style="max-width:34em;margin:0 auto">
+${brand.hasLogo && html`<p><img src="cid:${LOGO_ID}" alt="${platformName}" height="32"></p>`}
 ${[greeting, ...paragraphs].map((paragraph) => html`<p>${paragraph}</p>`)}
 ${
   link !== undefined &&
-  html`<p><a href="${link}" style="display:inline-block;padding:10px 18px;border-radius:6px;color:#fff;background:#1f4fd8;text-decoration:none">${action}</a></p>
+  html`<p><a href="${link}" style="display:inline-block;padding:10px 18px;border-radius:6px;color:${brand.ink};background:${brand.fill};text-decoration:none">${action}</a></p>
 <p style="font-size:14px;word-break:break-all">${link}</p>`
 }
 ${closing.map((paragraph) => html`<p>${paragraph}</p>`)}

@@ -2,6 +2,7 @@ import type { SMTPTransportOptions } from 'nodemailer';
 import { SECOND } from '../lib/clock.ts';
 import { isLoopbackHost } from '../lib/ip-addresses.ts';
 import type { SmtpSettings } from '../lib/setting-values.ts';
+import { LOGO_ID } from './render.ts';
 
 /** A mail as it is sent. */
 export interface OutgoingMail {
@@ -22,8 +23,14 @@ export interface MailTransport {
 
 const TIMEOUTS = { connectionTimeout: 10 * SECOND, greetingTimeout: 10 * SECOND, socketTimeout: 30 * SECOND };
 
+/** Of the platform. */
+interface Logo {
+  type: string;
+  content: Buffer;
+}
+
 /** Connections are kept and used again. The library is loaded with the first mail: most starts send none. */
-export function createSmtpTransport({ smtpUrl, from }: SmtpSettings): MailTransport {
+export function createSmtpTransport({ smtpUrl, from }: SmtpSettings, logo?: Logo): MailTransport {
   const options = { ...connectionOptions(smtpUrl), ...TIMEOUTS, pool: true as const, maxConnections: 2 };
   const open = async () => (await import('nodemailer')).createTransport(options);
   let opened: ReturnType<typeof open> | undefined;
@@ -40,6 +47,7 @@ export function createSmtpTransport({ smtpUrl, from }: SmtpSettings): MailTransp
         subject,
         text,
         html,
+        attachments: logo && html.includes(`cid:${LOGO_ID}`) ? [inlineLogo(logo)] : [],
         // The same for every attempt, so that a receiver can recognize a mail that was sent twice.
         messageId: `<${id}@${from.address.split('@')[1]}>`,
         headers: { 'Auto-Submitted': 'auto-generated' },
@@ -54,6 +62,10 @@ export function createSmtpTransport({ smtpUrl, from }: SmtpSettings): MailTransp
       opened?.then((transport) => transport.close()).catch(() => {});
     },
   };
+}
+
+function inlineLogo({ type, content }: Logo) {
+  return { cid: LOGO_ID, content, contentType: type, contentDisposition: 'inline' as const, filename: false as const };
 }
 
 /** Mail contains links that are secrets: to another machine, TLS is required unless the URL says otherwise. */

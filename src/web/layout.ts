@@ -3,6 +3,7 @@ import type { Membership } from '../accounts/memberships.ts';
 import type { User } from '../accounts/users.ts';
 import { type Html, html, toText } from '../lib/html.ts';
 import { fontPath, iconPath, scriptPath, stylesheetPath } from './assets.ts';
+import { type Branding, brandLogo, brandStyles, footer } from './branding.ts';
 import { toast } from './components/display.ts';
 import { navigation } from './navigation.ts';
 
@@ -86,15 +87,16 @@ export function sendPage(
     .header('permissions-policy', PERMISSIONS)
     .header('cache-control', 'no-store')
     .type('text/html; charset=utf-8')
-    .send(toText(renderPage(page)));
+    .send(toText(renderPage(page, reply.server.branding)));
 }
 
 function runsScript({ runsScript, context }: Page): boolean {
   return runsScript ?? context !== undefined;
 }
 
-function renderPage(page: Page): Html {
+function renderPage(page: Page, branding: Branding): Html {
   const { title, platformName, body, width, context, links, styles } = page;
+  const logo = brandLogo(branding) ?? arch;
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -104,13 +106,14 @@ function renderPage(page: Page): Html {
 <title>${title} · ${platformName}</title>
 <link rel="preload" href="${fontPath}" as="font" type="font/woff2" crossorigin>
 ${styles ?? html`<link rel="stylesheet" href="${stylesheetPath}">`}
-<link rel="icon" href="${iconPath}" type="image/svg+xml">
+${brandStyles(branding)}
+${branding.logo ? html`<link rel="icon" href="${branding.logo.path}">` : html`<link rel="icon" href="${iconPath}" type="image/svg+xml">`}
 ${runsScript(page) && html`<script type="module" src="${scriptPath}"></script>`}
 </head>
 <body class="${layoutOf(page)}">
 <a class="skip" href="#main">Skip to content</a>
 <header class="bar">
-${context ? html`<a class="brand" href="/">${arch}<span>${platformName}</span></a>${navigation(context)}` : html`<div class="bar-inner ${width}"><span class="brand">${arch}<span>${platformName}</span></span>${links}</div>`}
+${context ? html`<a class="brand" href="/">${logo}<span>${platformName}</span></a>${navigation(context)}` : html`<div class="bar-inner ${width}"><span class="brand">${logo}<span>${platformName}</span></span>${links}</div>`}
 </header>
 ${
   width === 'full'
@@ -118,7 +121,8 @@ ${
     : html`<main id="main" class="${width}">
 ${context?.flash && toast(context.flash)}
 ${body}
-</main>`
+</main>
+${footer(branding)}`
 }
 </body>
 </html>`;
