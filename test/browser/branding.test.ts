@@ -40,7 +40,6 @@ for (const [colorScheme, fill, ink] of [
         assert.equal(scrolled, shown, path);
       }
       assert.deepEqual(consoleErrors, []);
-      if (process.env.SHOTS) await page.screenshot({ path: `/tmp/shots/${colorScheme}-${width}.png` });
     });
   }
 }

@@ -60,7 +60,7 @@ ${rows.map(redirectUriRow)}
 function redirectUriRow({ uri, problem }: { uri: string; problem: string | undefined }, index: number): Html {
   const id = `redirect_uris-${index + 1}`;
   const wrong = problem === undefined ? undefined : { field: id, message: sentenceOf(problem) };
-  return html`<div class="row"><input id="${id}" name="redirect_uris" type="text" inputmode="url" value="${uri}" autocomplete="off" spellcheck="false" aria-label="Redirect URI ${index + 1}" ${ariaAttributes(id, { wrong: wrong !== undefined })}>
+  return html`<div class="uri-row"><input id="${id}" name="redirect_uris" type="text" inputmode="url" value="${uri}" autocomplete="off" spellcheck="false" aria-label="Redirect URI ${index + 1}" ${ariaAttributes(id, { wrong: wrong !== undefined })}>
 ${wrong && problemText(wrong)}</div>`;
 }
 

@@ -104,7 +104,7 @@ function logoSection({ path, csrf }: { path: string; csrf: string }, app: App, p
   const wrong = problem?.field === 'logo';
   return html`<section class="card"><h2>Logo</h2>
 <p>${appAvatar(app, 'lg')}</p>
-<form method="post" action="${path}/logo" enctype="multipart/form-data">
+<form method="post" action="${path}/logo" enctype="multipart/form-data" class="logo-form">
 <input type="hidden" name="csrf" value="${csrf}">
 <div class="field">
 <label for="logo">Logo file</label>
