@@ -3,7 +3,6 @@ import type { InactiveReason } from '../http/errors.ts';
 import { DAY, MINUTE } from '../lib/clock.ts';
 import { formatScopes, type Scopes } from '../lib/scope-lists.ts';
 import { newSalt } from '../lib/secrets.ts';
-import type { ConnectedFor } from '../storage/app-tables.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import { retentionStep } from '../storage/retention.ts';
 import type { Database } from '../storage/storage.ts';
@@ -186,26 +185,28 @@ function revokedEvent({ grantId, userId, ...audience }: Revoked, reason: Inactiv
   return { type: 'grant.revoked' as const, ...audience, data: { grantId, userId, reason } };
 }
 
-type Transfer = Pick<Grant, 'appId' | 'businessId' | 'userId'> & { to: string; connectedFor: ConnectedFor[] };
-
 /**
- * Needs a transaction. The grants are for the business and of another user from now on. They count as created now, because
- * a grant works only if its user has been a member since before it was created. Returns their ids.
+ * Needs a transaction, in which the row is locked. The grant is for the business and of another user from now on. It counts as
+ * created now, because a grant works only if its user has been a member since before it was created.
  */
-export async function transferGrants(
+export async function moveGrant(
   db: Database,
-  { appId, businessId, userId, to, connectedFor }: Transfer,
+  { id, to, withdrawnScopes }: Pick<Grant, 'id' | 'withdrawnScopes'> & { to: string },
   now: number,
-): Promise<string[]> {
-  const moved = await db
+): Promise<void> {
+  const moved = { user_id: to, connected_for: 'business', created_at: now } as const;
+  const withdrawn_scopes = formatScopes(withdrawnScopes);
+  await db
     .updateTable('grants')
-    .set({ user_id: to, connected_for: 'business', created_at: now })
-    .where(({ and }) => and({ business_id: businessId, app_id: appId, user_id: userId }))
-    .where('connected_for', 'in', connectedFor)
-    .where('revoked_at', 'is', null)
-    .returning('id')
+    .set({ ...moved, withdrawn_scopes })
+    .where('id', '=', id)
     .execute();
-  return moved.map(({ id }) => id);
+}
+
+/** Needs a transaction, in which the rows are locked. */
+export async function markForUser(db: Database, ids: string[]): Promise<void> {
+  if (ids.length === 0) return;
+  await db.updateTable('grants').set({ connected_for: 'user' }).where('id', 'in', ids).execute();
 }
 
 /** Needs a transaction. Earlier grants of the same parties end at this time, too. Those that end before are not extended. */

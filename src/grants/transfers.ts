@@ -5,14 +5,14 @@ import type { App } from '../apps/apps.ts';
 import { type Actor, recordAudit } from '../audit/entries.ts';
 import { recordEvents } from '../events/events.ts';
 import { FormError } from '../lib/errors.ts';
-import { formatScopes, type Scopes, scopesBeyond } from '../lib/scope-lists.ts';
+import { commonScopes, formatScopes, type Scopes, scopesBeyond } from '../lib/scope-lists.ts';
 import type { ConnectedFor } from '../storage/app-tables.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 import { lockAppRulesForShare } from './app-policies.ts';
 import type { ConnectionFilter, ConnectionKey } from './connection-rows.ts';
 import { type Connection, listConnections, type Named } from './connections.ts';
 import { type Consent, findConsentForUpdate, forgetConsents, saveConsent } from './consents.ts';
-import { transferGrants } from './grants.ts';
+import { transferGrants } from './transferred-grants.ts';
 
 export type { ConnectedFor } from '../storage/app-tables.ts';
 
@@ -61,11 +61,12 @@ export async function transferConnection(
   const { app, connectedFor, scopes } = connection;
   const key = { appId: app.id, businessId, userId: from.id };
   // Consents before grants: a grant that relies on the consent either moves below, or waits and finds no consent.
-  const { allowed, expiresAt } = await findConsentForUpdate(tx, key, now);
+  const { allowed: before, expiresAt } = await findConsentForUpdate(tx, key, now);
   await forgetConsents(tx, key);
+  const allowed = commonScopes(before, scopes);
   if (allowed.length > 0) await addToConsent(tx, { ...key, userId: to.id }, { allowed, expiresAt }, now);
   const moved: ConnectedFor[] = connectedFor === 'business' ? ['business'] : ['user', 'business'];
-  const grantIds = await transferGrants(tx, { ...key, to: to.id, connectedFor: moved }, now);
+  const grantIds = await transferGrants(tx, { ...key, to: to.id, connectedFor: moved, scopes }, now);
   await recordEvents(tx, grantIds.map(transferredEvent(key, to)), now);
   const detail = { from: from.name, to: to.name, why: cause, scope: formatScopes(scopes) };
   const was = connectedFor === 'user' && { was: 'for the user' };

@@ -6,6 +6,7 @@ import type { Role } from '../../src/accounts/memberships.ts';
 import { insertSession } from '../../src/accounts/sessions.ts';
 import { type User, userActor } from '../../src/accounts/users.ts';
 import { disconnect } from '../../src/grants/connections.ts';
+import { markExchanged } from '../../src/grants/grants.ts';
 import { changeRole, listMemberConnections, removeMember } from '../../src/grants/member-changes.ts';
 import { type ConnectedFor, changeAuthority } from '../../src/grants/transfers.ts';
 import { systemClock } from '../../src/lib/clock.ts';
@@ -49,7 +50,15 @@ async function allow(user: User, app: NewApp, connectedFor: ConnectedFor, on = d
   const request = await readAuthorizationRequest(deps, query.toString(), '127.0.0.1');
   const authorization = { request, grantId: newId(Date.now()), sessionId, businessId: acme.id, shown: scopes };
   const decision = { allowed: scopes, declined: [], connectedFor, expiresAt: null };
-  return issueCode(userActor(user, '127.0.0.1'), { db: on, keys }, { ...authorization, decision }, Date.now());
+  const code = await issueCode(
+    userActor(user, '127.0.0.1'),
+    { db: on, keys },
+    { ...authorization, decision },
+    Date.now(),
+  );
+  // A code that is not exchanged yet does not move.
+  await markExchanged(on, authorization.grantId, Date.now());
+  return code;
 }
 
 /** Returns after two seconds at the latest; the assertions of the test fail then. */
@@ -169,10 +178,6 @@ test('two owners who remove the same member move a connection once', async () =>
 test('two owners who take a connection over at the same time move it once', async () => {
   const [user, second, app] = [await newMember('admin'), await newMember('owner'), await newApp()];
   await allow(user, app, 'business');
-  await db
-    .updateTable('grants')
-    .set({ exchanged_at: 1, refresh_expires_at: Date.now() * 2 })
-    .execute();
   const handover = { app, businessId: acme.id, userId: user.id, scopes };
 
   const again = await during(

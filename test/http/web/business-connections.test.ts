@@ -306,6 +306,55 @@ test('an owner hands a connection over to another owner, and to nobody else', as
   assert.equal((await transfersIn(world)).at(-1)?.why, 'handed over');
 });
 
+/** Allows the app, and keeps the code from being exchanged. */
+async function allowForBusiness({ client }: World, browser: Browser): Promise<string> {
+  const page = await browser.open(client.authorizeUrl({ scope: 'read:invoices' }));
+  const left = (await browser.submit(page, '/consent', { decision: 'allow', connected_for: 'business' })).leftTo;
+  return left?.searchParams.get('code') ?? '';
+}
+
+test('a person who leaves with a code in their browser does not become the new owner at the app [C2]', async () => {
+  const world = await newWorld();
+  const { user, browser } = await join(world.business, 'Ann', 'admin');
+  const code = await allowForBusiness(world, browser);
+
+  await remove(browser, user.id);
+  const late = await world.client.exchange(code);
+
+  assert.deepEqual([late.status, late.body.reason], [400, 'member_removed']);
+});
+
+test('a code that is exchanged after a take-over is for the person who got it, and for nobody else [C2]', async () => {
+  const world = await newWorld();
+  const { user, browser } = await join(world.business, 'Ann', 'admin');
+  const earlier = await connectFor('business', world, browser);
+  const silent = await browser.open(world.client.authorizeUrl({ scope: 'read:invoices' }));
+  const path = `/businesses/${world.business.id}/connected-apps/${world.app.id}/${user.id}/authority`;
+
+  await world.olga.browser.submit(await world.olga.browser.open(path), path, { to: world.olga.user.id });
+  const late = await world.client.exchange(silent.leftTo?.searchParams.get('code') ?? '');
+
+  const { user: caller, connectedFor } = await me(world, late.body.access_token);
+  assert.deepEqual([caller.id, connectedFor], [user.id, 'user']);
+  assert.equal((await me(world, earlier.access_token)).user.id, world.olga.user.id);
+});
+
+test('scopes that the app lacked during a take-over do not come back to its new owner [C7]', async () => {
+  const world = await newWorld();
+  const { user, browser } = await join(world.business, 'Ann', 'admin');
+  const tokens = await connectFor('business', world, browser, 'read:invoices read:contacts');
+  const register = (allowed_scopes: string) =>
+    server.storage().durable.updateTable('apps').set({ allowed_scopes }).where('id', '=', world.app.id).execute();
+
+  await register('read:invoices');
+  await remove(world.olga.browser, user.id, { [`connection.${world.app.id}`]: 'take_over' });
+  await register('read:invoices read:contacts');
+
+  assert.equal((await world.client.refresh(tokens.refresh_token)).body.scope, 'read:invoices');
+  const screen = await world.olga.browser.open(world.client.authorizeUrl({ scope: 'read:invoices read:contacts' }));
+  assert.match(screen.text, /wants to access/);
+});
+
 test('members see connections for the business with the person who answers for them, and cannot end them', async () => {
   const world = await newWorld();
   await connectFor('business', world, world.olga.browser);

@@ -1,0 +1,50 @@
+import { parseScopes, type Scopes, scopesBeyond } from '../lib/scope-lists.ts';
+import type { ConnectedFor } from '../storage/app-tables.ts';
+import type { Database } from '../storage/storage.ts';
+import { markForUser, moveGrant } from './grants.ts';
+import { type Grant, selectBetween } from './status.ts';
+
+interface Transfer extends Pick<Grant, 'appId' | 'businessId' | 'userId'> {
+  to: string;
+  /** Which grants move. */
+  connectedFor: ConnectedFor[];
+  /** What the new owner answers for. */
+  scopes: Scopes;
+}
+
+/**
+ * Needs a transaction. Returns the ids of the grants that moved.
+ *
+ * A code is in the browser of the person who clicked Allow. Apps sign in whoever brings it, as the user that it was issued
+ * for. So it stays with that person; otherwise they would be the new owner there.
+ */
+export async function transferGrants(db: Database, transfer: Transfer, now: number): Promise<string[]> {
+  const { to, scopes } = transfer;
+  const grants = await lockGrants(db, transfer);
+  const [codes, moved] = [grants.filter(({ isCode }) => isCode), grants.filter(({ isCode }) => !isCode)];
+  for (const { id, granted, withdrawn } of moved) {
+    // The app may be registered again for a scope that it lacks now: it must not get what nobody saw.
+    const unseen = scopesBeyond(granted, [...scopes, ...withdrawn]);
+    await moveGrant(db, { id, to, withdrawnScopes: [...withdrawn, ...unseen] }, now);
+  }
+  const ids = codes.map(({ id }) => id);
+  await markForUser(db, ids);
+  return moved.map(({ id }) => id);
+}
+
+/** Locked first: a code may be exchanged at the same time. */
+async function lockGrants(db: Database, { connectedFor, ...parties }: Transfer) {
+  const rows = await selectBetween(db, parties)
+    .select(['scopes', 'withdrawn_scopes', 'exchanged_at'])
+    .where('connected_for', 'in', connectedFor)
+    .where('revoked_at', 'is', null)
+    .orderBy('id')
+    .forUpdate()
+    .execute();
+  return rows.map((row) => ({
+    id: row.id,
+    granted: parseScopes(row.scopes),
+    withdrawn: parseScopes(row.withdrawn_scopes),
+    isCode: row.exchanged_at === null,
+  }));
+}
