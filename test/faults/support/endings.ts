@@ -1,9 +1,7 @@
 import { insertMembership } from '../../../src/accounts/memberships.ts';
 import type { Storage } from '../../../src/storage/storage.ts';
-import { DEVELOPER } from '../../support/app-pages.ts';
 import type { Tokens } from '../../support/client.ts';
 import type { RegisteredApp } from '../../support/fixtures.ts';
-import { MEMBERS } from '../../support/invitations.ts';
 import { type ApiClient, retryUntilAvailable, type TimedResponse } from './api-client.ts';
 import { fetchCsrf, type Person, post, signIn } from './businesses.ts';
 
@@ -46,8 +44,9 @@ export const ENDINGS: Ending[] = [
   },
   {
     what: 'stopped as the app is disabled',
-    end: ({ owner, app }) => post(owner, `${DEVELOPER}/${app.id}/disable`),
-    undo: ({ owner, app }) => retryUntilAvailable(() => post(owner, `${DEVELOPER}/${app.id}/enable`)),
+    end: ({ owner, app, businessId }) => post(owner, `/businesses/${businessId}/developer/${app.id}/disable`),
+    undo: ({ owner, app, businessId }) =>
+      retryUntilAvailable(() => post(owner, `/businesses/${businessId}/developer/${app.id}/enable`)),
     isPause: true,
   },
   {
@@ -68,8 +67,7 @@ export const ENDINGS: Ending[] = [
   },
   {
     what: 'ended as the member is removed',
-    end: ({ owner, member, businessId }) =>
-      post(owner, `${MEMBERS}/${member.user.id}/remove`, { business: businessId }),
+    end: ({ owner, member, businessId }) => post(owner, `/businesses/${businessId}/members/${member.user.id}/remove`),
     tooLate: [404],
     undo: ({ storage, member, businessId }) =>
       insertMembership(storage.durable, { userId: member.user.id, businessId, role: 'member' }, Date.now()),

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { inspect } from 'node:util';
-import { DEVELOPER, registerInBrowser, shownCredentials } from '../../support/app-pages.ts';
-import { inviteInBrowser, MEMBERS } from '../../support/invitations.ts';
+import { registerInBrowser, shownCredentials } from '../../support/app-pages.ts';
+import { inviteInBrowser } from '../../support/invitations.ts';
 import { grantIdIn } from '../../support/rows.ts';
 import { type ApiClient, retryUntilAvailable } from './api-client.ts';
 import { fetchCsrf, type Person, post, type TestBusiness } from './businesses.ts';
@@ -15,6 +15,8 @@ interface Work {
 }
 
 const MOST_LIVE = 6;
+
+const developerPath = ({ businessId }: TestBusiness) => `/businesses/${businessId}/developer`;
 
 /** Random activity of a business, during faults of the server. */
 export async function runLoad(work: Work, gate: Gate): Promise<void> {
@@ -116,12 +118,12 @@ async function disconnect({ firm, journal }: Work): Promise<void> {
 }
 
 async function disable({ firm, journal }: Work): Promise<void> {
-  const heard = await retryUntilAvailable(() => post(firm.owner, `${DEVELOPER}/${firm.app.id}/disable`));
+  const heard = await retryUntilAvailable(() => post(firm.owner, `${developerPath(firm)}/${firm.app.id}/disable`));
   if (journal.write('disable', firm.app.id, heard)) firm.isDisabled = true;
 }
 
 async function enable({ firm, journal }: Work): Promise<void> {
-  const heard = await retryUntilAvailable(() => post(firm.owner, `${DEVELOPER}/${firm.app.id}/enable`));
+  const heard = await retryUntilAvailable(() => post(firm.owner, `${developerPath(firm)}/${firm.app.id}/enable`));
   if (journal.write('enable', firm.app.id, heard)) firm.isDisabled = false;
 }
 
@@ -133,11 +135,11 @@ async function comeAndGo(work: Work): Promise<void> {
   const joined = await retryUntilAvailable(() => post(mate, link));
   if (!journal.write('join', mate.user.id, joined)) return;
   const lineage = await connect(work, mate);
-  const path = `${MEMBERS}/${mate.user.id}/remove`;
+  const path = `/businesses/${businessId}/members/${mate.user.id}/remove`;
   let tries = 0;
   const removed = await retryUntilAvailable(() => {
     tries += 1;
-    return post(owner, path, { business: businessId });
+    return post(owner, path);
   });
   // Who was removed without an answer is not there any more.
   journal.write('remove', mate.user.id, removed, ...(tries > 1 ? [404] : []));
@@ -145,19 +147,20 @@ async function comeAndGo(work: Work): Promise<void> {
 }
 
 /** Registers an app, adds a secret and removes the first; gives up if the state is unknown. */
-async function registerApp({ firm: { owner }, journal }: Work): Promise<void> {
+async function registerApp({ firm, journal }: Work): Promise<void> {
+  const { owner } = firm;
   const began = Date.now();
-  const shown = await registerInBrowser(owner.browser, DEVELOPER).catch(() => undefined);
+  const shown = await registerInBrowser(owner.browser, developerPath(firm)).catch(() => undefined);
   if (shown?.status !== 200) return;
   const first = { ...shownCredentials(shown), works: true };
   journal.secrets.push(first);
   journal.write('register', first.id, { status: 200, body: '', began, ended: Date.now() });
-  const added = await post(owner, `${DEVELOPER}/${first.id}/secrets`).catch(() => undefined);
+  const added = await post(owner, `${developerPath(firm)}/${first.id}/secrets`).catch(() => undefined);
   if (added?.status !== 200) return;
   const second = { ...shownCredentials({ ...shown, text: added.body }), works: true };
   journal.secrets.push(second);
   journal.write('add secret', first.id, added);
-  const { text } = await retryUntilAvailable(() => owner.browser.open(`${DEVELOPER}/${first.id}`));
+  const { text } = await retryUntilAvailable(() => owner.browser.open(`${developerPath(firm)}/${first.id}`));
   const row = text.split('<li>').find((each) => each.includes(`…${first.secret.slice(-4)}</code>`));
   const [action] = /\/[\w/-]+\/secrets\/[\w-]+\/remove/.exec(row ?? '') ?? [];
   if (!action) return;
