@@ -12,6 +12,7 @@ import { addEndpoint } from '../src/webhooks/endpoint-changes.ts';
 import { listEndpoints, rotateSecret, SUBSCRIBABLE_EVENTS } from '../src/webhooks/endpoints.ts';
 import { HARBOUR, NORTHGATE } from './businesses.ts';
 import { addDemoConnections, browserActor } from './connections.ts';
+import { addDemoIdentity } from './identity.ts';
 import { addDemoRecords } from './records.ts';
 
 export const DEMO_PASSWORD = 'over the drawbridge';
@@ -39,10 +40,12 @@ export async function ensureDemoApps(storage: Storage, ownerBusinessId: string, 
   const known: DemoCredentials | undefined = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined;
   const find = (app: { clientId: string }) => findApp(storage.durable, app.clientId);
   if (known && (await find(known.thirdParty)) && (await find(known.firstParty))) return known;
-  const credentials = await storage.transaction(async (db) => ({
-    thirdParty: await addDemoApp(db, { name: 'Ledgerly', ownerBusinessId, openToAnyBusiness: true }, now),
-    firstParty: await addDemoApp(db, { name: 'Workbench', ownerBusinessId: null, openToAnyBusiness: false }, now),
-  }));
+  const credentials = await storage.transaction(async (db) => {
+    const thirdParty = await addDemoApp(db, { name: 'Ledgerly', ownerBusinessId, openToAnyBusiness: true }, now);
+    await addDemoIdentity(db, thirdParty.clientId, now);
+    const workbench = { name: 'Workbench', ownerBusinessId: null, openToAnyBusiness: false };
+    return { thirdParty, firstParty: await addDemoApp(db, workbench, now) };
+  });
   writeFileSync(file, JSON.stringify(credentials, null, 2), { mode: 0o600 });
   return credentials;
 }

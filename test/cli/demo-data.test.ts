@@ -35,6 +35,15 @@ test('the developer of the demo app sees a month of requests, the requests of th
   assert.match(connections.text, /Harbour Coffee<\/th><td>2<\/td><td><time datetime="2029-11-22/);
 });
 
+test('the third-party app of the demo has a logo, a verified publisher and addresses', async () => {
+  const app = await db.selectFrom('apps').selectAll().where('id', '=', thirdParty.clientId).executeTakeFirstOrThrow();
+  const logo = await fetch(`${server.web}/logos/${app.logo_hash}`);
+
+  assert.equal(logo.headers.get('content-type'), 'image/webp');
+  assert.notEqual(app.verified_at, null);
+  assert.equal(app.homepage_url, 'https://ledgerly.example/');
+});
+
 test('the counts, log and uses of the demo agree with each other', async () => {
   const hour = Math.floor(server.clock() / 3_600_000) - 24;
   const counts = await db.selectFrom('request_counts').selectAll().where('hour', '>=', hour).execute();

@@ -4,8 +4,8 @@ import { boundBusiness } from '../../grants/tenancy.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { resourceUri } from '../../oauth/resource-indicators.ts';
 import { listScopes, type Scope } from '../../oauth/scopes.ts';
+import { appAvatar } from '../app-identity-views.ts';
 import { businessPath } from '../business-address.ts';
-import { avatar } from '../components/display.ts';
 import { appBadges, makerName } from '../components.ts';
 import { day } from '../days.ts';
 import { postForm, time } from '../forms.ts';
@@ -40,7 +40,7 @@ type Card = Connection & { people: Connection[] };
 function appCard({ people, ...first }: Card, viewer: Viewer, forEveryone: boolean): Html {
   const { app, business } = first;
   return html`<li class="card">
-<div class="head"><div class="with-avatar">${avatar({ ...app, shape: 'square' })}<div><h2>${app.name} ${appBadges(app)} ${people.some(isAssistant) && assistantBadge}</h2>
+<div class="head"><div class="with-avatar">${appAvatar(app)}<div><h2>${app.name} ${appBadges(app)} ${people.some(isAssistant) && assistantBadge}</h2>
 <p class="muted small">${origin(first, viewer)}</p></div></div>
 <div class="actions">
 ${forEveryone && html`<a class="button quiet" href="${disconnectPath(business, app)}" aria-label="Disconnect for everyone: ${app.name}">Disconnect for everyone…</a>`}
