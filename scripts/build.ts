@@ -61,6 +61,10 @@ for (const file of globSync(FILES, { cwd: root })) {
 const scalar = await extractScalar();
 writeFileSync(join(out, 'src/web/assets/scalar.js'), scalar);
 writeFileSync(join(out, 'src/web/assets/scalar.js.br'), brotliCompressSync(scalar));
+cpSync(
+  join(root, 'node_modules/@scalar/fastify-api-reference/LICENSE'),
+  join(out, 'src/web/assets/scalar-license.txt'),
+);
 writeFileSync(join(out, 'package.json'), `${JSON.stringify(describePackage(), null, 2)}\n`);
 
 function describePackage() {

@@ -47,6 +47,29 @@ for (const look of LOOKS) {
     assert.deepEqual(otherHosts, []);
     assert.equal(await page.evaluate(() => globalThis.document.documentElement.scrollWidth), look.viewport.width);
     assert.deepEqual(await findAxeViolations(page), []);
+    await sectionOf(page, 'createInvoice')
+      .getByRole('button', { name: /Shell Curl/ })
+      .click();
+    await page.getByRole('option', { name: 'Requests' }).waitFor();
+    assert.deepEqual(await findAxeViolations(page), [], 'with the list of languages');
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox').fill('invoice');
+    await page
+      .getByRole('option', { name: /Create an invoice/ })
+      .first()
+      .waitFor();
+    assert.deepEqual(await findAxeViolations(page), [], 'with the search');
+  });
+}
+
+for (const place of [addressOf('token'), 'tag/webhooks/webhook/grant.created', 'schemas/Invoice']) {
+  test(`the reference is accessible at ${place}`, async () => {
+    const { page } = await chromium.newPage();
+    await page.goto(`${server.api}/docs#${place}`);
+    await page.locator(`[id$="/${place}"]`).first().waitFor();
+
+    assert.deepEqual(await findAxeViolations(page), []);
   });
 }
 

@@ -6,7 +6,7 @@ const place = document.getElementById('reference');
 const [response] = await Promise.all([fetch('/openapi.json'), loadScript(place.dataset.script)]);
 const description = addErrorLinks(await response.json());
 
-new MutationObserver(repairAccessibility).observe(place, { childList: true, subtree: true });
+new MutationObserver(repairAccessibility).observe(document.body, { childList: true, subtree: true });
 Scalar.createApiReference(place, {
   content: description,
   agent: { disabled: true },
@@ -85,15 +85,21 @@ function listCallbackErrors({ 'x-callback-errors': codes = [] }) {
   return links.length > 0 ? [`- At the callback: ${links.join(', ')}`] : [];
 }
 
-/** What axe finds in Scalar 1.72. */
+/** What axe finds in Scalar 1.72, and what to set instead. */
 function repairAccessibility() {
-  for (const button of place.querySelectorAll('.scalar-code-copy:not([aria-label])')) button.ariaLabel = 'Copy';
-  for (const list of place.querySelectorAll('.endpoints:not([tabindex])')) list.tabIndex = 0;
-  for (const bar of place.querySelectorAll('.t-doc__header:not([role])')) {
-    Object.assign(bar, { role: 'navigation', ariaLabel: 'Current section' });
-    bar.querySelector('header').role = 'none';
-  }
-  for (const button of place.querySelectorAll('button.show-more[aria-label]')) {
+  const repair = (selector, properties) => {
+    for (const element of document.querySelectorAll(selector)) Object.assign(element, properties);
+  };
+  repair('.scalar-code-copy:not([aria-label])', { ariaLabel: 'Copy' });
+  repair('.endpoints:not([tabindex])', { tabIndex: 0 });
+  repair('.response-card[role=region]', { role: 'group' });
+  repair('.t-doc__header:not([role])', { role: 'navigation', ariaLabel: 'Current section' });
+  repair('.t-doc__header > header:not([role])', { role: 'none' });
+  repair('[id^=headlessui-popover-panel]:not([role])', { role: 'dialog', ariaLabel: 'Menu' });
+  repair('input[role=combobox]:not([aria-expanded])', { ariaExpanded: 'true' });
+  repair('input[role=combobox]:not([aria-label])', { ariaLabel: 'Find a language' });
+  repair('[data-headlessui-focus-guard][aria-hidden]', { ariaHidden: null, ariaLabel: 'Close the menu' });
+  for (const button of document.querySelectorAll('button.show-more[aria-label]')) {
     const text = button.textContent.trim();
     if (!button.ariaLabel.startsWith(text)) button.ariaLabel = `${text}: ${button.ariaLabel}`;
   }
