@@ -20,10 +20,10 @@ export function forWhomChoice({ authRequest: { app }, context, consent, connecte
   }
   const choice = (value: ConnectedFor, label: string, hint: string) =>
     html`<label class="choice"><input type="radio" name="connected_for" value="${value}" ${value === connectedFor && html`checked`}><span><strong>${label}</strong><br><span class="muted small">${hint}</span></span></label>`;
-  return html`<fieldset class="field"><legend>Connect it</legend>
+  return html`<fieldset class="field"><legend>Connect it</legend><div class="choices">
 ${choice('user', 'For me', 'The connection ends when I leave.')}
 ${choice('business', `For ${businessName}`, 'The connection stays when I leave. Another owner then answers for it.')}
-</fieldset>`;
+</div></fieldset>`;
 }
 
 export function readConnectedFor(form: Form): ConnectedFor {

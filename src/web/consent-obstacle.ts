@@ -4,7 +4,7 @@ import { type Html, html } from '../lib/html.ts';
 import { readReason } from '../lib/names.ts';
 import { findPermission, type Obstacle, obstacleError } from '../oauth/authorize/permission.ts';
 import { CallbackError } from '../oauth/errors.ts';
-import { listScopes } from '../oauth/scopes.ts';
+import { plainPermissions } from './consent-scopes.ts';
 import { appOwner, type ConsentContext, loadScreen, requestFacts, restart, type Screen } from './consent-screen.ts';
 import { isExpired } from './consent-state.ts';
 import type { WebDeps } from './deps.ts';
@@ -26,7 +26,7 @@ export async function showObstacle(deps: WebDeps, reply: FastifyReply, shown: Sh
 ${explanation(screen, obstacle, deps.mailer.isOn)}
 ${appOwner(screen)}
 <h2>What it asks for</h2>
-<ul class="scopes">${listScopes(screen.authRequest.scopes).map(({ meaning }) => html`<li>${meaning}</li>`)}</ul>
+${plainPermissions(screen.authRequest.scopes)}
 ${postForm(form)}</div>`;
   const page = { title, platformName, width: 'narrow', runsScript: false, body } as const;
   const formTargets = [cspSource(screen.authRequest.callback.redirectUri), issuer];

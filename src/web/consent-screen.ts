@@ -3,23 +3,22 @@ import { findBusiness } from '../accounts/businesses.ts';
 import { findMembership, listMemberships } from '../accounts/memberships.ts';
 import type { Session } from '../accounts/sessions.ts';
 import { type Consent, findConsent } from '../grants/consents.ts';
-import { undecidedScopes } from '../grants/requested-scopes.ts';
 import type { ConnectedFor } from '../grants/transfers.ts';
 import { type Html, html } from '../lib/html.ts';
 import { isLoopbackHost } from '../lib/ip-addresses.ts';
-import { commonScopes, type Scopes } from '../lib/scope-lists.ts';
+import type { Scopes } from '../lib/scope-lists.ts';
 import type { AuthorizationRequest } from '../oauth/authorize/request.ts';
-import { listScopes, type Scope } from '../oauth/scopes.ts';
 import { appAvatar, appLinks, publisherName, verifiedBadge } from './app-identity-views.ts';
 import { businessPath } from './business-address.ts';
 import { avatar, toast } from './components/display.ts';
 import { makerName } from './components.ts';
 import { externalOwner, redirectWarning } from './consent-external.ts';
 import { forWhomChoice } from './consent-for-whom.ts';
+import { earlierConsent, requestedScopes } from './consent-scopes.ts';
 import { type ConsentState, signConsentState } from './consent-state.ts';
 import { endField, findEndChoices } from './consent-until.ts';
 import type { WebDeps } from './deps.ts';
-import { ariaAttributes, type Problem, postForm, problemText } from './forms.ts';
+import { type Problem, postForm } from './forms.ts';
 import { businessSelect, type Page, type PageContext, sendPage } from './layout.ts';
 import { cspSource } from './return-to.ts';
 
@@ -88,7 +87,7 @@ export interface Screen {
   context: PageContext;
 }
 
-interface ConsentScreen extends Screen {
+export interface ConsentScreen extends Screen {
   /** What the user has allowed or declined before. */
   consent: Consent;
   /** All that Allow can grant, also what the user allowed before and the app does not ask for again. */
@@ -125,9 +124,8 @@ ${postForm({
   body: html`<input type="hidden" name="consent_state" value="${state}">
 <input type="hidden" name="return_to" value="${context.path}">
 ${requestedScopes(screen)}
-${screen.until}
+${terms(screen)}
 ${requestFacts(screen)}
-${forWhomChoice(screen)}
 <div class="form-actions">
 <button class="secondary" name="decision" value="deny">Deny</button>
 <button class="primary" name="decision" value="allow" data-delayed>Allow</button>
@@ -136,6 +134,12 @@ ${forWhomChoice(screen)}
 <p class="small muted">${name} can see your name and email address. ${name} never sees your password. What you allow is for ${businessName} only. You can disconnect ${name} at any time, under <a href="${context.current ? businessPath(context.current, 'connected-apps') : '/'}">Connected apps</a>.</p>
 </div>`,
   };
+}
+
+/** For whom and until when. */
+function terms(screen: ConsentScreen): Html | null {
+  const forWhom = forWhomChoice(screen);
+  return forWhom || screen.until ? html`<div class="terms">${forWhom}${screen.until}</div>` : null;
 }
 
 /** Apps of the platform show no consent screen, unless they are public. */
@@ -148,48 +152,6 @@ export function appOwner({ authRequest: { app, callback }, ownerName, platformNa
   return html`<p class="muted">${app.name} is an app by ${publisherName(app, ownerName)}. It is not made by ${platformName}.</p>
 <p class="muted">${verifiedBadge(app) ?? html`<span class="badge">Third-party app</span>`} Registered on ${day(app.createdAt)}</p>
 ${appLinks(app.identity)}${warning}`;
-}
-
-function earlierConsent({ authRequest, consent }: ConsentScreen): Html | null {
-  if (!isAddition(authRequest, consent)) return null;
-  const canNarrow = commonScopes(authRequest.optionalScopes, consent.allowed).length > 0;
-  return html`<p class="notice">You have allowed this app before. What it asks for in addition is marked <span class="new">New</span>.
-${canNarrow && html`It keeps what you allowed before until you disconnect it, even if you untick it here.`}
-${!canNarrow && authRequest.resource !== null && html`It keeps what you allowed before until you disconnect it.`}</p>`;
-}
-
-/** At a resource of its own, the new grant has what was allowed before, too. */
-function isAddition({ scopes, resource }: AuthorizationRequest, { allowed }: Consent): boolean {
-  return (resource === null ? commonScopes(scopes, allowed) : allowed).length > 0;
-}
-
-function requestedScopes(screen: ConsentScreen): Html {
-  const { authRequest } = screen;
-  const problem = screen.problem?.field === 'optional_scope' ? screen.problem : undefined;
-  const hint =
-    authRequest.optionalScopes.length > 0
-      ? 'Untick what you do not want to allow. The app works without it.'
-      : undefined;
-  return html`<fieldset class="field" ${ariaAttributes('optional_scope', { hint, wrong: problem !== undefined })}>
-<legend class="visually-hidden">What ${authRequest.app.name} asks for</legend>
-${scopeList('What it may see', 'read', screen)}
-${scopeList('What it may change', 'write', screen)}
-${hint && html`<p class="hint" id="optional_scope-hint">${hint}</p>`}
-${problem && problemText(problem)}
-</fieldset>`;
-}
-
-function scopeList(heading: string, kind: Scope['kind'], screen: ConsentScreen): Html | null {
-  const { authRequest, consent, ticked, shown } = screen;
-  const listed = listScopes(shown).filter((scope) => scope.kind === kind);
-  if (listed.length === 0) return null;
-  const fresh = isAddition(authRequest, consent) ? undecidedScopes(authRequest, consent) : [];
-  return html`<h2>${heading}</h2>
-<ul class="scopes ${kind}">${listed.map(({ name, meaning }) => {
-    const mark = fresh.includes(name) && html`<span class="new">New</span>`;
-    if (!authRequest.optionalScopes.includes(name)) return html`<li>${meaning} ${mark}</li>`;
-    return html`<li class="optional"><label class="choice"><input type="checkbox" name="optional_scope" value="${name}" ${ticked.includes(name) && html`checked`}><span>${meaning} <span class="muted">(optional)</span> ${mark}</span></label></li>`;
-  })}</ul>`;
 }
 
 export function requestFacts({ authRequest, context, sites }: Screen): Html {

@@ -5,7 +5,6 @@ import { findActingMembership } from '../grants/tenancy.ts';
 import { TooManyRequests } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
-import { scopesBeyond } from '../lib/scope-lists.ts';
 import { findPermission, type Obstacle, obstacleError } from '../oauth/authorize/permission.ts';
 import { type AuthorizationRequest, readAuthorizationRequest } from '../oauth/authorize/request.ts';
 import { codeLocation, issueCodeSilently, needsNoScreen, scopesToShow } from '../oauth/authorize/response.ts';
@@ -13,6 +12,7 @@ import { rawQuery, readTimestamp } from '../oauth/authorize/timestamp.ts';
 import { CallbackError, OAuthError } from '../oauth/errors.ts';
 import { access } from './access.ts';
 import { showObstacle } from './consent-obstacle.ts';
+import { tickedAtFirst } from './consent-scopes.ts';
 import { type ConsentContext, findEarlierConsent, restart, showConsent } from './consent-screen.ts';
 import { type ConsentState, createConsentState } from './consent-state.ts';
 import { submitConsent } from './consent-submission.ts';
@@ -53,7 +53,7 @@ async function openConsent(deps: WebDeps, request: FastifyRequest, reply: Fastif
   }
   const scopes = scopesToShow(authRequest, consent, permission.permit);
   const state = createConsentState({ authRequest, query, businessId, scopes, session }, clock());
-  const ticked = scopesBeyond(authRequest.optionalScopes, consent.declined);
+  const ticked = tickedAtFirst(authRequest, consent);
   return showConsent(deps, reply, { request, authRequest, session, state, consent, ticked, path: request.url });
 }
 

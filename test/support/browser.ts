@@ -52,10 +52,11 @@ export function createBrowser(home: string, ours: string[]) {
   return {
     cookies,
     open,
-    /** Submits a form of a page, with these fields changed. */
+    /** Submits a form of a page, with these fields changed. On the consent screen, boxes that are ticked stay ticked. */
     submit(page: BrowserPage, action: string, fields: Fields = {}, headers: Record<string, string> = {}) {
       const form = findForm(page.text, action);
-      const body = toBody({ ...form.fields, ...fields });
+      const checked = action === '/consent' ? checkedFields(form.body) : {};
+      const body = toBody({ ...form.fields, ...checked, ...fields });
       return send(new URL(form.action, home).href, { method: 'POST', body, headers });
     },
     /** Posts a form that is on no page, such as a stale or forged one. */
@@ -88,13 +89,23 @@ export function hiddenFields(text: string, action: string): Record<string, strin
 }
 
 /** The form with this action, which can be given without the business. */
-function findForm(text: string, action: string): { action: string; fields: Record<string, string> } {
+function findForm(text: string, action: string): { action: string; fields: Record<string, string>; body: string } {
   const forms = [...text.matchAll(/<form[^>]*action="([^"]*)"[^>]*>(.*?)<\/form>/gs)];
   const form = forms.find(([, to = '']) => to === action || shortAddress(to) === action);
   assert.ok(form, `the page has a form for ${action}:\n${text}`);
   const inputs = form[2]?.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g) ?? [];
   const fields = Object.fromEntries([...inputs].map(([, name, value]) => [name, unescaped(value ?? '')]));
-  return { action: unescaped(form[1] ?? ''), fields };
+  return { action: unescaped(form[1] ?? ''), fields, body: form[2] ?? '' };
+}
+
+/** What a browser would send of the checkboxes and radio buttons that are checked. */
+function checkedFields(form: string): Fields {
+  const fields: Record<string, string[]> = {};
+  for (const [input] of form.matchAll(/<input type="(?:checkbox|radio)"[^>]* checked[^>]*>/g)) {
+    const [, name = '', value = ''] = / name="([^"]*)" value="([^"]*)"/.exec(input) ?? [];
+    fields[name] = [...(fields[name] ?? []), unescaped(value)];
+  }
+  return fields;
 }
 
 const SHORT_ADDRESS = /^\/settings\/(?:connected-apps|members|business|audit-log|developer)(?:[/?.]|$)/;

@@ -127,8 +127,9 @@ function obstacleOf(rules: Rules, { scopes, optionalScopes }: AuthorizationReque
   if (rules.status === 'blocked') return { kind: 'app_blocked', reason: rules.blockReason ?? '' };
   const { who, reservesSensitive } = policyOf(rules);
   const required = scopesBeyond(scopes, optionalScopes);
-  const reserved = commonScopes(required.length > 0 ? required : scopes, SENSITIVE_SCOPES);
-  if (reservesSensitive && reserved.length > 0) return { kind: 'role_required', role: 'owner' };
+  const isReserved = (name: string) => SENSITIVE_SCOPES.includes(name);
+  const lacksReserved = required.length > 0 ? required.some(isReserved) : scopes.every(isReserved);
+  if (reservesSensitive && lacksReserved) return { kind: 'role_required', role: 'owner' };
   if (who === 'admins') return { kind: 'role_required', role: 'admin' };
   if (rules.requestStatus === 'refused') return { kind: 'app_refused', reason: rules.refusalReason ?? '' };
   return { kind: 'approval_required', requestedAt: rules.requestStatus === 'requested' ? rules.requestedAt : null };

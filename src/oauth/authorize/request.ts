@@ -75,13 +75,15 @@ function readParameters(app: App, parameters: Parameters): OwnParameters {
   checkResponseMode(read('response_mode'));
   // RFC 6749 §3.3: without scope the server uses a default, here all scopes of the app.
   const named = readRequestedScopes(app, read('scope') ?? '');
-  const optionalScopes = readRequestedScopes(app, read('optional_scope') ?? '');
+  const optional = readRequestedScopes(app, read('optional_scope') ?? '');
+  const { scopes } = readScopes([...(named.length > 0 ? named : app.allowedScopes), ...optional]);
   const prompt = readPrompt(read('prompt'));
   const codeChallenge = readChallenge(app, read('code_challenge'), read('code_challenge_method'));
   return {
     sentRedirectUri: read('redirect_uri') ?? null,
-    scopes: readScopes([...(named.length > 0 ? named : app.allowedScopes), ...optionalScopes]).scopes,
-    optionalScopes,
+    scopes,
+    // External clients ask for every scope that the MCP server names, and know no `optional_scope`.
+    optionalScopes: app.ownerScope === 'external' ? scopes : optional,
     prompt,
     codeChallenge,
   };

@@ -86,6 +86,33 @@ test('a client with a metadata document connects to the MCP server; its row is w
   assert.deepEqual([denied.status, denied.body.reason], [401, 'token_for_other_resource']);
 });
 
+const ticked = (text: string) =>
+  [...text.matchAll(/name="optional_scope" value="([^"]*)" checked/g)].map(([, name]) => name);
+
+test('the user chooses among the scopes of such a client; changes, staff and money are not ticked for them', async () => {
+  const clientId = host.newClientId();
+  const request = externalRequest(server, clientId);
+  const scope = 'read:invoices write:invoices read:contacts read:employees';
+  const browser = await server.signedIn();
+  const first = await browser.open(server.authorizeUrl({ ...request, scope }));
+  const none = await browser.submit(first, '/consent', { decision: 'allow', optional_scope: [] });
+  const allowed = await browser.submit(first, '/consent', {
+    decision: 'allow',
+    optional_scope: ['write:invoices', 'read:contacts'],
+  });
+  const code = allowed.leftTo?.searchParams.get('code') ?? '';
+  const fields = { grant_type: 'authorization_code', client_id: clientId, code, redirect_uri: CALLBACK };
+  const { body } = await server.post('token', { ...fields, code_verifier: VERIFIER });
+  const again = await browser.open(server.authorizeUrl({ ...request, scope }));
+  const more = await browser.open(server.authorizeUrl({ ...request, scope: 'read:employees' }));
+
+  assert.deepEqual(ticked(first.text), ['read:invoices', 'read:contacts']);
+  assert.deepEqual([none.status, /Tick at least one/.test(none.text)], [400, true]);
+  assert.equal(body.scope, 'write:invoices read:contacts');
+  assert.deepEqual(ticked(again.text), ['write:invoices', 'read:contacts'], 'as chosen before');
+  assert.deepEqual(ticked(more.text), ['read:employees'], 'a call needs this one');
+});
+
 test('the derived id of such a client is not its client_id [G3]', async () => {
   const clientId = host.newClientId();
   const { body } = await exchange(clientId);

@@ -44,7 +44,7 @@ test('optional scopes are checkboxes, ticked at first; required scopes have none
   );
 
   assert.deepEqual(boxesOn(page), { [CONTACTS]: true, [CHANGES]: true }, 'also one that stands in both');
-  assert.match(page.text, /<li>View invoices, line items and payment status <\/li>/);
+  assert.match(page.text, /<span>View invoices, line items and payment status <\/span><\/li>/);
 });
 
 test('a request without optional scopes shows no checkboxes', async () => {

@@ -52,7 +52,9 @@ test('the screen lists all that Allow grants, also what the app does not ask for
   const browser = await server.signedIn();
   await client.connect({ resource: MCP, scope: 'read:invoices write:invoices' }, browser);
   const listed = async (request: Record<string, string>) =>
-    (await browser.open(client.authorizeUrl(request))).text.match(/<li>[^<]+/g)?.map((item) => item.slice(4).trim());
+    (await browser.open(client.authorizeUrl(request))).text
+      .match(/(?<=<\/svg><span>)[^<]+/g)
+      ?.map((item) => item.trim());
 
   const atMcp = await listed({ resource: MCP, scope: 'read:contacts' });
   const atBusinessApi = await listed({ scope: 'read:contacts' });
@@ -60,8 +62,8 @@ test('the screen lists all that Allow grants, also what the app does not ask for
   const contacts = 'View CRM contacts and companies';
   assert.deepEqual(atMcp, [
     'View invoices, line items and payment status',
-    contacts,
     'Create, update and send invoices',
+    contacts,
   ]);
   assert.deepEqual(atBusinessApi, [contacts]);
 });
@@ -135,7 +137,7 @@ test('an optional scope that was allowed before and is unticked now is not added
   const request = { resource: MCP, scope: 'write:invoices', optional_scope: 'read:contacts' };
 
   const page = await browser.open(client.authorizeUrl(request));
-  const { leftTo } = await browser.submit(page, '/consent', { decision: 'allow' });
+  const { leftTo } = await browser.submit(page, '/consent', { decision: 'allow', optional_scope: [] });
   const { body } = await client.exchange(leftTo?.searchParams.get('code') ?? '');
 
   assert.equal(body.scope, 'read:invoices write:invoices');

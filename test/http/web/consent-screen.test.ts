@@ -27,15 +27,20 @@ test('the screen says what the app does not get, and how to undo it', async () =
   assert.ok(text.includes(`<a href="${server.acmePath('connected-apps')}">`));
 });
 
-test('read and write permissions are listed separately', async () => {
+test('permissions are grouped by resource, required and optional apart, and sensitive ones are marked', async () => {
+  const scope = 'write:invoices read:invoices read:employees';
+  const app = await server.addApp({ ownerBusinessId: server.acme.id, scopes: [...scope.split(' '), 'read:contacts'] });
   const { text } = await (await arrive()).open(
-    server.authorizeUrl({ scope: 'write:invoices read:invoices', optional_scope: 'read:contacts' }),
+    server.authorizeUrl({ client_id: app.id, scope, optional_scope: 'read:contacts' }),
   );
-  const [, seen = '', changed = ''] = /What it may see<(.*)What it may change<(.*?)<\/fieldset>/s.exec(text) ?? [];
+  const [, needed = '', chosen = ''] = /What it needs<(.*)What you choose<(.*?)<\/fieldset>/s.exec(text) ?? [];
+  const [invoices = '', employees = ''] = needed.split('<h3>').slice(1);
 
-  assert.match(seen, /View invoices.*View CRM contacts/s);
-  assert.doesNotMatch(seen, /Create, update/);
-  assert.match(changed, /Create, update and send invoices/);
+  assert.match(invoices, /^Invoices<.*See and change<.*View invoices.*Create, update and send invoices/s);
+  assert.match(employees, /^Employees<.*View employee records \(HR module\) <span class="badge caution">Sensitive</s);
+  assert.doesNotMatch(invoices, /Sensitive/);
+  assert.doesNotMatch(needed, /CRM contacts|checkbox/);
+  assert.match(chosen, /<h3>Contacts<.*<input type="checkbox" name="optional_scope" value="read:contacts" checked>/s);
 });
 
 test('a host name with look-alike letters is shown in punycode', async () => {

@@ -99,9 +99,9 @@ export const CONSENT_MUTATIONS: Mutation[] = [
   {
     promise: 'C5',
     breaks: 'scopes are not shown in words',
-    file: 'src/web/consent-screen.ts',
+    file: 'src/web/consent-scopes.ts',
     find: '{meaning} $',
-    replace: '{name} $',
+    replace: "{''} $",
     tests: [CONSENT],
   },
   {
