@@ -89,10 +89,15 @@ export async function findCredentialsByEmail(db: Database, email: string): Promi
   return credentialsFrom(await byEmail.executeTakeFirst());
 }
 
-/** Locks the row until the transaction ends. */
+/** Locks the row until the transaction ends. Notices for the user can still be added: who adds one may hold another lock. */
 export async function lockUser(db: Database, userId: string): Promise<Credentials | undefined> {
-  const row = await db.selectFrom('users').selectAll().where('id', '=', userId).forUpdate().executeTakeFirst();
+  const row = await db.selectFrom('users').selectAll().where('id', '=', userId).forNoKeyUpdate().executeTakeFirst();
   return credentialsFrom(row);
+}
+
+/** Needs a transaction. Until it ends, nothing that refers to the user can be added. Lock everything else first. */
+export async function lockUserForDeletion(db: Database, userId: string): Promise<void> {
+  await db.selectFrom('users').select('id').where('id', '=', userId).forUpdate().execute();
 }
 
 /** False if the password was changed or the user was disabled since `passwordHash` was read: a password change ends every session. */
@@ -187,7 +192,7 @@ export async function deleteUser(db: Database, userId: string): Promise<void> {
 /** The ids of the enabled platform admins. Their rows are locked until the transaction ends. */
 export async function lockPlatformAdmins(db: Database): Promise<string[]> {
   const admins = db.selectFrom('users').select('id').where('platform_admin', '=', 1).where('disabled_at', 'is', null);
-  return (await admins.orderBy('id').forUpdate().execute()).map(({ id }) => id);
+  return (await admins.orderBy('id').forNoKeyUpdate().execute()).map(({ id }) => id);
 }
 
 export function userActor({ id, name, email }: User, address: string | null): UserActor {

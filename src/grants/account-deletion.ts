@@ -19,6 +19,7 @@ import {
   deleteUser,
   lockPlatformAdmins,
   lockUser,
+  lockUserForDeletion,
   recordUserAudit,
   type User,
 } from '../accounts/users.ts';
@@ -70,6 +71,7 @@ export async function deleteAccount(actor: Actor, db: Database, current: Credent
     // Before the memberships, which an Allow for the business locks after its session.
     await endSessionsOfUser(tx, user.id);
     for (const ended of await listEndedMemberships(tx, user.id)) await endMembership(actor, tx, { user, ended }, now);
+    await lockUserForDeletion(tx, user.id);
     // In this order: a grant that relies on a consent is either revoked below, or waits and finds no consent.
     await forgetConsentsOfUser(tx, user.id);
     await revokeGrantsOfUser(tx, { userId: user.id, reason: 'member_removed' }, now);

@@ -7,6 +7,7 @@ import { listScopeUses } from '../request-log/counts.ts';
 import type { ConnectedFor } from '../storage/app-tables.ts';
 import type { Database } from '../storage/storage.ts';
 import { inTransaction } from '../storage/storage.ts';
+import { lockAppRules } from './app-policies.ts';
 import {
   type ConnectionFilter,
   type ConnectionKey,
@@ -144,7 +145,10 @@ interface Disconnect {
   user?: Named | undefined;
 }
 
-/** Ends every token at once and deletes the consent. False if the app was never connected. A repeat changes nothing. */
+/**
+ * Ends every token at once and deletes the consent. False if the app was never connected, or if the actor is no owner and ends
+ * it for everyone. A repeat changes nothing.
+ */
 export async function disconnect(
   actor: Actor,
   db: Database,
@@ -153,6 +157,8 @@ export async function disconnect(
 ): Promise<boolean> {
   const reason = user && user.id === actor.id ? 'disconnected_by_user' : 'disconnected_by_owner';
   return inTransaction(db, async (tx) => {
+    // A transfer locks two consents, in another order: it waits here, or this waits for it.
+    if (!user && !(await lockAppRules(actor, tx, businessId))) return false;
     const people = await endConnections(tx, { appId: app.id, businessId, userId: user?.id }, reason, now);
     if (!people) return people !== undefined;
     const subject = { kind: 'app' as const, id: app.id, name: app.name };

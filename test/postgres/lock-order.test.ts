@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
+import { sql } from 'kysely';
+import { lockOwnership } from '../../src/accounts/memberships.ts';
+import { notify } from '../../src/accounts/notices.ts';
+import { insertSession, lockSession } from '../../src/accounts/sessions.ts';
+import { findCredentials, type User, userActor } from '../../src/accounts/users.ts';
+import { OPERATOR } from '../../src/audit/entries.ts';
+import { deleteAccount } from '../../src/grants/account-deletion.ts';
+import { lockAppRulesForShare } from '../../src/grants/app-policies.ts';
+import { disconnect } from '../../src/grants/connections.ts';
+import { findConsentForUpdate, saveConsent } from '../../src/grants/consents.ts';
+import { removeMember } from '../../src/grants/member-changes.ts';
+import { changeAuthority } from '../../src/grants/transfers.ts';
+import { openStorage } from '../../src/storage/open.ts';
+import type { Database } from '../../src/storage/storage.ts';
+import { databaseUrl, TEMPLATE } from '../support/databases.ts';
+import { createFixtures } from '../support/fixtures.ts';
+import { createTemplate, startPostgres } from '../support/postgres-server.ts';
+
+const server = await startPostgres();
+await createTemplate(server.url);
+const storage = await openStorage(databaseUrl(server.url, TEMPLATE));
+after(async () => {
+  await storage.close();
+  await server.remove();
+});
+const { ada, acme, addUser, addApp } = await createFixtures(() => storage, Date.now);
+const db = storage.durable;
+
+/** Returns after two seconds at the latest; the assertions of the test fail then. */
+async function untilLockWait(): Promise<void> {
+  const waiting = sql`select pid from pg_stat_activity where wait_event_type = 'Lock'`;
+  for (let looks = 0; looks < 400; looks += 1) {
+    if ((await waiting.execute(db)).rows.length > 0) return;
+    await setTimeout(5);
+  }
+}
+
+/** Takes the first lock, lets the other run up to the point where it waits, and goes on. Returns what the other gave. */
+async function interleave<Result>(
+  first: (tx: Database) => Promise<unknown>,
+  other: () => Promise<Result>,
+  then: (tx: Database) => Promise<unknown>,
+): Promise<Result> {
+  let started: Promise<Result> | undefined;
+  await storage.transaction(async (tx) => {
+    await first(tx);
+    started = other();
+    // A rejection is asserted by the test.
+    started.catch(() => {});
+    await untilLockWait();
+    await then(tx);
+  });
+  return started as Promise<Result>;
+}
+
+async function deleteOwnAccount(user: User): Promise<boolean> {
+  const credentials = await findCredentials(db, user.id);
+  assert.ok(credentials);
+  return deleteAccount(userActor(user, null), db, credentials, Date.now());
+}
+
+const partiesOf = (user: User) => ({ userId: user.id, businessId: acme.id });
+
+async function connectForBusiness(user: User, to?: Awaited<ReturnType<typeof addApp>>) {
+  const app = to ?? (await addApp({ ownerBusinessId: acme.id }));
+  const consent = { allowed: ['read:invoices'], declined: [], connectedFor: 'business', expiresAt: null } as const;
+  await saveConsent(db, { ...partiesOf(user), appId: app.id }, consent, Date.now());
+  return app;
+}
+
+test('a member can be removed while the owner who inherits their connections deletes the account', async () => {
+  const heir = ada;
+  await addUser('Another owner', [[acme, 'owner']]);
+  const admin = await addUser('An admin', [[acme, 'admin']]);
+  await connectForBusiness(admin);
+
+  const isDeleted = await interleave(
+    (tx) => lockOwnership(tx, partiesOf(admin)),
+    () => deleteOwnAccount(heir),
+    (tx) => removeMember(OPERATOR, tx, partiesOf(admin), Date.now()),
+  );
+
+  assert.equal(isDeleted, true);
+  const owners = await db.selectFrom('consents').select('user_id').execute();
+  const people = new Set((await db.selectFrom('users').select('id').execute()).map(({ id }) => id));
+  assert.equal(owners.length, 1);
+  for (const { user_id } of owners) assert.ok(people.has(user_id), 'the connection has moved on');
+});
+
+test('a user who clicks Allow while they delete their account in another tab blocks neither', async () => {
+  const user = await addUser('In two tabs', [[acme, 'member']]);
+  const { id } = await insertSession(db, { user, browser: 'A test', address: '127.0.0.1' }, Date.now());
+
+  const isDeleted = await interleave(
+    (tx) => lockSession(tx, id),
+    () => deleteOwnAccount(user),
+    // What Allow does last.
+    (tx) => notify(tx, [user.id], { kind: 'app_connected', values: { app: 'Ledger', business: 'Acme' } }, Date.now()),
+  );
+
+  assert.equal(isDeleted, true);
+});
+
+test('a notice to one platform admin does not stop another one from deleting their account', async () => {
+  const [leaving, staying] = [await addUser('Leaving', [[acme, 'owner']]), await addUser('Staying', [[acme, 'owner']])];
+  const ids = [leaving.id, staying.id];
+  await db.updateTable('users').set({ platform_admin: 1 }).where('id', 'in', ids).execute();
+
+  const isDeleted = await interleave(
+    (tx) => lockOwnership(tx, partiesOf(staying)),
+    () => deleteOwnAccount(leaving),
+    (tx) =>
+      notify(tx, [staying.id], { kind: 'app_connected', values: { app: 'Ledger', business: 'Acme' } }, Date.now()),
+  );
+
+  assert.equal(isDeleted, true);
+});
+
+test('an app is disconnected for everyone while an owner takes a connection of it over', async () => {
+  const owner = await addUser('The new owner', [[acme, 'owner']]);
+  const admin = await addUser('The admin', [[acme, 'admin']]);
+  const app = await connectForBusiness(owner);
+  await connectForBusiness(admin, app);
+  const [actor, key] = [userActor(owner, null), { ...partiesOf(admin), appId: app.id }];
+  const handover = { app, ...partiesOf(admin), to: owner.id, scopes: ['read:invoices'] };
+
+  const isEnded = await interleave(
+    async (tx) => {
+      await lockAppRulesForShare(tx, acme.id);
+      await lockOwnership(tx, partiesOf(admin));
+      await findConsentForUpdate(tx, key, Date.now());
+    },
+    () => disconnect(actor, db, { app, businessId: acme.id }, Date.now()),
+    (tx) => changeAuthority(actor, tx, handover, Date.now()),
+  );
+
+  assert.equal(isEnded, true);
+  const left = await db.selectFrom('consents').selectAll().where('app_id', '=', app.id).execute();
+  assert.deepEqual(left, []);
+});
+
+test('nobody but a current owner disconnects an app for everyone', async () => {
+  const admin = await addUser('Not an owner', [[acme, 'admin']]);
+  const app = await connectForBusiness(admin);
+
+  assert.equal(await disconnect(userActor(admin, null), db, { app, businessId: acme.id }, Date.now()), false);
+});
