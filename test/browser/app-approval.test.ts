@@ -91,6 +91,7 @@ flow(
     await page.waitForURL(/code=/);
 
     const owner = await openSignedIn(server.ada, '/settings/connected-apps');
+    await clickLink(owner, 'Ledgerly, Mia, Acme');
     await clickLink(owner, 'Block Ledgerly');
     await waitForText(owner, 'Connected by 1 person now.');
     await assertAccessible(owner);

@@ -57,7 +57,8 @@ flowTest(
     assert.deepEqual([items.length, items[0].number], [1, 'INV-31']);
     await settings.locator('#main').getByRole('link', { name: 'Connected apps' }).click();
     await waitForText(settings, 'AI assistant');
-    await waitForText(settings, 'Last call: View invoices, line items and payment status');
+    await clickLink(settings, 'Assistant, Ada, Acme');
+    await waitForText(settings, 'Last call');
     await waitForText(settings, address);
     await assertAccessible(settings);
     await clickButton(settings, 'Disconnect Assistant from Acme');

@@ -60,6 +60,8 @@ flowTest(
     const { access_token } = await exchange(server, app, consent.url());
 
     const page = await openSignedIn(server.ada, '/settings/connected-apps');
+    await clickLink(page, 'Ledgerly, Bo, Acme');
+    await assertAccessible(page);
     await clickLink(page, 'Take over Ledgerly from Bo');
     await waitForText(page, /acts under the authority of/);
     await assertAccessible(page);

@@ -18,6 +18,8 @@ flowTest('an owner sees what everyone has connected, and disconnects it', async 
   await addScopeUses(server.storage().durable, [{ ...use, userId: member.id }]);
 
   const page = await openSignedIn(server.ada, '/settings/connected-apps');
+  await assertAccessible(page);
+  await clickLink(page, 'Ledgerly, Sam, Acme');
   await waitForText(page, 'used 12 times');
   await assertAccessible(page);
   await clickLink(page, 'Disconnect Ledgerly for Sam');

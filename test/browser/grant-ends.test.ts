@@ -20,6 +20,8 @@ flowTest(
     const { body: tokens } = await server.exchange(code, { redirect_uri: uri, ...credentials });
     await page.goto(`${server.web}/businesses/${server.acme.id}/connected-apps`);
     await waitForText(page, /8 Jan 2030/);
+    await clickLink(page, 'Ledgerly, Ada, Acme');
+    await assertAccessible(page);
     await clickLink(page, /^Change what Ledgerly may do/);
     await assertAccessible(page);
     await page.getByLabel('View CRM contacts and companies').uncheck();

@@ -17,7 +17,8 @@ test('every label that the guide names is on the pages, in the words of the guid
   for (const [browser, page] of [[admin, consent] as const, [owner, screen] as const]) {
     await browser.submit(page, '/consent', { decision: 'allow', connected_for: 'business' });
   }
-  const paths = ['/settings/connected-apps', `/settings/members/${ann.id}/remove`];
+  const connections = [ann, server.ada].map(({ id }) => server.acmePath(`connected-apps/${server.ledger.id}/${id}`));
+  const paths = [...connections, `/settings/members/${ann.id}/remove`];
   const opened = await Promise.all(paths.map((path) => owner.open(path)));
 
   const pages = [consent, ...opened].map(({ text }) => text).join('');

@@ -18,7 +18,8 @@ test('every label that the guide names is on the pages, in the words of the guid
   await ask(server, member);
   const other = await server.addApp({ name: 'Other', ownerBusinessId: server.acme.id });
   await block(owner, other);
-  const paths = ['/settings/business', APP_RULES, '/settings/connected-apps'];
+  const connection = server.acmePath(`connected-apps/${server.ledger.id}/${server.ada.id}`);
+  const paths = ['/settings/business', APP_RULES, connection];
   const pages = (await Promise.all(paths.map((path) => owner.open(path)))).map(({ text }) => text).join('');
   const approving = `${APP_RULES}/${server.ledger.id}/requests/${mia.id}`;
   const approved = await owner.submit(await owner.open(APP_RULES), approving, { verdict: 'approve_all' });

@@ -14,7 +14,7 @@ import { redirectWithFlash } from '../flash.ts';
 import { type Form, type Problem, postForm, problemText, text, time, tryForm } from '../forms.ts';
 import { sendPage } from '../layout.ts';
 import { actorOf } from '../session.ts';
-import { authorityPath, CONNECTED_APPS, connectedAppsPath, requireApp } from './disconnecting.ts';
+import { authorityPath, CONNECTED_APPS, connectedAppsPath, connectionPath, requireApp } from './disconnecting.ts';
 import type { MembersContext } from './members.ts';
 
 type Route = { Params: { app: string; user: string }; Body: Form };
@@ -74,11 +74,11 @@ function authorityBody(context: MembersContext, { connection, owners, problem }:
     html`<label class="choice"><input type="radio" name="to" value="${id}" required ${id === chosen && html`checked`}><span><strong>${id === viewer.id ? `${name} (you)` : name}</strong><br><span class="muted small">${email}</span></span></label>`;
   const form = html`<input type="hidden" name="scopes" value="${formatScopes(scopes)}">
 <fieldset class="field"><legend>Who answers for it from now on</legend>${others.map(option)}</fieldset>
-<div class="form-actions"><a class="button secondary" href="${connectedAppsPath(context.business)}">Cancel</a><button class="primary">Move the connection</button></div>`;
+<div class="form-actions"><a class="button secondary" href="${connectionPath(connection)}">Cancel</a><button class="primary">Move the connection</button></div>`;
   return html`<div class="card"><h1>Who answers for ${app.name}?</h1>
 ${problem && problemText(problem)}
 <p>${app.name} is connected for ${business.name}. Since ${time(since)} it acts under the authority of <strong>${user.name}</strong>. It goes on working without a break; it sees the name and email address of the new person, and is notified.</p>
 <h2>What it may do</h2>
 <ul class="scopes">${listScopes(scopes).map(({ meaning }) => html`<li>${meaning}</li>`)}</ul>
-${others.length > 0 ? postForm({ action: authorityPath(connection), csrf, body: form }) : html`<p class="notice">There is no other owner. Make someone else an owner first.</p><p><a class="button secondary" href="${connectedAppsPath(context.business)}">Back</a></p>`}</div>`;
+${others.length > 0 ? postForm({ action: authorityPath(connection), csrf, body: form }) : html`<p class="notice">There is no other owner. Make someone else an owner first.</p><p><a class="button secondary" href="${connectionPath(connection)}">Back</a></p>`}</div>`;
 }

@@ -4,17 +4,20 @@ import { type Connection, listConnections } from '../../grants/connections.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { isId } from '../../lib/ids.ts';
 import { access } from '../access.ts';
+import { emptyState } from '../components/display.ts';
+import { icon } from '../components/icon.ts';
+import { list, pageHead, section } from '../components/structure.ts';
 import type { WebDeps } from '../deps.ts';
 import { sendPage } from '../layout.ts';
 import { type Listing, pager, readListing, searchForm } from '../listing.ts';
 import { mountAuthority } from './authority.ts';
-import { appCards, otherBusinessRows } from './connection-cards.ts';
+import { mountConnectionPage } from './connection-page.ts';
+import { connectionRows, type Viewer } from './connection-views.ts';
 import { CONNECTED_APPS, connectedAppsPath, mountDisconnecting } from './disconnecting.ts';
 import { loadMembersContext, type MembersContext } from './members.ts';
 import { mountNarrowing } from './narrowing.ts';
 
-/** Fewer than on other lists: a connection takes many lines. */
-const PER_PAGE = 15;
+const PER_PAGE = 25;
 const MAX_ELSEWHERE = 8;
 
 export function mountConnectedApps(host: FastifyInstance, deps: WebDeps): void {
@@ -31,6 +34,7 @@ export function mountConnectedApps(host: FastifyInstance, deps: WebDeps): void {
     return sendPage(reply, { title: 'Connected apps', platformName, width: 'wide', context, body });
   });
 
+  mountConnectionPage(host, deps);
   mountDisconnecting(host, deps);
   mountAuthority(host, deps);
   mountNarrowing(host, deps);
@@ -79,27 +83,28 @@ function listBody(context: MembersContext, { listing, here, elsewhere }: Found, 
   const shown = here.slice(0, PER_PAGE);
   const last = shown.at(-1);
   const next = here.length > PER_PAGE && last ? `${last.app.id}.${last.user.id}` : undefined;
-  const { platformName, issuer } = deps;
-  const { isOwner, csrf, business } = context;
+  const { isOwner, csrf, business, user } = context;
   const path = connectedAppsPath(business);
-  const viewer = { userId: context.user.id, isOwner, csrf, platformName, issuer };
-  const isWhole = !next && !after && !search;
-  const forEveryone = (people: Connection[]) => isOwner && (people.length > 1 || !isWhole);
-  const isLong = shown.length > 1 || elsewhere.length > 0 || !isWhole;
-  return html`<div class="head"><h1>Connected apps</h1>
-${deps.servesMcp && html`<a class="button" href="${path}/assistant">Connect an assistant</a>`}</div>
-<p class="muted">${isOwner ? `Apps that you and other members have connected to ${business.businessName}.` : 'Apps that you have connected to your businesses, and apps that are connected for the business.'} Disconnecting an app ends its access at once.</p>
+  const viewer = { userId: user.id, isOwner, csrf, businessId: business.businessId };
+  const isLong = shown.length > 1 || elsewhere.length > 0 || next || after || search;
+  return html`${pageHead({
+    title: 'Connected apps',
+    intro: `${isOwner ? `Apps that you and other members have connected to ${business.businessName}.` : 'Apps that you have connected to your businesses, and apps that are connected for the business.'} Disconnecting an app ends its access at once.`,
+    actions: deps.servesMcp && html`<a class="button" href="${path}/assistant">${icon('bot')}Connect an assistant</a>`,
+  })}
 ${isLong && searchForm({ path, search, label: isOwner ? 'Search by app or person' : 'Search by app' })}
-${shown.length > 0 && html`<p class="muted small">Usage counts cover the last 30 days.</p>`}
-${shown.length === 0 && html`<p class="empty">${emptySentence(context, listing, elsewhere)}</p>`}
-${appCards(shown, viewer, { forEveryone })}
+${shown.length > 0 ? list(connectionRows(shown, viewer)) : emptyState({ icon: 'blocks', text: emptySentence(context, listing, elsewhere) })}
 ${pager({ path, search, after }, next)}
-${
-  elsewhere.length > 0 &&
-  html`<section class="card"><h2>Your connections in other businesses</h2>
-${otherBusinessRows(elsewhere.slice(0, MAX_ELSEWHERE), viewer)}
-${elsewhere.length > MAX_ELSEWHERE && html`<p class="muted small">There are more. Switch to a business above to see all that you have connected there.</p>`}</section>`
-}`;
+${elsewhere.length > 0 && elsewhereSection(elsewhere, viewer)}`;
+}
+
+function elsewhereSection(elsewhere: Connection[], viewer: Viewer): Html {
+  const more = elsewhere.length > MAX_ELSEWHERE;
+  return section({
+    title: 'Your connections in other businesses',
+    body: html`<ul class="rows">${connectionRows(elsewhere.slice(0, MAX_ELSEWHERE), viewer)}</ul>
+${more && html`<p class="muted small">There are more. Switch to a business above to see all that you have connected there.</p>`}`,
+  });
 }
 
 function emptySentence(context: MembersContext, { search, after }: Listing, elsewhere: Connection[]): string {

@@ -27,9 +27,14 @@ export function disconnectPath(business: { id: string }, app: { id: string }, us
   return `${connectedAppsPath({ businessId: business.id })}/${connection}/disconnect`;
 }
 
+/** The page of one connection. */
+export function connectionPath({ business, app, user }: Pick<Connection, 'business' | 'app' | 'user'>): string {
+  return `${connectedAppsPath({ businessId: business.id })}/${app.id}/${user.id}`;
+}
+
 /** Where owners decide who answers for a connection. */
 export function authorityPath({ business, app, user }: Pick<Connection, 'business' | 'app' | 'user'>): string {
-  return `${connectedAppsPath({ businessId: business.id })}/${app.id}/${user.id}/authority`;
+  return `${connectionPath({ business, app, user })}/authority`;
 }
 
 /** Users disconnect their own apps with one click. */
@@ -120,12 +125,14 @@ interface Confirmation {
   title: string;
   body: Html;
   action: string;
+  /** The page to return to. */
+  back: string;
 }
 
 async function confirm(
   deps: WebDeps,
   { context, reply }: { context: MembersContext; reply: FastifyReply },
-  { title, body, action }: Confirmation,
+  { title, body, action, back }: Confirmation,
 ): Promise<FastifyReply> {
   return sendPage(reply, {
     title,
@@ -134,15 +141,17 @@ async function confirm(
     context,
     body: html`<div class="card"><h1>${title}</h1>
 ${body}
-<div class="form-actions"><a class="button secondary" href="${connectedAppsPath(context.business)}">Keep it</a>
+<div class="form-actions"><a class="button secondary" href="${back}">Keep it</a>
 ${postForm({ action, csrf: context.csrf, body: html`<button class="danger">Disconnect</button>` })}</div></div>`,
   });
 }
 
-function confirmForPerson({ app, user, business, since, lastUsedAt }: Connection): Confirmation {
+function confirmForPerson(connection: Connection): Confirmation {
+  const { app, user, business, since, lastUsedAt } = connection;
   return {
     title: `Disconnect ${app.name} for ${user.name}?`,
     action: disconnectPath(business, app, user),
+    back: connectionPath(connection),
     body: html`<p>Every token that ${app.name} has for ${user.name} in ${business.name} stops working at once, and ${app.name} is notified that an owner disconnected it. ${user.name} can allow it again.</p>
 <dl class="facts">
 <div><dt>Connected since</dt><dd>${time(since)}</dd></div>
@@ -155,6 +164,7 @@ function confirmForEveryone(app: App, business: Named, { users, live }: { users:
   return {
     title: `Disconnect ${app.name} for everyone?`,
     action: disconnectPath(business, app),
+    back: connectedAppsPath({ businessId: business.id }),
     body: html`<p>Every token that ${app.name} has in ${business.name} stops working at once, and ${app.name} is notified that an owner disconnected it. Anyone can allow it again.</p>
 <dl class="facts">
 <div><dt>People who have connected it</dt><dd>${users}</dd></div>

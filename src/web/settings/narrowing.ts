@@ -12,14 +12,14 @@ import { notFound } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
 import { ariaAttributes, type Form, list, type Problem, postForm, problemText, tryForm } from '../forms.ts';
 import { sendPage } from '../layout.ts';
-import { CONNECTED_APPS, connectedAppsPath } from './disconnecting.ts';
+import { CONNECTED_APPS, connectionPath } from './disconnecting.ts';
 import { loadMembersContext, type MembersContext } from './members.ts';
 
 type Parties = Pick<Connection, 'app' | 'business' | 'user'>;
 type Params = { app: string; user: string };
 
 export function narrowingPath({ app, business, user }: Parties): string {
-  return `${connectedAppsPath({ businessId: business.id })}/${app.id}/${user.id}/permissions`;
+  return `${connectionPath({ app, business, user })}/permissions`;
 }
 
 /** Users withdraw scopes of their own connections, owners those of every member. */
@@ -43,7 +43,7 @@ export function mountNarrowing(host: FastifyInstance, deps: WebDeps): void {
       if (withdrawn.length === scopes.length) throw new FormError('scope', NOTHING_LEFT);
       const narrowing = { app, businessId: business.id, user, withdrawn };
       const isNarrower = await narrowConnection(context.actor, deps.storage.durable, narrowing, deps.clock());
-      const path = connectedAppsPath(context.business);
+      const path = connectionPath(connection);
       return isNarrower ? redirectWithFlash(reply, path, 'narrowed') : reply.redirect(path, 303);
     };
     return tryForm(narrow, (problem) => showForm(deps, { context, reply }, connection, problem));
@@ -80,7 +80,7 @@ ${scopes.map((name) => html`<input type="hidden" name="shown" value="${name}">`)
 ${boxes('May see', 'read', connection)}
 ${boxes('May change', 'write', connection)}
 ${problem && problemText(problem)}</fieldset>
-<div class="form-actions"><a class="button secondary" href="${connectedAppsPath(context.business)}">Keep all</a>
+<div class="form-actions"><a class="button secondary" href="${connectionPath(connection)}">Keep all</a>
 <button class="primary">Save</button></div>`;
   const body = html`<div class="card"><h1>${title}</h1>
 <p>Untick what ${app.name} must no longer do for ${whose} in ${business.name}. It loses it at once, and is notified.</p>

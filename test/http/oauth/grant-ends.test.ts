@@ -242,7 +242,7 @@ test('connected apps, the developer and the audit log show the end', async () =>
     .where('subject_id', '=', app.id)
     .execute();
 
-  assert.match(own.text, new RegExp(`until <time[^>]*>${day}`));
+  assert.match(own.text, new RegExp(`Until <time[^>]*>${day}`));
   assert.match(developer.text, new RegExp(day));
   assert.match(entry?.detail ?? '', /until/);
 });

@@ -165,7 +165,7 @@ test('an app of the platform gets its scopes without asking, so they cannot be w
   const app = await server.addApp({ ownerBusinessId: null, scopes: BOTH.split(' ') });
   await connect(app);
 
-  const { text } = await ada.open(`/businesses/${server.acme.id}/connected-apps`);
+  const { text } = await ada.open(`/businesses/${server.acme.id}/connected-apps/${app.id}/${server.ada.id}`);
 
   assert.equal((await ada.open(pathOf(app))).status, 404);
   assert.doesNotMatch(text, new RegExp(pathOf(app)));

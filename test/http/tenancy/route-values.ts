@@ -84,7 +84,7 @@ export async function createValues(server: TestServer, owned: ValueOwner, route 
   const app = await server.addApp({ name: `${word} app`, ownerBusinessId: business?.id ?? null });
   if (isAbout('/settings/apps')) await askFor(server, { app, business: tenant, member });
   if (isAbout('/connected-apps')) await connectFor(server, { app, business: tenant, users: [member, user] });
-  if (isAbout('/authority')) await markForBusiness(server, app);
+  if (isAbout('/authority') || route.endsWith('/:app/:user')) await markForBusiness(server, app);
   const logoHash = isAbout('/logo') ? await addLogoTo(server, app.id) : null;
   const values = {
     ...NO_VALUES,

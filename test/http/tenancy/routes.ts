@@ -219,6 +219,7 @@ export const RULES: Record<string, Rule> = {
     POST: 303,
     fields: ({ app }) => ({ app }),
   },
+  '/businesses/:business/connected-apps/:app/:user': { who: 'members', GET: 200 },
   '/businesses/:business/connected-apps/:app/:user/disconnect': { who: 'owners', GET: 200, POST: 303 },
   '/businesses/:business/connected-apps/:app/:user/authority': {
     who: 'owners',

@@ -5,6 +5,7 @@ import { DAY, HOUR } from '../../../src/lib/clock.ts';
 import { addScopeUses } from '../../../src/request-log/counts.ts';
 import type { Browser, BrowserPage } from '../../support/browser.ts';
 import { createClient } from '../../support/client.ts';
+import { connectionsIn, openConnection } from '../../support/connections.ts';
 import type { RegisteredApp } from '../../support/fixtures.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
@@ -37,8 +38,11 @@ async function newApp(name: string) {
 const ofPerson = (app: RegisteredApp, { user }: Member) =>
   server.acmePath(`connected-apps/${app.id}/${user.id}/disconnect`);
 const ofApp = (app: RegisteredApp) => server.acmePath(`connected-apps/${app.id}/disconnect`);
-const cardOf = ({ text }: BrowserPage, { name }: RegisteredApp) =>
-  text.split('<li class="card').find((card) => card.includes(`<h2>${name} `)) ?? '';
+const rowsOf = (page: BrowserPage, { name }: RegisteredApp) =>
+  connectionsIn(page)
+    .filter((each) => each.name === name)
+    .map(({ row }) => row)
+    .join('');
 async function listEntries(app: RegisteredApp): Promise<string[]> {
   const acts = db().selectFrom('audit_entries').selectAll().where('action', '=', 'grant.disconnected');
   const rows = await acts.where('subject_id', '=', app.id).where('business_id', '=', server.acme.id).execute();
@@ -51,14 +55,15 @@ test('an owner sees what everyone has connected to the business, others only wha
   server.advanceClock(HOUR);
   await client.connect({ scope: 'read:contacts' }, cyd.browser);
 
-  const seen = cardOf(await ada.open(PATH), app);
+  const listed = rowsOf(await ada.open(PATH), app);
+  const { text: seen } = await openConnection(ada, app.name);
 
+  assert.match(listed, /<strong>Ben<\/strong>.*<strong>Cyd<\/strong>/s);
   assert.match(seen, /By Acme/);
-  assert.match(seen, /<strong>Ben<\/strong>.*In Acme, since <time.*<strong>Cyd<\/strong>/s);
   assert.match(seen, /May see<\/h3>.*View invoices.*May change<\/h3>.*Create, update and send invoices/s);
-  assert.doesNotMatch(cardOf(await ben.browser.open(PATH), app), /Cyd/);
-  assert.equal(cardOf(await admin.open(PATH), app), '');
-  assert.equal(cardOf(await stranger.open(PATH), app), '');
+  assert.doesNotMatch(rowsOf(await ben.browser.open(PATH), app), /Cyd/);
+  assert.equal(rowsOf(await admin.open(PATH), app), '');
+  assert.equal(rowsOf(await stranger.open(PATH), app), '');
 });
 
 test('a connection says when it was last used, and how often each permission was in the last 30 days', async () => {
@@ -76,10 +81,10 @@ test('a connection says when it was last used, and how often each permission was
   await addScopeUses(db(), uses);
 
   for (const browser of [ada, ben.browser]) {
-    const seen = cardOf(await browser.open(PATH), app);
-    assert.ok(seen.includes(`last used <time datetime="${new Date(server.clock()).toISOString()}">`));
-    assert.match(seen, /View invoices[^<]*<span class="muted small">used 5 times</);
-    assert.match(seen, /View CRM contacts[^<]*<span class="muted small">not used</);
+    const { text: seen } = await openConnection(browser, app.name);
+    assert.ok(seen.includes(`Last used</dt><dd><time datetime="${new Date(server.clock()).toISOString()}">`));
+    assert.match(seen, /View invoices[^<]*<span class="muted small uses">used 5 times</);
+    assert.match(seen, /View CRM contacts[^<]*<span class="muted small uses">not used</);
   }
 });
 
@@ -87,14 +92,14 @@ test('a new connection and its permissions are shown as unused', async () => {
   const { app, client } = await newApp('Hygrometer');
   const { access_token } = await client.connect({ scope: 'read:invoices' }, ben.browser);
 
-  const before = cardOf(await ben.browser.open(PATH), app);
+  const { text: before } = await openConnection(ben.browser, app.name);
   await client.listInvoices(access_token);
-  const after = cardOf(await ben.browser.open(PATH), app);
+  const { text: after } = await openConnection(ben.browser, app.name);
 
-  assert.match(before, /not used lately, last fetched tokens <time/);
-  assert.match(before, /View invoices[^<]*<span class="muted small">not used</);
-  assert.match(after, /last used <time/);
-  assert.match(after, /View invoices[^<]*<span class="muted small">used once</);
+  assert.match(before, /Not in the last 30 days.*Last fetched tokens<\/dt><dd><time/s);
+  assert.match(before, /View invoices[^<]*<span class="muted small uses">not used</);
+  assert.match(after, /Last used<\/dt><dd><time/);
+  assert.match(after, /View invoices[^<]*<span class="muted small uses">used once</);
 });
 
 test('an owner disconnects an app for one person, after a confirmation; the very next call is rejected with the reason [D2]', async () => {
@@ -136,7 +141,7 @@ test('an owner disconnects an app for everyone, after seeing how many users that
   assert.equal(events.filter(({ data }) => data.includes('"reason":"disconnected_by_owner"')).length, 2);
   assert.match((await cyd.browser.open(client.authorizeUrl())).text, /<strong>Dynamo<\/strong> wants to access/);
   assert.deepEqual(await listEntries(app), ['Ada Dynamo {"user":"everyone","people":"3"}']);
-  assert.equal(cardOf(await ada.open(PATH), app), '');
+  assert.equal(rowsOf(await ada.open(PATH), app), '');
 });
 
 test('disconnecting twice says that it is done already, and records nothing more', async () => {
@@ -198,8 +203,8 @@ test('a search finds apps and persons by name, and says if it found nothing', as
   const { user, browser } = await newMember('Zelda');
   await client.connect({}, browser);
 
-  assert.match(cardOf(await ada.open(`${PATH}?q=gyro`), app), /<strong>Zelda</);
-  assert.match(cardOf(await ada.open(`${PATH}?q=ZELD`), app), new RegExp(user.id));
+  assert.match(rowsOf(await ada.open(`${PATH}?q=gyro`), app), /<strong>Zelda</);
+  assert.match(rowsOf(await ada.open(`${PATH}?q=ZELD`), app), new RegExp(user.id));
   assert.match((await ada.open(`${PATH}?q=%25`)).text, /No connection in Acme matches “%”\./);
   assert.equal((await ada.open(`${PATH}?q=a&q=b&after=x.y&after=z`)).status, 200);
 });
@@ -211,15 +216,24 @@ test('a paused, disabled or closed app is shown as having no access, and can sti
     db().updateTable('apps').set(values).where('id', '=', app.id).execute();
 
   await set({ disabled_at: server.clock() });
-  assert.match(cardOf(await ben.browser.open(PATH), app), /warn">Disabled<.*Its developer has disabled this app\./s);
+  assert.match(
+    (await openConnection(ben.browser, app.name)).text,
+    /warn">Disabled<.*Its developer has disabled this app\./s,
+  );
   await set({ disabled_at: null, paused_at: server.clock() });
-  assert.match(cardOf(await ben.browser.open(PATH), app), /warn">Paused<.*Gatehouse has paused this app everywhere\./s);
+  assert.match(
+    (await openConnection(ben.browser, app.name)).text,
+    /warn">Paused<.*Gatehouse has paused this app everywhere\./s,
+  );
   await set({ paused_at: null, owner_business_id: bolt.id });
-  assert.match(cardOf(await ben.browser.open(PATH), app), /Its developer has closed this app to other businesses\./);
+  assert.match(
+    (await openConnection(ben.browser, app.name)).text,
+    /Its developer has closed this app to other businesses\./,
+  );
 
   const page = await ben.browser.post(`${PATH}/disconnect`, {
     csrf: await ben.browser.csrf(),
     app: app.id,
   });
-  assert.equal(cardOf(page, app), '');
+  assert.equal(rowsOf(page, app), '');
 });

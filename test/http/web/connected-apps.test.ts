@@ -4,6 +4,7 @@ import { deleteMembership } from '../../../src/accounts/memberships.ts';
 import { DAY } from '../../../src/lib/clock.ts';
 import type { Fields } from '../../support/browser.ts';
 import { createClient } from '../../support/client.ts';
+import { connectionsIn, openConnection } from '../../support/connections.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const PATH = '/settings/connected-apps';
@@ -30,10 +31,12 @@ test('each connection names the app, the business, since when, and what it may d
   const { browser } = await newcomer('Ben');
   await server.connect({ scope: 'read:invoices write:invoices' }, browser);
 
-  const { text } = await browser.open(PATH);
+  const { row = '' } = connectionsIn(await browser.open(PATH))[0] ?? {};
+  const { text } = await openConnection(browser, 'Ledger');
 
-  assert.match(text, /<h2>Ledger/);
-  assert.match(text, /In Acme, since <time datetime="2030-01-01T00:00:00.000Z">/);
+  assert.match(row, /Ben<\/strong>.*Until disconnected.*Last fetched tokens <time/s);
+  assert.match(text, /<h1>Ledger/);
+  assert.match(text, /Since<\/dt><dd><time datetime="2030-01-01T00:00:00.000Z">/);
   assert.match(text, /View invoices, line items and payment status/);
   assert.match(text, /Create, update and send invoices/);
   assert.doesNotMatch(text, /View CRM contacts/);
@@ -50,8 +53,8 @@ test('an app is listed once, however often it was connected, and once for each b
 
   assert.equal(text.split('aria-label="Disconnect Courier from Acme"').length, 2);
   assert.equal(text.split('aria-label="Disconnect Courier from Bolt"').length, 2);
-  const inAcme = text.slice(text.indexOf('In Acme'), text.indexOf('from Acme'));
-  assert.match(inAcme, /View invoices.*View CRM contacts/s);
+  const list = server.acmePath('connected-apps');
+  assert.match((await openConnection(browser, 'Courier', list)).text, /View invoices.*View CRM contacts/s);
 });
 
 test('a consent is listed as long as it is remembered, even without an active token', async () => {
@@ -63,7 +66,7 @@ test('a consent is listed as long as it is remembered, even without an active to
   const emptied = await browser.submit(listed, `${PATH}/disconnect`);
   const asked = await browser.open(server.authorizeUrl());
 
-  assert.match(listed.text, /<h2>Ledger /);
+  assert.match(listed.text, />Ledger<\/a>.*No access now/s);
   assert.match(emptied.text, /You have not connected an app yet\./);
   assert.match(asked.text, /<strong>Ledger<\/strong> wants to access/);
 });
@@ -128,8 +131,22 @@ test('a user cannot disconnect an app of another user [D5]', async () => {
   await jon.post(`${PATH}/disconnect`, { csrf: await jon.csrf(), app: server.ledger.id });
 
   assert.equal((await server.listInvoices(tokens.access_token)).status, 200);
-  assert.match((await ida.open(PATH)).text, /<h2>Ledger/);
+  assert.match((await ida.open(PATH)).text, />Ledger<\/a>/);
   assert.match((await jon.open(PATH)).text, /You have not connected an app yet\./);
+});
+
+test('the page of a connection is 404 for everyone but its user and owners, and for what is not connected [D5]', async () => {
+  const { user, browser } = await newcomer('Ivo');
+  const { browser: other } = await newcomer('Jan');
+  await server.connect({}, browser);
+  const path = server.acmePath(`connected-apps/${server.ledger.id}/${user.id}`);
+
+  assert.equal((await browser.open(path)).status, 200);
+  assert.equal((await (await server.signedIn()).open(path)).status, 200);
+  assert.equal((await other.open(path)).status, 404);
+  for (const rest of [`${open.id}/${user.id}`, `x/${user.id}`, `${server.ledger.id}/x`]) {
+    assert.equal((await browser.open(server.acmePath(`connected-apps/${rest}`))).status, 404, rest);
+  }
 });
 
 test('malformed ids disconnect nothing', async () => {
@@ -152,7 +169,7 @@ test('a first-party app is listed too, and can be disconnected [D2]', async () =
   const listed = await browser.open(PATH);
   await browser.submit(listed, `${PATH}/disconnect`);
 
-  assert.match(listed.text, /<h2>Console <span class="badge">First-party</);
+  assert.match(listed.text, />Console<\/a> <span class="badge">First-party</);
   assert.equal((await client.listInvoices(tokens.access_token)).status, 401);
 });
 

@@ -5,6 +5,7 @@ import { createKeyring } from '../../../src/lib/keyring.ts';
 import type { Browser } from '../../support/browser.ts';
 import { createClient } from '../../support/client.ts';
 import { CALLBACK, PKCE, startDocumentHost, VERIFIER } from '../../support/client-document-host.ts';
+import { connectionsIn, openConnection } from '../../support/connections.ts';
 import { callTool } from '../../support/mcp.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
@@ -28,11 +29,9 @@ async function connect({ clientId, resource = url.any, scope = 'read:invoices' }
   return body.access_token as string;
 }
 
-/** The text of each card, by the name of its app. */
-async function cardsOf(browser: Browser): Promise<Record<string, string>> {
-  const { text } = await browser.open(APPS);
-  const cards = text.split('<li class="card">').slice(1);
-  return Object.fromEntries(cards.map((card) => [/<h2>(\w+)/.exec(card)?.[1] ?? '', textOf(card)]));
+/** The text of the page of the connection. */
+async function connectionOf(browser: Browser, name: string): Promise<string> {
+  return textOf((await openConnection(browser, name)).text);
 }
 
 function textOf(part: string): string {
@@ -48,11 +47,11 @@ test('an assistant is shown as such, with the host that describes it and its add
   const { browser } = await newcomer('Ann');
   await connect({ clientId: documents.newClientId(), resource: url.acme }, browser);
 
-  const { Assistant: card = '' } = await cardsOf(browser);
+  const card = await connectionOf(browser, 'Assistant');
 
   assert.match(card, /AI assistant/);
   assert.match(card, new RegExp(`From ${new URL(documents.url).host}`));
-  assert.match(card, new RegExp(`At ${url.acme} `));
+  assert.match(card, new RegExp(`Address ${url.acme} `));
   assert.doesNotMatch(card, /Last call/);
 });
 
@@ -62,11 +61,11 @@ test('an assistant that registered itself says so', async () => {
   const clientId = encodeDynamicClientId(keys, { name: 'Walkin', redirectUris: [CALLBACK], scope: undefined });
   await connect({ clientId }, browser);
 
-  const { Walkin: card = '' } = await cardsOf(browser);
+  const card = await connectionOf(browser, 'Walkin');
 
   assert.match(card, /AI assistant/);
   assert.match(card, /Registered itself/);
-  assert.match(card, new RegExp(`At ${url.any} `));
+  assert.match(card, new RegExp(`Address ${url.any} `));
 });
 
 test('a registered app is an assistant only if it is connected to an MCP server', async () => {
@@ -74,15 +73,15 @@ test('a registered app is an assistant only if it is connected to an MCP server'
   const app = await server.addApp({ name: 'Courier', ownerBusinessId: server.acme.id });
   const courier = createClient({ ...server, user, app, business: server.acme });
   await courier.connect({}, browser);
-  const before = (await cardsOf(browser)).Courier ?? '';
+  const before = await connectionOf(browser, 'Courier');
   await courier.connect({ resource: url.any }, browser);
-  const after = (await cardsOf(browser)).Courier ?? '';
+  const after = await connectionOf(browser, 'Courier');
 
   assert.doesNotMatch(before, /AI assistant|\/mcp/);
   assert.match(after, /AI assistant.*By Acme.*\/mcp/);
 });
 
-test('the card shows what the assistant did, and its last call', async () => {
+test('the page shows what the assistant did, and its last call', async () => {
   const { browser } = await newcomer('Dee');
   const token = await connect({ clientId: documents.newClientId(), scope: 'read:invoices read:contacts' }, browser);
   await callTool({ url: url.any, token }, 'list_invoices');
@@ -90,10 +89,10 @@ test('the card shows what the assistant did, and its last call', async () => {
   server.advanceClock(1000);
   await callTool({ url: url.any, token }, 'list_contacts');
 
-  const { Assistant: card = '' } = await cardsOf(browser);
+  const card = await connectionOf(browser, 'Assistant');
 
-  assert.match(card, /last used 2030-01-01 00:00 UTC/);
-  assert.match(card, /Last call: View CRM contacts and companies/);
+  assert.match(card, /Last used 2030-01-01 00:00 UTC/);
+  assert.match(card, /Last call View CRM contacts and companies/);
   assert.match(card, /View invoices, line items and payment status used 2 times/);
 });
 
@@ -104,12 +103,12 @@ test('an assistant that asks for more, or at another address, is still one conne
   await connect({ clientId, scope: 'read:contacts' }, browser);
   await connect({ clientId, resource: url.acme }, browser);
 
-  const { text } = await browser.open(APPS);
-  const { Assistant: card = '' } = await cardsOf(browser);
+  const listed = connectionsIn(await browser.open(APPS));
+  const card = await connectionOf(browser, 'Assistant');
 
-  assert.equal(text.match(/class="person"/g)?.length, 1);
+  assert.equal(listed.length, 1);
   assert.match(card, /View invoices.*View CRM contacts/);
-  assert.ok(card.includes(`At ${url.any} At ${url.acme} `), card);
+  assert.ok(card.includes(`Address ${url.any} Address ${url.acme} `), card);
 });
 
 test('an owner sees the assistants of members, and disconnects them', async () => {
@@ -139,5 +138,5 @@ test('connections in other businesses are marked, too', async () => {
 
   const { text } = await browser.open(APPS);
 
-  assert.match(textOf(text), /Assistant AI assistant In Bolt/);
+  assert.match(textOf(text), /Assistant AI assistant Gil in Bolt/);
 });

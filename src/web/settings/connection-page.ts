@@ -1,0 +1,171 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { countConnectedUsers } from '../../grants/connection-rows.ts';
+import { type Connection, listConnections } from '../../grants/connections.ts';
+import { canNarrow } from '../../grants/narrowing.ts';
+import { type Html, html } from '../../lib/html.ts';
+import { isId } from '../../lib/ids.ts';
+import { resourceUri } from '../../oauth/resource-indicators.ts';
+import { listScopes, type Scope } from '../../oauth/scopes.ts';
+import { access } from '../access.ts';
+import { appAvatar, appLinks } from '../app-identity-views.ts';
+import { businessPath } from '../business-address.ts';
+import { notice } from '../components/display.ts';
+import { backLink, section } from '../components/structure.ts';
+import { appBadges, makerName } from '../components.ts';
+import { day } from '../days.ts';
+import type { WebDeps } from '../deps.ts';
+import { notFound } from '../errors.ts';
+import { time } from '../forms.ts';
+import { sendPage } from '../layout.ts';
+import {
+  assistantBadge,
+  disconnectButton,
+  isAssistant,
+  suspendedReason,
+  type Viewer,
+  whose,
+} from './connection-views.ts';
+import { authorityPath, CONNECTED_APPS, connectedAppsPath, disconnectPath } from './disconnecting.ts';
+import { loadMembersContext, type MembersContext } from './members.ts';
+import { narrowingPath } from './narrowing.ts';
+
+type Route = { Params: { app: string; user: string } };
+
+/** What one app may do for one person, or for the business, and how it has used that. */
+export function mountConnectionPage(host: FastifyInstance, deps: WebDeps): void {
+  const { storage, clock, platformName } = deps;
+
+  host.get<Route>(`${CONNECTED_APPS}/:app/:user`, access('member'), async (request, reply) => {
+    const context = await loadMembersContext(deps, request);
+    const connection = await requireVisible(deps, context, request);
+    const { app, business } = connection;
+    const counts = await countConnectedUsers(storage.durable, { appId: app.id, businessId: business.id }, clock());
+    const body = connectionBody(context, { connection, users: counts.users, deps });
+    return sendPage(reply, { title: app.name, platformName, width: 'wide', context, body });
+  });
+}
+
+/** 404 for connections of others, except for owners, and except those for the business. */
+async function requireVisible(
+  deps: WebDeps,
+  { user, business, isOwner }: MembersContext,
+  { params }: FastifyRequest<Route>,
+): Promise<Connection> {
+  const { app: appId, user: userId } = params;
+  if (!isId(appId) || !isId(userId)) throw notFound();
+  // The newest uses may still be in memory.
+  await deps.requestLog.flush();
+  const filter = { businessIds: [business.businessId], appId, userId };
+  const [connection] = await listConnections(deps.storage.durable, filter, deps.clock());
+  const isVisible = isOwner || userId === user.id || connection?.connectedFor === 'business';
+  if (!connection || !isVisible) throw notFound();
+  return connection;
+}
+
+interface Shown {
+  connection: Connection;
+  /** How many users of the business have connected the app. */
+  users: number;
+  deps: WebDeps;
+}
+
+function connectionBody(context: MembersContext, { connection, users, deps }: Shown): Html {
+  const { app } = connection;
+  const viewer = { userId: context.user.id, isOwner: context.isOwner, csrf: context.csrf };
+  const suspended = suspendedReason(connection, deps.platformName);
+  return html`${backLink({ to: connectedAppsPath(context.business), name: 'Connected apps' })}
+<div class="head"><div class="with-avatar">${appAvatar(app, 'lg')}<div><h1>${app.name} ${appBadges(app)} ${isAssistant(connection) && assistantBadge}</h1>
+<p class="muted">${origin(connection, deps)}</p></div></div>
+<div class="actions">${authorityLink(connection, viewer)}${disconnectButton(connection, viewer)}</div></div>
+${suspended && notice(suspended, 'warn')}
+${!connection.isLive && notice(NO_ACCESS)}
+${factSection(connection, viewer, deps)}
+${permissionSection(connection, viewer)}
+${viewer.isOwner && everyoneSection(connection, users)}`;
+}
+
+const NO_ACCESS = 'It has no access now, but may come back without asking. Disconnect it to be asked again.';
+
+/** Who made the app, or where an app that is not registered here describes itself. */
+function origin({ app, ownerBusiness }: Connection, { platformName }: WebDeps): string {
+  if (app.ownerScope === 'platform') return `Part of ${platformName}`;
+  if (app.ownerScope !== 'external') return `By ${makerName(app, ownerBusiness?.name, platformName)}`;
+  const host = URL.parse(app.externalClientId ?? '')?.host;
+  return host ? `From ${host}` : 'Registered itself, so its name is all that is known about it';
+}
+
+/** Owners decide which of them answers for a connection of the business. */
+function authorityLink(connection: Connection, viewer: Viewer): Html | null {
+  const { app, user, connectedFor } = connection;
+  if (connectedFor !== 'business' || !viewer.isOwner) return null;
+  const label = user.id === viewer.userId ? 'Hand over' : 'Take over';
+  return html`<a class="button secondary" href="${authorityPath(connection)}" aria-label="${label} ${app.name} from ${user.name}">${label}…</a>`;
+}
+
+function factSection(connection: Connection, viewer: Viewer, { issuer }: WebDeps): Html {
+  const { since, expiresAt, lastUsedAt, tokensFetchedAt, lastScope, resources, app } = connection;
+  const [last] = listScopes(lastScope ? [lastScope] : []);
+  const fact = (name: string, value: Html | string) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`;
+  const body = html`<dl class="facts">
+${fact('Connected', whose(connection, viewer))}
+${fact('Since', time(since))}
+${fact('Ends', expiresAt === null ? 'When it is disconnected' : day(expiresAt))}
+${fact('Last used', lastUsedAt === null ? 'Not in the last 30 days' : time(lastUsedAt))}
+${tokensFetchedAt !== null && fact('Last fetched tokens', time(tokensFetchedAt))}
+${isAssistant(connection) && last && fact('Last call', last.meaning)}
+${resources.map((resource) => fact('Address', html`<code>${resourceUri(issuer, resource)}</code>`))}
+</dl>
+${appLinks(app.identity)}`;
+  return section({ title: 'Connection', body });
+}
+
+function permissionSection(connection: Connection, viewer: Viewer): Html {
+  return section({
+    title: 'Permissions',
+    intro: 'Usage counts cover the last 30 days.',
+    actions: narrowLink(connection, viewer) ?? false,
+    body: html`<div class="columns">${scopeList('May see', 'read', connection)}${scopeList('May change', 'write', connection)}</div>`,
+  });
+}
+
+/** The last scope is not withdrawn but disconnected. Others than owners change only their own connections. */
+function narrowLink({ app, user, business, scopes }: Connection, viewer: Viewer): Html | null {
+  if (!canNarrow(app) || scopes.length < 2 || (user.id !== viewer.userId && !viewer.isOwner)) return null;
+  return html`<a class="button secondary" href="${narrowingPath({ app, business, user })}" aria-label="Change what ${app.name} may do for ${user.name} in ${business.name}">Change…</a>`;
+}
+
+function scopeList(heading: string, kind: Scope['kind'], { scopes, uses }: Connection): Html | null {
+  const listed = listScopes(scopes).filter((scope) => scope.kind === kind);
+  if (listed.length === 0) return null;
+  return html`<div><h3 class="muted small">${heading}</h3>
+<ul class="scopes ${kind}">${listed.map(
+    ({ name, meaning }) => html`<li>${meaning} <span class="muted small uses">${useText(uses.get(name))}</span></li>`,
+  )}</ul></div>`;
+}
+
+function useText(uses: number | undefined): string {
+  if (!uses) return 'not used';
+  return uses === 1 ? 'used once' : `used ${uses} times`;
+}
+
+function everyoneSection({ app, business }: Connection, users: number): Html | false {
+  const canBlock = app.ownerScope !== 'platform';
+  if (users < 2 && !canBlock) return false;
+  const row = (title: string, text: string, link: Html) =>
+    html`<li><div><strong>${title}</strong><p class="muted small">${text}</p></div>${link}</li>`;
+  const rows = [
+    users > 1 &&
+      row(
+        'Disconnect it for everyone',
+        `${users} people have connected it. Anyone can allow it again.`,
+        html`<a class="button danger" href="${disconnectPath(business, app)}" aria-label="Disconnect for everyone: ${app.name}">Disconnect for everyone…</a>`,
+      ),
+    canBlock &&
+      row(
+        'Block it',
+        'It loses its access at once, and nobody can connect it again until you unblock it.',
+        html`<a class="button danger" href="${businessPath({ businessId: business.id }, `settings/apps/${app.id}/block`)}" aria-label="Block ${app.name}">Block…</a>`,
+      ),
+  ];
+  return section({ title: `Everyone in ${business.name}`, body: html`<ul class="rows">${rows}</ul>` });
+}
