@@ -13,7 +13,7 @@ let version: Promise<string> | undefined;
 
 /** The URL of Scalar's script, which changes with the content. Read on first use: the script has megabytes. */
 export async function findScalarPath(): Promise<string> {
-  version ??= (existsSync(FILE) ? readFile(FILE) : extractScalar()).then((content) => sha256(content).slice(0, 8));
+  version ??= (existsSync(FILE) ? readFile(FILE) : readExtracted()).then((content) => sha256(content).slice(0, 8));
   return `${PATH}?v=${await version}`;
 }
 
@@ -25,8 +25,16 @@ export function mountScalar(host: FastifyInstance): void {
       .header('cache-control', 'public, max-age=31536000, immutable')
       .header('cross-origin-resource-policy', 'same-origin')
       .type('text/javascript; charset=utf-8')
-      .send(await extractScalar()),
+      .send(await readExtracted()),
   );
+}
+
+let extracted: Promise<string> | undefined;
+
+/** Once: it takes a server of its own, and anyone can ask for the script. */
+function readExtracted(): Promise<string> {
+  extracted ??= extractScalar();
+  return extracted;
 }
 
 /** The package is a Fastify plugin that serves its script. Only the script is used: its page has an inline script. */

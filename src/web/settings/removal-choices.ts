@@ -22,7 +22,7 @@ interface Removal {
 export function removalChoices(context: MembersContext, { member, connections, problem }: Removal): Html {
   const { businessName } = context.business;
   if (connections.length === 0) return html`<p>No app acts for ${member.name} in ${businessName}.</p>`;
-  return html`<p>${member.name} has connected these apps to ${businessName}. What you do not take over ends at once. If you take a connection over, it is for ${businessName} and under your authority: the app sees your name and email address instead of theirs.</p>
+  return html`<p>${member.name} has connected these apps to ${businessName}. What you do not take over ends at once. If you take a connection over, it is for ${businessName} and under your authority: the app sees your name and email address instead of theirs. End what ${member.name} runs themselves, or uses with an account of their own: they could still reach the data of ${businessName} through it.</p>
 ${problem?.field === 'connections' && html`<div class="notice warn" role="alert">${problemText(problem)}</div>`}
 ${connections.map((connection) => choice(context, member, connection))}`;
 }

@@ -145,6 +145,7 @@ test('before an owner removes a member, the page lists each connection with its 
   });
 
   assert.match(page.text, /<legend>Parcelwise <\/legend>\s*<ul class="scopes"><li>View invoices/);
+  assert.match(page.text, /End what Mia \d+ runs themselves, or uses with an account of their own/);
   assert.equal([...page.text.matchAll(/value="end" checked/g)].length, 2, 'personal connections end unless chosen');
   assert.equal((await me(world, taken.access_token)).user.id, world.olga.user.id);
   assert.equal((await me(world, taken.access_token)).connectedFor, 'business');
