@@ -2,7 +2,7 @@ import { isRegistered } from '../../src/apps/redirect-uris.ts';
 import type { Product } from './product.ts';
 import type { Answer, Outcome, Sent } from './wire.ts';
 
-/** Internals: a stack, a statement, a file, the name of an error. */
+/** Internals: a stack, a statement, a file, the name of an error. A script may name errors. */
 const INSIDES =
   /\n\s+at .+:\d+:\d+|node_modules|SQLITE_[A-Z]+|Kysely|\b(?:Type|Range|Reference|Syntax)Error\b|\/src\/[a-z]/;
 
@@ -20,7 +20,9 @@ export async function judge(
   if (!headers.has('x-request-id')) return 'the answer has no x-request-id';
   if (headers.get('x-content-type-options') !== 'nosniff') return 'the answer does not forbid sniffing';
   if (isPage && !headers.get('content-security-policy')?.includes("default-src 'none'")) return 'the page has no CSP';
-  if (INSIDES.test(outcome.body)) return `the answer shows its insides: ${INSIDES.exec(outcome.body)?.[0]}`;
+  const isScript = headers.get('content-type')?.startsWith('text/javascript');
+  if (!isScript && INSIDES.test(outcome.body))
+    return `the answer shows its insides: ${INSIDES.exec(outcome.body)?.[0]}`;
   if (isKept(outcome, headers)) return 'a refusal or a token may be kept by a cache';
   if (outcome.status >= 400 && host === 'api' && !isPage && !namesError(outcome)) return 'the refusal has no name';
   if (repeatsHeader(outcome)) return 'the answer has a header twice';

@@ -45,8 +45,8 @@ const RULES: Record<string, { asks: 'nothing' | 'token' | 'secret'; takes: strin
       path: '/.well-known/oauth-protected-resource/mcp/0190a6c6-0000-7000-8000-000000000000',
     },
     '/api/v1/oauth/authorize': { asks: 'nothing', takes: ['GET'], status: 400 },
-    '/api/v1/oauth/token': { asks: 'secret', takes: ['POST'] },
-    '/api/v1/oauth/revoke': { asks: 'secret', takes: ['POST'] },
+    '/api/v1/oauth/token': { asks: 'secret', takes: ['OPTIONS', 'POST'] },
+    '/api/v1/oauth/revoke': { asks: 'secret', takes: ['OPTIONS', 'POST'] },
     '/api/v1/oauth/introspect': { asks: 'secret', takes: ['POST'] },
     '/api/v1/events': { asks: 'secret', takes: ['GET'] },
     // Their tools have tests of their own, in test/http/mcp.
@@ -298,7 +298,7 @@ test('endpoints with client authentication accept no other method and no other c
       const isTaken = takes.includes(method === 'HEAD' ? 'GET' : method);
       const body = { grant_type: 'refresh_token', refresh_token: 'nonsense', token: 'nonsense' };
       const { status } = await ask({ path, method, headers: bearer, body });
-      const expected = isTaken ? 401 : 405;
+      const expected = isTaken ? (method === 'OPTIONS' ? 204 : 401) : 405;
       assert.equal(status, expected, `${method} ${path}`);
     }
   }

@@ -119,8 +119,8 @@ test('a 404 is a page on the web host and JSON on the API host', async () => {
 });
 
 const WRONG_WAYS: [method: string, origin: string, path: string, allow: string][] = [
-  ['GET', server.api, '/api/v1/oauth/token', 'POST'],
-  ['DELETE', server.api, '/api/v1/oauth/revoke', 'POST'],
+  ['GET', server.api, '/api/v1/oauth/token', 'OPTIONS, POST'],
+  ['DELETE', server.api, '/api/v1/oauth/revoke', 'OPTIONS, POST'],
   ['DELETE', server.api, '/api/v1/accounting/invoices', 'GET, HEAD, OPTIONS, POST'],
   ['DELETE', server.web, '/sign-in', 'GET, HEAD, POST'],
   ['PUT', server.web, '/settings/account', 'GET, HEAD'],
