@@ -191,7 +191,7 @@ function deleteOthers(db: Database, session: Session) {
     .where('id_hash', '!=', hashSecret(session.id));
 }
 
-interface SessionEntry {
+export interface SessionEntry {
   action: 'session.started' | 'session.ended';
   idHash: string;
   browser: string;
@@ -204,8 +204,12 @@ export async function recordSessionAudit(
   { action, idHash, browser, detail = {} }: SessionEntry,
   now: number,
 ): Promise<void> {
-  const subject = { kind: 'session', id: idHash, name: describeUserAgent(browser) } as const;
+  const subject = sessionSubject({ idHash, browser });
   await recordAudit(db, { action, actor, businessId: null, subject, detail }, now);
+}
+
+export function sessionSubject({ idHash, browser }: Pick<SessionEntry, 'idHash' | 'browser'>) {
+  return { kind: 'session', id: idHash, name: describeUserAgent(browser) } as const;
 }
 
 export async function endSessionsOfUser(db: Database, userId: string): Promise<void> {

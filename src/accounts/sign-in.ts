@@ -1,4 +1,4 @@
-import { type Actor, recordAudit } from '../audit/entries.ts';
+import { type Actor, recordAudit, recordAuditForEach, type UserActor } from '../audit/entries.ts';
 import { type AuditEntry, listEntriesOn } from '../audit/log.ts';
 import { countRepeat } from '../audit/repeats.ts';
 import { DAY, HOUR } from '../lib/clock.ts';
@@ -8,6 +8,7 @@ import { hashSecret } from '../lib/secrets.ts';
 import { describeUserAgent } from '../lib/user-agents.ts';
 import type { SecondFactor } from '../storage/account-tables.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
+import { listMemberships } from './memberships.ts';
 import { notify } from './notices.ts';
 import { type Challenge, type Passkey, spendChallenge, usePasskey } from './passkeys.ts';
 import { findSecondFactors, needsSecondStep, verifySecondFactor } from './second-factors.ts';
@@ -17,7 +18,9 @@ import {
   insertSession,
   recordSessionAudit,
   type Session,
+  type SessionEntry,
   type SignedIn,
+  sessionSubject,
 } from './sessions.ts';
 import { auditedUser, type Credentials, markSignedIn, type User, userActor } from './users.ts';
 
@@ -109,13 +112,41 @@ async function startSession(
     browser: device.browser,
     detail: { with: METHODS[secondFactor ?? 'none'] },
   };
-  await recordSessionAudit(userActor(user, device.address), tx, { action: 'session.started', ...entry }, now);
+  const actor = userActor(user, device.address);
+  await recordSessionAudit(actor, tx, { action: 'session.started', ...entry }, now);
+  await recordForOwners(actor, tx, entry, now);
   if (!isKnownBrowser) {
     const values = { browser: describeUserAgent(device.browser), address: device.address };
     const cause = `${user.id} ${values.browser} ${networkOf(device.address)}`;
     await notify(tx, [user.id], { kind: 'new_sign_in', values, cause }, now);
   }
   return { session, user, passwordHash };
+}
+
+/** For the owners of each business: the 1st, 10th, 100th … sign-in of a member from one network within an hour. */
+async function recordForOwners(
+  actor: UserActor,
+  tx: Database,
+  { detail, ...session }: Required<Omit<SessionEntry, 'action'>>,
+  now: number,
+): Promise<void> {
+  const subject = sessionSubject(session);
+  for (const businessId of await listBusinessIds(tx, actor.id)) {
+    const key = `session.member_started ${businessId} ${actor.id} ${networkOf(actor.address ?? '')}`;
+    const times = await countRepeat(tx, { key, window: WINDOW }, now);
+    if (!isPowerOfTen(times)) continue;
+    const counted = { ...detail, ...(times > 1 && { times_within_an_hour: String(times) }) };
+    await recordAudit(tx, { action: 'session.member_started', actor, businessId, subject, detail: counted }, now);
+  }
+}
+
+/** In one order, so that concurrent sign-ins of a user cannot block each other. */
+async function listBusinessIds(db: Database, userId: string): Promise<string[]> {
+  return (await listMemberships(db, userId)).map(({ businessId }) => businessId).toSorted();
+}
+
+function isPowerOfTen(times: number): boolean {
+  return Number.isInteger(Math.log10(times));
 }
 
 interface FailedSignIn {
@@ -141,11 +172,14 @@ export async function recordFailedSignIn(
   const key = `session.failed ${user?.id ?? networkOf(address)}`;
   await inTransaction(db, async (tx) => {
     const times = await countRepeat(tx, { key, window: WINDOW }, now);
-    if (!user || !Number.isInteger(Math.log10(times))) return;
+    if (!user || !isPowerOfTen(times)) return;
     const actor: Actor = { kind: 'anonymous', id: null, name: 'Someone', email: null, address };
     const detail = { with: method, ...(times > 1 && { attempts_within_an_hour: String(times) }) };
     const subject = auditedUser(user);
-    await recordAudit(tx, { action: 'session.failed', actor, businessId: null, subject, detail }, now);
+    const entry = { actor, personId: user.id, subject, detail };
+    await recordAudit(tx, { ...entry, action: 'session.failed', businessId: null }, now);
+    const businessIds = await listBusinessIds(tx, user.id);
+    await recordAuditForEach(tx, { ...entry, action: 'session.member_failed', businessIds }, now);
     if (method !== 'code' && method !== 'recovery code') return;
     await notify(tx, [user.id], { kind: 'wrong_code', values: { address }, cause: user.id }, now);
   });

@@ -1,4 +1,5 @@
 import { firstIdAt, newId } from '../lib/ids.ts';
+import { inChunks } from '../storage/chunks.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
@@ -60,6 +61,8 @@ export const ACTIONS = {
   'member.removed': 'Removed a member',
   'session.started': 'Signed in',
   'session.failed': 'Failed to sign in',
+  'session.member_started': 'Signed in',
+  'session.member_failed': 'Failed to sign in',
   'session.ended': 'Ended a session',
   'session.others_ended': 'Signed out everywhere else',
   'user.added': 'Added the user',
@@ -96,6 +99,9 @@ export const ACTIONS = {
 
 export type Action = keyof typeof ACTIONS;
 
+/** Copies of `session.started` and `session.failed`, one for each business of the user. */
+export const COPIES: Action[] = ['session.member_started', 'session.member_failed'];
+
 /** By the first part of the action's name. */
 export const ACTION_GROUPS = {
   app: 'Apps',
@@ -118,6 +124,8 @@ export type ActionGroup = keyof typeof ACTION_GROUPS;
 export interface NewAuditEntry {
   action: Action;
   actor: Actor;
+  /** Whom the filter by person finds it by, if that is not the actor. */
+  personId?: string;
   /** The business whose owners may see it; null if it concerns the platform or one user only. */
   businessId: string | null;
   subject: { kind: SubjectKind; id: string; name: string };
@@ -139,13 +147,30 @@ type SubjectKind =
 
 /** Call it in the transaction of the change itself, so that neither exists without the other. */
 export async function recordAudit(db: Database, entry: NewAuditEntry, now: number): Promise<void> {
-  const { action, actor, businessId, subject, detail = {} } = entry;
-  await insertEntry(db, {
+  await insertEntry(db, rowOf(entry, now));
+}
+
+/** For each of these businesses an entry that its owners see. */
+export async function recordAuditForEach(
+  db: Database,
+  { businessIds, ...entry }: Omit<NewAuditEntry, 'businessId'> & { businessIds: string[] },
+  now: number,
+): Promise<void> {
+  for (const chunk of inChunks(businessIds)) {
+    const rows = chunk.map((businessId) => rowOf({ ...entry, businessId }, now));
+    await db.insertInto('audit_entries').values(rows).execute();
+  }
+}
+
+function rowOf(entry: NewAuditEntry, now: number): Row<'audit_entries'> {
+  const { action, actor, personId, businessId, subject, detail = {} } = entry;
+  return {
     id: newId(now),
     at: now,
     action,
     actor_kind: actor.kind,
     actor_id: actor.id,
+    person_id: personId ?? actor.id,
     actor_name: actor.name,
     actor_email: actor.email,
     address: actor.address,
@@ -154,7 +179,7 @@ export async function recordAudit(db: Database, entry: NewAuditEntry, now: numbe
     subject_id: subject.id,
     subject_name: subject.name,
     detail: JSON.stringify(detail),
-  });
+  };
 }
 
 const insertEntry = preparedQuery((db, entry: Row<'audit_entries'>) =>
@@ -164,6 +189,7 @@ const insertEntry = preparedQuery((db, entry: Row<'audit_entries'>) =>
     action: entry.action,
     actor_kind: entry.actor_kind,
     actor_id: entry.actor_id,
+    person_id: entry.person_id,
     actor_name: entry.actor_name,
     actor_email: entry.actor_email,
     address: entry.address,

@@ -3,7 +3,7 @@ import { firstIdAt, isId } from '../lib/ids.ts';
 import { contains } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Tables } from '../storage/tables.ts';
-import { ACTIONS, type Action, type ActionGroup, type Actor } from './entries.ts';
+import { ACTIONS, type Action, type ActionGroup, type Actor, COPIES } from './entries.ts';
 
 /** One entry of the audit log. */
 export interface AuditEntry {
@@ -32,7 +32,8 @@ export interface AuditFilter {
   /** A part of a name, an email or an address, or a whole id. */
   search?: string | undefined;
   group?: ActionGroup | undefined;
-  actorId?: string | undefined;
+  /** What this user or app did, and failed sign-ins to the account. */
+  personId?: string | undefined;
   /** In milliseconds since 1970. */
   since?: number | undefined;
 }
@@ -50,14 +51,15 @@ export function startId({ before, until }: Start): string | undefined {
 }
 
 /** The part of the filter that an index covers: the business, the person and the time range. */
-export function selectEntries(db: Database, { tenant, actorId, since }: AuditFilter) {
+export function selectEntries(db: Database, { tenant, personId, since }: AuditFilter) {
   let query = db
     .selectFrom('audit_entries')
     .leftJoin('businesses', 'businesses.id', 'audit_entries.business_id')
     .selectAll('audit_entries')
     .select('businesses.name as business_name');
   if (tenant) query = query.where('audit_entries.business_id', '=', tenant.businessId);
-  if (actorId !== undefined) query = query.where('audit_entries.actor_id', '=', actorId);
+  else query = query.where('audit_entries.action', 'not in', COPIES);
+  if (personId !== undefined) query = query.where('audit_entries.person_id', '=', personId);
   // Ids begin with their time, so that the index on ids is also one on times.
   if (since !== undefined) query = query.where('audit_entries.id', '>=', firstIdAt(since));
   return query;
@@ -67,11 +69,11 @@ export type EntryQuery = ReturnType<typeof selectEntries>;
 type EntryRow = Awaited<ReturnType<EntryQuery['executeTakeFirstOrThrow']>>;
 
 /** The rest of the filter, which has to check every row. */
-export function applyFilter(query: EntryQuery, { tenant, search, group, actorId }: AuditFilter): EntryQuery {
+export function applyFilter(query: EntryQuery, { tenant, search, group, personId }: AuditFilter): EntryQuery {
   let filtered = query;
   if (group !== undefined) filtered = filtered.where('audit_entries.action', 'in', actionsOf(group));
   // The owners of a business do not learn which platform admin did something.
-  if (actorId !== undefined && tenant) filtered = filtered.where('audit_entries.actor_kind', '!=', 'platform');
+  if (personId !== undefined && tenant) filtered = filtered.where('audit_entries.actor_kind', '!=', 'platform');
   if (!search) return filtered;
   if (!isId(search)) return filtered.where(contains(tenant ? searchedColumns(tenant) : SEARCHED, search));
   return filtered.where(({ eb, and, or }) => {
@@ -81,8 +83,8 @@ export function applyFilter(query: EntryQuery, { tenant, search, group, actorId 
   });
 }
 
-export function isFiltered({ search, group, actorId }: AuditFilter): boolean {
-  return Boolean(search) || group !== undefined || actorId !== undefined;
+export function isFiltered({ search, group, personId }: AuditFilter): boolean {
+  return Boolean(search) || group !== undefined || personId !== undefined;
 }
 
 const SEARCHED = [
@@ -173,7 +175,9 @@ export async function listEntriesOfUser(
   { userId, limit }: { userId: string; limit: number },
 ): Promise<AuditEntry[]> {
   const rows = await selectEntries(db, {})
-    .where(({ eb, or }) => or([eb('audit_entries.actor_id', '=', userId), eb('audit_entries.subject_id', '=', userId)]))
+    .where(({ eb, or }) =>
+      or([eb('audit_entries.person_id', '=', userId), eb('audit_entries.subject_id', '=', userId)]),
+    )
     .orderBy('audit_entries.id', 'desc')
     .limit(limit)
     .execute();

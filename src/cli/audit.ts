@@ -15,7 +15,10 @@ export const auditCommands: Command[] = [
     summary: `Write the audit log as CSV, newest first, at most ${MAX_EXPORTED} entries`,
     options: {
       business: { value: 'ID', help: 'Only what the owners of this business see (default: everything)' },
-      person: { value: 'EMAIL', help: 'Only what this user did: an email address or a user id' },
+      person: {
+        value: 'EMAIL',
+        help: 'Only what this user did, and failed sign-ins to their account: an email address or a user id',
+      },
       from: { value: 'DATE', help: 'Only entries from this day on, like 2030-01-31 (UTC)' },
       to: { value: 'DATE', help: 'Only entries up to this day, inclusive (UTC)' },
       before: { value: 'ID', help: 'Continue after the entry with this id' },
@@ -39,7 +42,7 @@ async function readFilter(db: Database, options: Options, platformName: string) 
   const user = person === '' ? undefined : required(await findPerson(db, person), 'person', 'user');
   return {
     tenant: businessId === undefined ? undefined : { businessId, platformName },
-    actorId: user?.id,
+    personId: user?.id,
     since: readDay(options, 'from'),
     until: readDay(options, 'to', DAY),
     before,

@@ -197,6 +197,8 @@ interface AuditEntriesTable {
   action: string;
   actor_kind: 'user' | 'platform' | 'app' | 'operator' | 'anonymous';
   actor_id: string | null;
+  /** The actor. Of a failed sign-in: the user whose account it was. */
+  person_id: string | null;
   /** The name at the time, like that of the subject. */
   actor_name: string;
   /** Of a user. */

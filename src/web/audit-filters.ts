@@ -13,7 +13,7 @@ export interface AuditFilters extends Listing {
   group: ActionGroup | undefined;
   /** The email address or the id of a person, as typed. */
   by: string;
-  actorId: string | undefined;
+  personId: string | undefined;
   period: Period;
   /** The first and the last day, like 2030-01-31. */
   from: string | undefined;
@@ -30,7 +30,7 @@ export async function readFilters(
     ...readListing(query),
     group: groups.find((group) => group === kind),
     by,
-    actorId: isId(by) ? by : await findPerson(storage.durable, by),
+    personId: isId(by) ? by : await findPerson(storage.durable, by),
     period: readPeriod(period),
     from: readDay(query, 'from'),
     to: readDay(query, 'to'),

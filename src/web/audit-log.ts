@@ -48,7 +48,7 @@ export function mountAuditLog(host: FastifyInstance, deps: WebDeps): void {
   mountAuditSection(host, deps, {
     route: businessRoute('audit-log'),
     access: access('owner'),
-    groups: ['app', 'secret', 'endpoint', 'grant', 'member', 'business'],
+    groups: ['app', 'secret', 'endpoint', 'grant', 'member', 'session', 'business'],
     async load(request) {
       const context = await loadPageContext(deps, request);
       const { current } = context;
@@ -102,8 +102,12 @@ function mountAuditSection(host: FastifyInstance, deps: WebDeps, section: AuditS
     const { tenant } = await section.load(request);
     const filters = await readFilters(deps, request.query as Form, section.groups);
     const now = deps.clock();
-    const { search, group, actorId, after: before } = filters;
-    return sendCsv(reply, exportEntries(db, { search, group, actorId, ...rangeOf(filters, now), tenant, before }), now);
+    const { search, group, personId, after: before } = filters;
+    return sendCsv(
+      reply,
+      exportEntries(db, { search, group, personId, ...rangeOf(filters, now), tenant, before }),
+      now,
+    );
   });
 }
 
@@ -143,11 +147,19 @@ function auditBody(view: AuditView, { entries, next, searchedTo }: AuditPage): H
   const filters = filtersOf(view);
   const isFiltered = Boolean(view.search || view.group || view.by || hasDays(view));
   return html`${filterForm(view, { path: view.path, groups: view.groups, isFiltered })}
-${view.actorId && entries[0] && html`<p class="notice">Only what ${entries[0].actor.name} did.</p>`}
+${describePerson(view, entries)}
 ${entries.length > 0 ? table(view, entries) : html`<p class="empty">${isFiltered ? 'Nothing matches' : 'No entries'} ${within(view, searchedTo)}.</p>`}
 ${pager({ ...view, filters }, next)}
 ${!next && olderEntriesLink(view, searchedTo)}
 ${entries.length > 0 && html`<p class="export"><a class="button secondary" href="${listingUrl(`${view.path}.csv`, { q: view.search, ...filters })}" download>Export as CSV</a></p>`}`;
+}
+
+/** A failed sign-in names the person as its subject. */
+function describePerson({ personId }: AuditView, entries: AuditEntry[]): Html | false {
+  const [first] = entries;
+  if (!personId || !first) return false;
+  const name = entries.find(({ actor }) => actor.id === personId)?.actor.name ?? first.subject.name;
+  return html`<p class="notice">Only what ${name} did, and failed sign-ins to their account.</p>`;
 }
 
 function olderEntriesLink(view: AuditView, searchedTo: string | undefined): Html | null {

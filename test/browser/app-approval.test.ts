@@ -18,7 +18,7 @@ async function requireApproval(page: Page): Promise<void> {
   await clickLink(page, 'Decide about apps');
   await assertAccessible(page);
   await page.getByLabel(/Members may connect only apps that an owner has approved/).check();
-  await clickButton(page, 'Save');
+  await page.locator('form', { hasText: 'Who may connect apps' }).getByRole('button', { name: 'Save' }).click();
   await waitForText(page, 'Saved.');
 }
 
@@ -118,7 +118,7 @@ flow('a platform admin sets the default for every business', async ({ server, op
   await assertAccessible(page);
   await page.getByLabel(/Only owners and admins may connect apps/).check();
   await page.getByLabel(/Owners cannot change it/).check();
-  await clickButton(page, 'Save');
+  await page.locator('form', { hasText: 'Who may connect apps' }).getByRole('button', { name: 'Save' }).click();
   await waitForText(page, 'Saved.');
 
   const owner = await openSignedIn(server.ada, '/settings/account');

@@ -169,7 +169,7 @@ test('what one person did is found by an index, in a business and on the platfor
   seen.length = 0;
   const plans: string[] = [];
   for (const tenant of [{ businessId: GRANT, platformName: 'x' }, undefined]) {
-    await searchEntries(durable, { tenant, actorId: GRANT, since: 0, until: DAY, limit: 10 });
+    await searchEntries(durable, { tenant, personId: GRANT, since: 0, until: DAY, limit: 10 });
   }
   stopWatching();
   for (const text of seen) {
@@ -179,7 +179,7 @@ test('what one person did is found by an index, in a business and on the platfor
 
   assert.equal(plans.length, 4);
   for (const plan of plans) {
-    assert.match(plan, /INDEX audit_entries_by_actor \(actor_id=\? AND id>\? AND id<\?\)/);
+    assert.match(plan, /INDEX audit_entries_by_person \(person_id=\? AND id>\? AND id<\?\)/);
   }
 });
 
@@ -190,6 +190,7 @@ test('each step of an audit search reads its own part of the index, and not the 
   const row = { action: 'x', actor_kind: 'user', actor_name: 'x', subject_kind: 'x', subject_id: 'x' } as const;
   const more = {
     actor_id: null,
+    person_id: null,
     actor_email: null,
     address: null,
     business_id: GRANT,

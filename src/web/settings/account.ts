@@ -170,7 +170,7 @@ function sessionSection({ context, sessions, here, keys }: SessionSection): Html
   const rows = html`<ul class="rows">${shown.map((session) => sessionRow(session, session.idHash === here, keys))}</ul>`;
   const endOthers = html`<button class="danger">Sign out everywhere else</button>`;
   return html`<section class="card"><h2>Where you are signed in</h2>
-<p class="muted">A session ends 12 hours after it was last used, and after 30 days at the latest.</p>
+<p class="muted">A session ends 12 hours after it was last used, and after 30 days at the latest. The owners of your businesses see when and from where you sign in.</p>
 ${postForm({ action: `${ACCOUNT}/end-session`, csrf: context.csrf, body: rows })}
 ${sessions.length > shown.length && html`<p class="muted">These are the ${SESSIONS_SHOWN} most recent; there are more.</p>`}
 ${sessions.length > 1 && postForm({ action: `${ACCOUNT}/end-other-sessions`, csrf: context.csrf, style: 'apart', body: endOthers })}</section>`;

@@ -6,6 +6,7 @@ import { retentionSteps } from '../../../src/jobs.ts';
 import { DAY, MINUTE } from '../../../src/lib/clock.ts';
 import { idToBytes } from '../../../src/lib/ids.ts';
 import { removeExpired } from '../../../src/storage/retention.ts';
+import { readAuditEntries } from '../../support/audit-entries.ts';
 import type { AuthenticatorOverrides, createAuthenticator } from '../../support/authenticator.ts';
 import type { Browser } from '../../support/browser.ts';
 import { PASSWORD } from '../../support/fixtures.ts';
@@ -35,8 +36,7 @@ async function signIn(
 }
 
 async function actsOf(user: { id: string }) {
-  const acts = server.storage().durable.selectFrom('audit_entries').selectAll().orderBy('id');
-  return acts.where('actor_id', '=', user.id).execute();
+  return (await readAuditEntries(server)).filter(({ actor_id }) => actor_id === user.id);
 }
 
 /** What the authenticator knows a user by. */

@@ -90,6 +90,7 @@ const entries: Migration = async (db, { id, time }) => {
     .addColumn('action', 'text', notNull)
     .addColumn('actor_kind', 'text', notNull)
     .addColumn('actor_id', id)
+    .addColumn('person_id', id)
     .addColumn('actor_name', 'text', notNull)
     .addColumn('actor_email', 'text')
     .addColumn('address', 'text')
@@ -103,7 +104,7 @@ const entries: Migration = async (db, { id, time }) => {
     db.schema.createIndex(`audit_entries_by_${name}`).on('audit_entries').columns([column, 'id']).execute();
   await index('business', 'business_id');
   await index('subject', 'subject_id');
-  await index('actor', 'actor_id');
+  await index('person', 'person_id');
 };
 
 /** One row: entries older than `removable_before` may be removed. It is 0 except inside the retention job. */
