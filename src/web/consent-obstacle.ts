@@ -4,6 +4,7 @@ import { type Html, html } from '../lib/html.ts';
 import { readReason } from '../lib/names.ts';
 import { findPermission, type Obstacle, obstacleError } from '../oauth/authorize/permission.ts';
 import { CallbackError } from '../oauth/errors.ts';
+import { appAvatar } from './app-identity-views.ts';
 import { plainPermissions } from './consent-scopes.ts';
 import { appOwner, type ConsentContext, loadScreen, requestFacts, restart, type Screen } from './consent-screen.ts';
 import { isExpired } from './consent-state.ts';
@@ -22,9 +23,12 @@ export async function showObstacle(deps: WebDeps, reply: FastifyReply, shown: Sh
   const screen = await loadScreen(deps, shown);
   const title = titleOf(screen, obstacle);
   const form = { action: '/consent', csrf: screen.context.csrf, body: obstacleForm(screen, shown) };
-  const body = html`<div class="card consent"><h1>${title}</h1>
+  const body = html`<div class="card consent"><div class="asker">
+<div class="parties" aria-hidden="true">${appAvatar(screen.authRequest.app, 'lg')}</div>
+<h1>${title}</h1>
 ${explanation(screen, obstacle, deps.mailer.isOn)}
 ${appOwner(screen)}
+</div>
 <h2>What it asks for</h2>
 ${plainPermissions(screen.authRequest.scopes)}
 ${postForm(form)}</div>`;

@@ -112,26 +112,30 @@ function consentScreen(screen: ConsentScreen): Page {
     width: 'narrow',
     // The script delays Allow against clickjacking.
     runsScript: true,
-    body: html`<div class="card consent">
+    body: html`<div class="card consent split">
+<div class="asker">
 <div class="parties" aria-hidden="true">${appAvatar(authRequest.app, 'lg')}<span class="wire"></span>${avatar({ name: businessName, id: context.current?.businessId ?? '', shape: 'square', size: 'lg' })}</div>
 <h1><strong>${name}</strong> wants to access <strong>${businessName}</strong></h1>
 ${screen.isSwitched && toast(`You chose ${businessName}. Check the request, then allow.`)}
 ${appOwner(screen)}
 ${earlierConsent(screen)}
+</div>
 ${postForm({
   action: '/consent',
   csrf: context.csrf,
   body: html`<input type="hidden" name="consent_state" value="${state}">
 <input type="hidden" name="return_to" value="${context.path}">
+${requestFacts(screen)}
+<div class="decision">
 ${requestedScopes(screen)}
 ${terms(screen)}
-${requestFacts(screen)}
 <div class="form-actions">
 <button class="secondary" name="decision" value="deny">Deny</button>
 <button class="primary" name="decision" value="allow" data-delayed>Allow</button>
+</div>
 </div>`,
 })}
-<p class="small muted">${name} can see your name and email address. ${name} never sees your password. What you allow is for ${businessName} only. You can disconnect ${name} at any time, under <a href="${context.current ? businessPath(context.current, 'connected-apps') : '/'}">Connected apps</a>.</p>
+<p class="small muted small-print">${name} can see your name and email address. ${name} never sees your password. What you allow is for ${businessName} only. You can disconnect ${name} at any time, under <a href="${context.current ? businessPath(context.current, 'connected-apps') : '/'}">Connected apps</a>.</p>
 </div>`,
   };
 }

@@ -29,7 +29,7 @@ export function endField({ choices, selected, appName, problem }: EndField): Htm
   if (others.length === 0)
     return only && 'keeps' in only ? html`<p class="muted">Access ends on ${day(only.keeps)}.</p>` : null;
   const wrong = problem?.field === 'ends';
-  const hint = `It is for everything that ${appName} may do here. You can disconnect it earlier.`;
+  const hint = 'For everything that it may do here. You can disconnect it earlier.';
   return html`<div class="field"><label for="ends">How long ${appName} has access</label>
 <p class="hint" id="ends-hint">${hint}</p>
 <select id="ends" name="ends" ${ariaAttributes('ends', { hint, wrong })}>${choices.map(
