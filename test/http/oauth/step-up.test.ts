@@ -54,7 +54,7 @@ test('the screen lists all that Allow grants, also what the app does not ask for
   await client.connect({ resource: MCP, scope: 'read:invoices write:invoices' }, browser);
   const listed = async (request: Record<string, string>) =>
     (await browser.open(client.authorizeUrl(request))).text
-      .match(/(?<=<\/svg><span>)[^<]+/g)
+      .match(/(?<=<li><svg.*<\/svg><span>)[^<]+/g)
       ?.map((item) => item.trim());
 
   const atMcp = await listed({ resource: MCP, scope: 'read:contacts' });
