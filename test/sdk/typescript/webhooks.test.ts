@@ -77,7 +77,7 @@ test('a delivery of the server is verified by this library and by the public one
       id: headers['webhook-id'],
       type: 'grant.created',
       timestamp: NOW,
-      data: { businessId: server.acme.id, userId: server.ada.id, scopes: ['read:invoices'] },
+      data: { businessId: server.acme.id, userId: server.ada.id, scopes: ['read:invoices'], connectedFor: 'user' },
     },
   );
   assert.match(String(grantId), /^[\da-f-]{36}$/);
