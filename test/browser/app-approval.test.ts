@@ -18,7 +18,7 @@ async function requireApproval(page: Page): Promise<void> {
   await clickLink(page, 'Decide about apps');
   await assertAccessible(page);
   await page.getByLabel(/Members may connect only apps that an owner has approved/).check();
-  await page.locator('form', { hasText: 'Who may connect apps' }).getByRole('button', { name: 'Save' }).click();
+  await clickButton(page, 'Save');
   await waitForText(page, 'Saved.');
 }
 
