@@ -18,6 +18,7 @@ import {
   within,
 } from './audit-filters.ts';
 import { businessPath, businessRoute } from './business-address.ts';
+import { emptyState } from './components/display.ts';
 import type { WebDeps } from './deps.ts';
 import { notFound } from './errors.ts';
 import { type Form, preciseTime } from './forms.ts';
@@ -148,7 +149,7 @@ function auditBody(view: AuditView, { entries, next, searchedTo }: AuditPage): H
   const isFiltered = Boolean(view.search || view.group || view.by || hasDays(view));
   return html`${filterForm(view, { path: view.path, groups: view.groups, isFiltered })}
 ${describePerson(view, entries)}
-${entries.length > 0 ? table(view, entries) : html`<p class="empty">${isFiltered ? 'Nothing matches' : 'No entries'} ${within(view, searchedTo)}.</p>`}
+${entries.length > 0 ? table(view, entries) : emptyState({ icon: 'scroll-text', text: `${isFiltered ? 'Nothing matches' : 'No entries'} ${within(view, searchedTo)}.` })}
 ${pager({ ...view, filters }, next)}
 ${!next && olderEntriesLink(view, searchedTo)}
 ${entries.length > 0 && html`<p class="export"><a class="button secondary" href="${listingUrl(`${view.path}.csv`, { q: view.search, ...filters })}" download>Export as CSV</a></p>`}`;
@@ -176,7 +177,7 @@ function olderEntriesLink(view: AuditView, searchedTo: string | undefined): Html
 }
 
 function table(view: AuditView, entries: AuditEntry[]): Html {
-  return html`<div class="table audit" role="region" aria-label="Audit log" tabindex="0"><table>
+  return html`<div class="table stack audit" role="region" aria-label="Audit log" tabindex="0"><table>
 <thead><tr><th scope="col">When</th><th scope="col">Who</th><th scope="col">What</th><th scope="col">On what</th>${view.namesBusiness && html`<th scope="col">Business</th>`}<th scope="col">Where from</th></tr></thead>
 <tbody>${entries.map((entry) => row(view, entry))}</tbody>
 </table></div>`;
@@ -184,11 +185,11 @@ function table(view: AuditView, entries: AuditEntry[]): Html {
 
 function row({ path, namesBusiness }: AuditView, { at, actor, action, subject, business, detail }: AuditEntry): Html {
   const more = describeDetail(detail);
-  return html`<tr><td>${preciseTime(at)}</td>
-<td>${actor.id ? html`<a href="${listingUrl(path, { by: actor.id })}">${actor.name}</a>` : actor.name} ${badge(actor)} ${actor.email && html`<p class="more small muted">${actor.email}</p>`}</td>
-<td>${actionName(action)} ${more && html`<p class="more small muted">${more}</p>`}</td>
-<td>${subject.name || '—'}</td>${namesBusiness && html`<td>${business?.name ?? '—'}</td>`}
-<td>${actor.address ?? (actor.kind === 'operator' ? 'Command line' : '—')}</td></tr>
+  return html`<tr><td data-label="When">${preciseTime(at)}</td>
+<td data-label="Who">${actor.id ? html`<a href="${listingUrl(path, { by: actor.id })}">${actor.name}</a>` : actor.name} ${badge(actor)} ${actor.email && html`<p class="more small muted">${actor.email}</p>`}</td>
+<td data-label="What">${actionName(action)} ${more && html`<p class="more small muted">${more}</p>`}</td>
+<td data-label="On what">${subject.name || '—'}</td>${namesBusiness && html`<td data-label="Business">${business?.name ?? '—'}</td>`}
+<td data-label="Where from">${actor.address ?? (actor.kind === 'operator' ? 'Command line' : '—')}</td></tr>
 `;
 }
 

@@ -11,7 +11,9 @@ export function readAuditEntries(server: TestServer): Promise<Row<'audit_entries
 
 /** The rows of an audit log page as text, newest first. */
 export function parseAuditTable({ text }: { text: string }) {
-  const rows = [...text.matchAll(/<tr><td>(.*?)<\/tr>/gs)].map(([, row = '']) => row.split('<td>'));
+  const rows = [...text.matchAll(/<tr><td data-label="When">(.*?)<\/tr>/gs)].map(([, row = '']) =>
+    row.split(/<td[^>]*>/),
+  );
   const plain = (markup = '') => markup.replace(/<[^>]*>/g, '').trim();
   return rows.map(([when, actor = '', what = '', onWhat, ...rest]) => {
     const [where, business] = rest.reverse();

@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { App } from '../../apps/apps.ts';
 import { type AppConnection, listAppConnections } from '../../grants/app-connections.ts';
 import { type Html, html } from '../../lib/html.ts';
+import { emptyState } from '../components/display.ts';
 import { day } from '../days.ts';
 import { type Form, time } from '../forms.ts';
 import { type Listing, PAGE_SIZE, pager, readListing, searchForm, takePage } from '../listing.ts';
@@ -31,7 +32,7 @@ function connectionsBody(connections: Connections): Html {
   return html`<section class="card"><h2>Connections</h2>
 <p class="muted small">The businesses that have connected ${app.name}, with the number of users. The users themselves are not listed.</p>
 ${searchForm({ path, search, label: 'Find a business by its name' })}
-${shown.length === 0 ? html`<p class="empty">${emptyText(connections)}</p>` : table(shown)}
+${shown.length === 0 ? emptyState({ icon: 'building-2', text: emptyText(connections) }) : table(shown)}
 ${pager({ path, search, after }, next)}
 </section>`;
 }

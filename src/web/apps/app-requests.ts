@@ -5,6 +5,7 @@ import { type Html, html } from '../../lib/html.ts';
 import { isId } from '../../lib/ids.ts';
 import { type HourlyCounts, listCounts } from '../../request-log/counts.ts';
 import { type LoggedRequest, listRequests } from '../../request-log/log.ts';
+import { emptyState, statusDot, type Tone } from '../components/display.ts';
 import { segments } from '../components/structure.ts';
 import { prose } from '../components.ts';
 import { type Form, preciseTime, text } from '../forms.ts';
@@ -94,7 +95,7 @@ function filter({ path, period, onlyErrors }: RequestLog): Html {
 }
 
 function rows(log: RequestLog): Html {
-  if (log.shown.length === 0) return html`<p class="empty">${emptyText(log)}</p>`;
+  if (log.shown.length === 0) return emptyState({ text: emptyText(log) });
   return html`<div class="table" role="region" aria-label="Requests" tabindex="0"><table>
 <thead><tr><th scope="col">Time</th><th scope="col">Request</th><th scope="col">Outcome</th><th scope="col">Business</th><th scope="col">Request id</th></tr></thead>
 <tbody>${log.shown.map((request) => row(request, log.issuer))}</tbody></table></div>`;
@@ -110,8 +111,13 @@ function row(request: LoggedRequest, issuer: string): Html {
   const { at, method, route, grantType, status, took, businessName, requestId } = request;
   return html`<tr><td>${preciseTime(at)}</td>
 <td><code>${method} ${route}</code>${grantType && html`<br><span class="muted">${grantType}</span>`}</td>
-<td><span class="badge ${status >= 400 && 'warn'}">${status}</span> <span class="muted">${took} ms</span>${why(request, issuer)}</td>
+<td>${statusDot(String(status), toneOf(status))} <span class="muted">${took} ms</span>${why(request, issuer)}</td>
 <td>${businessName && shorten(businessName)}</td><td><code class="small">${requestId}</code></td></tr>`;
+}
+
+function toneOf(status: number): Tone {
+  if (status < 400) return 'good';
+  return status < 500 ? 'caution' : 'warn';
 }
 
 function why({ reason, route }: LoggedRequest, issuer: string): Html | null {

@@ -5,7 +5,7 @@ import type { UserActor } from '../../audit/entries.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { access } from '../access.ts';
 import { businessPath, businessRoute } from '../business-address.ts';
-import { avatar } from '../components/display.ts';
+import { avatar, emptyState } from '../components/display.ts';
 import { roleBadge, unverifiedBadge } from '../components.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
@@ -48,7 +48,7 @@ function listBody(context: MembersContext, { listing, members, open }: Shown): H
 ${context.isOwner && html`<a class="button primary" href="${path}/invite">Invite someone</a>`}</div>
 ${context.isOwner && memberTabs(context, 'members', open)}
 ${searchForm({ path, search: listing.search, label: 'Search by name or email' })}
-${shown.length === 0 && html`<p class="empty">${listing.search ? 'No member matches this name or email.' : 'No more members.'}</p>`}
+${shown.length === 0 && emptyState({ icon: 'users', text: listing.search ? 'No member matches this name or email.' : 'No more members.' })}
 ${shown.length > 0 && html`<div class="card"><ul class="rows">${shown.map((member) => row(context, member))}</ul></div>`}
 ${pager({ path, ...listing }, next)}
 <p><a href="${path}/${context.user.id}/remove">Leave ${businessName}…</a></p>`;

@@ -8,6 +8,7 @@ import type { LoggedAttempt, LoggedDelivery } from '../../../webhooks/deliveries
 import { type DisabledReason, type Endpoint, findEndpoint, subscribableEvents } from '../../../webhooks/endpoints.ts';
 import { DISABLED_AFTER, WARNED_AFTER } from '../../../webhooks/queue.ts';
 import { toMessage } from '../../../webhooks/signatures.ts';
+import { emptyState } from '../../components/display.ts';
 import { notFound } from '../../errors.ts';
 import { postForm, preciseTime, time } from '../../forms.ts';
 import type { AppPages, AppSection, Viewer } from '../app-page.ts';
@@ -102,7 +103,7 @@ export function logSection(context: EndpointContext, log: DeliveryLog): Html {
   const isOn = endpoint.disabledAt === null;
   return html`<section class="card" id="log"><div class="head"><h2>Deliveries</h2>
 ${isOn && postForm({ action: `${path}/test`, csrf: viewer.context.csrf, body: html`<button class="secondary">Send a test event</button>` })}</div>
-${deliveries.length === 0 && html`<p class="empty">${before ? 'No older deliveries.' : 'Nothing has been sent here yet.'}</p>`}
+${deliveries.length === 0 && emptyState({ text: before ? 'No older deliveries.' : 'Nothing has been sent here yet.' })}
 <ul class="rows">${deliveries.map((delivery) => row(context, log, delivery))}</ul>
 ${(before || older) && html`<p>${before && html`<a href="${path}#log">Newest</a> `}${older && html`<a href="${path}?before=${older}#log">Older</a>`}</p>`}
 </section>`;

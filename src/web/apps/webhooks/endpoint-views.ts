@@ -4,6 +4,7 @@ import { type Html, html } from '../../../lib/html.ts';
 import { listDeliveries } from '../../../webhooks/deliveries.ts';
 import { type Endpoint, findSecretFingerprint } from '../../../webhooks/endpoints.ts';
 import { visibleTo } from '../../../webhooks/visibility.ts';
+import { emptyState } from '../../components/display.ts';
 import {
   ariaAttributes,
   copyable,
@@ -34,7 +35,7 @@ export function endpointListBody(list: EndpointListContext, endpoints: Endpoint[
   return html`${headOf(list)}
 <div class="head"><h2>Webhooks</h2><a class="button primary" href="${path}/new">New endpoint</a></div>
 <p class="muted">Signed events are sent to these endpoints and retried until they arrive.</p>
-${endpoints.length === 0 && html`<p class="empty">No endpoints yet. Add one to get its signing secret.</p>`}
+${endpoints.length === 0 && emptyState({ text: 'No endpoints yet. Add one to get its signing secret.' })}
 <ul class="rows">${endpoints.map(
     (endpoint) => html`<li><div><a href="${path}/${endpoint.id}">${endpoint.url}</a> ${statusBadge(endpoint)}
 <p class="muted small">${isAll(endpoint) ? 'All events' : endpoint.eventTypes.join(', ')}</p>
@@ -189,10 +190,10 @@ function endpointFields({ url, eventTypes }: EndpointSettings, offered: string[]
 <fieldset class="field" ${ariaAttributes('events', { wrong })}>
 <legend>Events</legend>
 ${problem && wrong && problemText(problem)}
-${[...Map.groupBy(offered, nounOf)].map(
-  ([noun, types]) => html`<div role="group" aria-label="${noun}"><p class="muted small">${noun}</p>
+<div class="columns">${[...Map.groupBy(offered, nounOf)].map(
+    ([noun, types]) => html`<div role="group" aria-label="${noun}"><p class="muted small">${noun}</p>
 ${types.map((type) => eventChoice(type, eventTypes.includes(type)))}</div>`,
-)}
+  )}</div>
 </fieldset>`;
 }
 
