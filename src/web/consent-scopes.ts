@@ -13,7 +13,9 @@ import { ariaAttributes, problemText } from './forms.ts';
 export function tickedAtFirst({ app, optionalScopes }: AuthorizationRequest, { allowed, declined }: Consent): Scopes {
   if (app.ownerScope !== 'external') return scopesBeyond(optionalScopes, declined);
   // A call has failed for want of this scope: there is nothing to choose but Allow and Deny.
-  if (optionalScopes.length === 1) return optionalScopes;
+  const undecided = scopesBeyond(optionalScopes, [...allowed, ...declined]);
+  const isStepUp = undecided.length === 1 && scopesBeyond(optionalScopes, allowed).length === 1;
+  if (isStepUp || optionalScopes.length === 1) return optionalScopes;
   // Nobody has checked the app, and it asks for all that exists: changes, staff and money are for the user to tick.
   const isTicked = ({ name, kind, isSensitive }: Scope) =>
     allowed.includes(name) || (kind === 'read' && !isSensitive && !declined.includes(name));
