@@ -45,7 +45,7 @@ export async function dump({ storage }: TestServer): Promise<string[]> {
   );
   return rows
     .flat()
-    .filter((row) => !row.includes('"action":"session.failed"'))
+    .filter((row) => !/"action":"session\.(member_)?failed"/.test(row))
     .sort();
 }
 
