@@ -142,5 +142,5 @@ for (const revision of REVISIONS) {
 
 /** Connecting writes these. */
 function withoutGrants(rows: string[]): string[] {
-  return rows.filter((row) => !/^(apps|app_secrets|grants|consents|events|audit_entries|sessions)\b/.test(row));
+  return rows.filter((row) => !/^(apps|app_secrets|grants|consents|events|audit_entries|sessions|notices)\b/.test(row));
 }
