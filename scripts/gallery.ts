@@ -3,6 +3,7 @@
 import fastify from 'fastify';
 import { type Html, html } from '../src/lib/html.ts';
 import { mountAssets } from '../src/web/assets.ts';
+import { mountBranding } from '../src/web/branding.ts';
 import {
   avatar,
   badge,
@@ -41,6 +42,7 @@ export const CONTEXT = {
 export async function startGallery(port = 0) {
   const host = fastify();
   mountAssets(host);
+  mountBranding(host, { logo: undefined, stylesheet: undefined, links: [] });
   host.get('/', (_, reply) =>
     sendPage(reply, {
       title: 'Components',
