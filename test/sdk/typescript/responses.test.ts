@@ -205,9 +205,12 @@ test('a body that ignores the signal still times out', async () => {
     isLeft = true;
   };
   const fetch = async () => new Response(new ReadableStream({ cancel }));
+  // As the socket of a real response would: the timer of a signal does not keep the process running.
+  const socket = setInterval(() => {}, 1000);
 
   const api = createApi({ baseUrl: 'https://api.example.com', accessToken: 'gat_1', timeout: 20, fetch });
   await assert.rejects(api.businesses(), { code: 'timeout' });
+  clearInterval(socket);
   assert.equal(isLeft, true);
 });
 
