@@ -14,7 +14,7 @@ const CALLER =
   '"client"."id" as "client_id", "client"."external_client_id" as "client_external_id", "client"."is_public" as "client_is_public", "client"."redirect_uris" as "client_redirect_uris", "client"."owner_scope" as "client_owner", "client"."disabled_at" as "client_disabled_at", "client"."paused_at" as "client_paused_at", "app_secrets"."id" as "secret_id", "app_secrets"."secret_hash", "app_secrets"."last_used_at" as "secret_used_at"';
 
 const CONSENT =
-  'select "consents"."scopes", "consents"."declined" from "consents" inner join "memberships" on "memberships"."user_id" = "consents"."user_id" and "memberships"."business_id" = "consents"."business_id" and "memberships"."created_at" <= "consents"."allowed_at" where "consents"."user_id" = ? and "consents"."app_id" = ? and "consents"."business_id" = ?';
+  'select "consents"."scopes", "consents"."declined", "consents"."connected_for", "consents"."expires_at" from "consents" inner join "memberships" on "memberships"."user_id" = "consents"."user_id" and "memberships"."business_id" = "consents"."business_id" and "memberships"."created_at" <= "consents"."allowed_at" where "consents"."user_id" = ? and "consents"."app_id" = ? and "consents"."business_id" = ? and ("consents"."expires_at" is null or "consents"."expires_at" > ?)';
 
 export const STATEMENTS = {
   app: APP,
@@ -44,11 +44,11 @@ export const STATEMENTS = {
   unrevokedGrant:
     'select "id" from "grants" where "business_id" = ? and "app_id" = ? and "user_id" = ? and "revoked_at" is null limit ?',
   addGrant:
-    'insert into "grants" ("id", "salt", "app_id", "user_id", "business_id", "scopes", "resource", "redirect_uri", "code_challenge", "created_at", "code_expires_at", "rotation", "removable_on") values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict ("id") do nothing',
+    'insert into "grants" ("id", "salt", "app_id", "user_id", "business_id", "scopes", "connected_for", "expires_at", "resource", "redirect_uri", "code_challenge", "created_at", "code_expires_at", "rotation", "removable_on") values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict ("id") do nothing',
   addEvent:
     'insert into "events" ("id", "type", "app_id", "business_id", "data", "created_at", "dispatched_at") values (?, ?, ?, ?, ?, ?, case when not exists (select "endpoints"."id" from "endpoints" where "endpoints"."app_id" = ?) then cast(? as bigint) end)',
   addAct:
-    'insert into "audit_entries" ("id", "at", "action", "actor_kind", "actor_id", "actor_name", "actor_email", "address", "business_id", "subject_kind", "subject_id", "subject_name", "detail") values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    'insert into "audit_entries" ("id", "at", "action", "actor_kind", "actor_id", "person_id", "actor_name", "actor_email", "address", "business_id", "subject_kind", "subject_id", "subject_name", "detail") values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
   endGrant:
     'update "grants" set "revoked_at" = ?, "revoked_reason" = ? where "revoked_at" is null and "id" = ? returning "id" as "grantId", "app_id" as "appId", "business_id" as "businessId", "user_id" as "userId"',
   begin: 'begin immediate',

@@ -110,7 +110,7 @@ export function revoke(bare: Bare, fields: Fields, address: string, now: number)
     addEvent(db, { type: 'grant.revoked', appId: row.app_id, businessId: row.business_id, data }, now);
     const app = db.one('app', row.app_id);
     const user = db.one('user', row.user_id);
-    const actor = ['app', app.id, app.name, null, address];
+    const actor = ['app', app.id, app.id, app.name, null, address];
     const about = [row.business_id, 'app', app.id, app.name, JSON.stringify({ user: user.name })];
     db.write('durable', 'addAct', newId(now), now, 'grant.revoked', ...actor, ...about);
     return {};
@@ -142,20 +142,30 @@ export function allow({ db, keys }: Bare, stamped: string, cookies: Fields, from
   const app = db.one('app', asked.get('client_id'));
   const [{ businessId }] = db.all('memberships', user.id) as [Row];
   db.one('appRules', app.id, app.id, user.id, businessId);
-  db.one('consent', user.id, app.id, businessId);
+  db.one('consent', user.id, app.id, businessId, now);
   const [id, salt, expiresAt] = [newId(now), newSalt(), now + 10 * MINUTE];
   db.atomically(() => {
     db.one('lockSession', user.id_hash);
     db.one('lockBusiness', businessId);
     db.one('appRules', app.id, app.id, user.id, businessId);
-    const { scopes: scope } = db.one('consent', user.id, app.id, businessId);
+    const { scopes: scope } = db.one('consent', user.id, app.id, businessId, now);
     const key = `grant.allowed ${app.id} ${businessId} ${user.id} ${scope}`;
     const hasGrant = () => db.one('unrevokedGrant', businessId, app.id, user.id, 1) !== undefined;
     if (!(db.one('isRepeat', key, now - DAY) && hasGrant())) {
       db.write('durable', 'countRepeat', key, now, 1, now - DAY, 1, now - DAY, now);
       if (!hasGrant()) addAllowed(db, { app, user, businessId, scope, address: from.address }, now);
     }
-    const request = [scope, null, asked.get('redirect_uri'), asked.get('code_challenge'), now, expiresAt, 0];
+    const request = [
+      scope,
+      'user',
+      null,
+      null,
+      asked.get('redirect_uri'),
+      asked.get('code_challenge'),
+      now,
+      expiresAt,
+      0,
+    ];
     db.write('durable', 'addGrant', id, salt, app.id, user.id, businessId, ...request, removableOn(expiresAt));
     const data = JSON.stringify({ grantId: id, userId: user.id, scopes: scope.split(' ') });
     addEvent(db, { type: 'grant.created', appId: app.id, businessId, data }, now);
@@ -166,7 +176,7 @@ export function allow({ db, keys }: Bare, stamped: string, cookies: Fields, from
 }
 
 function addAllowed(db: Bare['db'], { app, user, businessId, scope, address }: Row, now: number): void {
-  const actor = ['user', user.id, user.name, user.email, address];
+  const actor = ['user', user.id, user.id, user.name, user.email, address];
   const about = [businessId, 'app', app.id, app.name, JSON.stringify({ scope, how: 'without asking' })];
   db.write('durable', 'addAct', newId(now), now, 'grant.allowed', ...actor, ...about);
 }

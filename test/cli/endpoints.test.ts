@@ -52,6 +52,7 @@ test('with BUSINESS_API=off, endpoint add offers no events of resources', async 
   assert.deepEqual(eventTypes, [
     'grant.created',
     'grant.transferred',
+    'grant.narrowed',
     'grant.revoked',
     'grant.expiring',
     'app.secret_added',

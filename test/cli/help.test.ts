@@ -57,7 +57,7 @@ const COMMANDS: Record<string, string[]> = {
   'invoice set-status': ['business', 'number', 'status'],
   import: ['business', 'kind', 'format', 'dry-run'],
   export: ['business', 'kind', 'format', 'output'],
-  'audit export': ['business', 'before'],
+  'audit export': ['business', 'person', 'from', 'to', 'before'],
   'keys list': [],
   'keys add': ['to'],
   'keys rotate': ['use', 'to'],
