@@ -128,8 +128,11 @@ test('the screen of a private app offers no other business', async () => {
   const { browser } = await arrive(server.acme, beta);
 
   const page = await browser.open(server.authorizeUrl());
+  const ofOpenApp = await browser.open(server.authorizeUrl(askOpen));
 
-  assert.doesNotMatch(page.text, /<select/);
+  assert.match(page.text, /access <strong>Acme<\/strong>/);
+  assert.doesNotMatch(page.text, /name="business"|value="switch"|Beta/);
+  assert.match(ofOpenApp.text, /<select name="business">.*Beta.*value="switch"/s);
 });
 
 test('a business that is not the user’s own cannot be switched to', async () => {

@@ -14,7 +14,7 @@ const WIDE = 'read:invoices write:invoices read:contacts';
 
 /** The scopes of a page in words, and those that it marks as new. */
 function scopesOn({ text }: BrowserPage) {
-  const items = [...text.matchAll(/<li>([^<]*?) (<span class="new">New<\/span>)?<\/li>/g)];
+  const items = [...text.matchAll(/<\/svg><span>([^<]*?) (<span class="new">New<\/span>)?<\/span><\/li>/g)];
   return { all: items.map(([, words]) => words), fresh: items.filter(([, , mark]) => mark).map(([, words]) => words) };
 }
 

@@ -2,14 +2,13 @@ import assert from 'node:assert/strict';
 import { createHash, randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { MINUTE } from '../../../src/lib/clock.ts';
-import { registerInBrowser } from '../../support/app-pages.ts';
+import { DEVELOPER, registerInBrowser } from '../../support/app-pages.ts';
 import { decideWho } from '../../support/app-rules.ts';
 import type { Browser } from '../../support/browser.ts';
 import { redirectParams } from '../../support/raw-http.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
-const DEVELOPER = server.acmePath('developer');
 const LOOPBACK = 'http://127.0.0.1/callback';
 const app = await server.addApp({
   name: 'Desk',
