@@ -15,6 +15,7 @@ import { RESOURCES } from '../../src/resources/all.ts';
 import type { Document } from '../../src/web/reference/document.ts';
 import { sendTest } from '../../src/webhooks/deliveries.ts';
 import { insertEndpoint } from '../../src/webhooks/endpoints.ts';
+import { redirectParams } from '../support/raw-http.ts';
 import { SCOPES } from '../support/scopes.ts';
 import { startTestServer, type TestServer } from '../support/test-server.ts';
 import { type Received, startWebhookReceiver } from '../support/webhook-receiver.ts';
@@ -102,7 +103,9 @@ async function receiveAll({ storage, clock, ...rest }: TestServer): Promise<Rece
   const { id: userId, ...ann } = await rest.addUser('Ann', [[rest.acme, 'admin']]);
   const browser = await rest.signedIn({ id: userId, ...ann });
   const screen = await browser.open(rest.authorizeUrl({ client_id: app.id }));
-  await browser.submit(screen, '/consent', { decision: 'allow', connected_for: 'business' });
+  const { leftTo } = await browser.submit(screen, '/consent', { decision: 'allow', connected_for: 'business' });
+  // A code that is not exchanged stays with the person, so its grant would end instead.
+  await rest.exchange(redirectParams(leftTo?.href).code ?? '', credentials);
   await removeMember(OPERATOR, storage().durable, { userId, businessId: rest.acme.id }, clock());
   const narrowing = { app, businessId: rest.acme.id, user: rest.ada, withdrawn: ['write:deals'] };
   await narrowConnection(OPERATOR, storage().durable, narrowing, clock());
@@ -121,5 +124,6 @@ async function receiveAll({ storage, clock, ...rest }: TestServer): Promise<Rece
   await receiver.has(before);
   rest.advanceClock(28 * DAY);
   await storage().transaction((db) => warnOfExpiring(db, 100, clock()));
-  return receiver.has(before + 1);
+  // Of the two grants that have not ended.
+  return receiver.has(before + 2);
 }
