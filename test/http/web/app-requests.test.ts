@@ -122,7 +122,7 @@ test('owners see where an app that registered itself sends people, in its reques
   await ask(server, member, request);
   const waiting = await owner.open(APP_RULES);
   const personal = await decide(owner, asked, 'approve_person');
-  await ask(server, member, { ...request, scope: 'read:invoices write:invoices' });
+  await ask(server, member, { ...request, scope: 'write:invoices' });
   const general = await decide(owner, asked, 'approve_all');
 
   for (const page of [waiting, personal, general]) assert.match(page.text, origin);

@@ -87,6 +87,7 @@ test('each Allow is in the audit log of the business: who, from where, which app
         subject_kind: 'app',
         subject_id: server.ledger.id,
         subject_name: 'Ledger',
+        person_id: member.id,
         detail: JSON.stringify({ scope: 'read:invoices read:contacts' }),
       },
     ],

@@ -50,7 +50,7 @@ const CASES: Record<string, () => Promise<string>> = {
   'an invitation': async () => {
     const email = 'guest-of-ada@example.org';
     const form = hiddenFields((await owner.open(`${MEMBERS}/invite`)).text, `${MEMBERS}/invite`);
-    await forge(owner, `${MEMBERS}/invite`, { ...form, role: 'member', email });
+    await forge(owner, server.acmePath('members/invite'), { ...form, role: 'member', email });
     return email;
   },
   'an invitation that is sent again': async () => {

@@ -56,7 +56,8 @@ function names<Item>(word: string, make: (id: string, name: string, i: number) =
   return Array.from({ length: MANY }, (_, i) => make(newId(server.clock() + i), `${word} ${i}`, i));
 }
 
-const rowsOf = (text: string) => [...text.matchAll(/<li><div><a href="[^"]*">([^<]*)</g)].map(([, name = '']) => name);
+const ROW = /<li><span class="avatar[^>]*>[^<]*<\/span><div><a href="[^"]*">([^<]*)</g;
+const rowsOf = (text: string) => [...text.matchAll(ROW)].map(([, name = '']) => name);
 
 const LISTS = [
   { path: '/platform/apps', word: 'Tool', other: 'Firm 4321', found: 'Tool 4321' },
