@@ -2,7 +2,7 @@ import underPressure from '@fastify/under-pressure';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
 import { Overloaded } from '../lib/errors.ts';
 import { newRandomId } from '../lib/ids.ts';
-import type { LogOutput } from '../lib/log-output.ts';
+import { LOG_SERIALIZERS, type LogOutput } from '../lib/log-output.ts';
 import { InvalidSetting } from '../lib/setting-values.ts';
 import type { Storage } from '../storage/storage.ts';
 import { BODY_LIMIT } from './body-parsers.ts';
@@ -88,7 +88,7 @@ function createFastify(options: HostOptions): FastifyInstance {
       routerOptions: { maxParamLength: 16 * 1024 },
       return503OnClosing: false,
       trustProxy,
-      logger: { level: logLevel, stream: log },
+      logger: { level: logLevel, stream: log, serializers: LOG_SERIALIZERS },
       logController: new LogController({ disableRequestLogging: true }),
       genReqId: newRandomId,
       // JSON.stringify needs no compiled serializer.

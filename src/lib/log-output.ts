@@ -5,6 +5,9 @@ import { SECOND, systemClock } from './clock.ts';
 /** In characters: about one second of a busy server. */
 const MAX_BUFFERED = 1024 * 1024;
 const RETRY_AFTER = SECOND / 10;
+/** The parser of multipart bodies logs its options, which hold the headers of the request, and so its cookies. */
+export const LOG_SERIALIZERS = { busboyOptions: () => undefined };
+
 /** pino's number for `warn`. */
 const WARN = 40;
 
