@@ -71,6 +71,11 @@ export async function signOut(page: Page): Promise<void> {
 
 /** The accessibility violations that axe-core finds on the page. */
 export async function findAxeViolations(page: Page): Promise<string[]> {
+  // While something fades in, its contrast is too low.
+  await page.evaluate(() => {
+    const ending = document.getAnimations().filter((each) => each.effect?.getComputedTiming().endTime !== Infinity);
+    return Promise.allSettled(ending.map(({ finished }) => finished)).then(() => undefined);
+  });
   await page.evaluate(axeSource);
   return page.evaluate(async () => {
     const { axe } = globalThis as unknown as { axe: typeof import('axe-core') };
