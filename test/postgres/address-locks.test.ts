@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { confirmAddress } from '../../src/accounts/addresses.ts';
 import { bindingOf, putMailLink } from '../../src/accounts/mail-links.ts';
 import { insertSession } from '../../src/accounts/sessions.ts';
@@ -7,21 +7,11 @@ import { findCredentials, findUser, type User, userActor } from '../../src/accou
 import { FormError } from '../../src/lib/errors.ts';
 import { createKeyring } from '../../src/lib/keyring.ts';
 import type { Mailer } from '../../src/mail/mails.ts';
-import { openStorage } from '../../src/storage/open.ts';
 import type { Database } from '../../src/storage/storage.ts';
-import { databaseUrl, TEMPLATE } from '../support/databases.ts';
-import { createFixtures } from '../support/fixtures.ts';
 import { untilLockWait } from '../support/lock-waits.ts';
-import { createTemplate, startPostgres } from '../support/postgres-server.ts';
+import { startPostgresFixtures } from '../support/postgres-fixtures.ts';
 
-const server = await startPostgres();
-await createTemplate(server.url);
-const storage = await openStorage(databaseUrl(server.url, TEMPLATE));
-after(async () => {
-  await storage.close();
-  await server.remove();
-});
-const { addUser } = await createFixtures(() => storage, Date.now);
+const { storage, addUser } = await startPostgresFixtures();
 const keys = createKeyring(['the-key-that-the-tests-sign-their-tokens-with']);
 const mailer: Mailer = { isOn: true, keys, origin: 'https://a.example', platformName: 'Gatehouse', count() {} };
 

@@ -1,26 +1,16 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 
 import { type User, userActor } from '../../src/accounts/users.ts';
 import type { Actor } from '../../src/audit/entries.ts';
 import { blockApp, decideRequest, type Verdict } from '../../src/grants/app-approvals.ts';
 import { requestApproval } from '../../src/grants/app-requests.ts';
 import { changeRole, removeMember } from '../../src/grants/member-changes.ts';
-import { openStorage } from '../../src/storage/open.ts';
 import type { Database } from '../../src/storage/storage.ts';
-import { databaseUrl, TEMPLATE } from '../support/databases.ts';
-import { createFixtures } from '../support/fixtures.ts';
 import { untilLockWait } from '../support/lock-waits.ts';
-import { createTemplate, startPostgres } from '../support/postgres-server.ts';
+import { startPostgresFixtures } from '../support/postgres-fixtures.ts';
 
-const server = await startPostgres();
-await createTemplate(server.url);
-const storage = await openStorage(databaseUrl(server.url, TEMPLATE));
-after(async () => {
-  await storage.close();
-  await server.remove();
-});
-const { ada, acme, addUser, addApp } = await createFixtures(() => storage, Date.now);
+const { storage, ada, acme, addUser, addApp } = await startPostgresFixtures();
 const owner = userActor(ada, '127.0.0.1');
 const scopes = ['read:invoices'];
 let people = 0;

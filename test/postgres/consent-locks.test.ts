@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { insertSession, lockSession } from '../../src/accounts/sessions.ts';
 import { userActor } from '../../src/accounts/users.ts';
 import { resetAccount } from '../../src/grants/account-reset.ts';
@@ -11,21 +11,11 @@ import { newId } from '../../src/lib/ids.ts';
 import { createKeyring } from '../../src/lib/keyring.ts';
 import { readAuthorizationRequest } from '../../src/oauth/authorize/request.ts';
 import { issueCode, issueCodeSilently } from '../../src/oauth/authorize/response.ts';
-import { openStorage } from '../../src/storage/open.ts';
 import type { Database } from '../../src/storage/storage.ts';
-import { databaseUrl, TEMPLATE } from '../support/databases.ts';
-import { createFixtures } from '../support/fixtures.ts';
 import { untilLockWait } from '../support/lock-waits.ts';
-import { createTemplate, startPostgres } from '../support/postgres-server.ts';
+import { startPostgresFixtures } from '../support/postgres-fixtures.ts';
 
-const server = await startPostgres();
-await createTemplate(server.url);
-const storage = await openStorage(databaseUrl(server.url, TEMPLATE));
-after(async () => {
-  await storage.close();
-  await server.remove();
-});
-const { ada, acme, ledger } = await createFixtures(() => storage, Date.now);
+const { storage, ada, acme, ledger } = await startPostgresFixtures();
 const scopes = ['read:invoices'];
 const parties = { userId: ada.id, appId: ledger.id, businessId: acme.id };
 

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
-import { setTimeout } from 'node:timers/promises';
-import { sql } from 'kysely';
+import { test } from 'node:test';
 import { lockOwnership } from '../../src/accounts/memberships.ts';
 import { notify } from '../../src/accounts/notices.ts';
 import { insertSession, lockSession } from '../../src/accounts/sessions.ts';
@@ -13,30 +11,12 @@ import { disconnect } from '../../src/grants/connections.ts';
 import { findConsentForUpdate, saveConsent } from '../../src/grants/consents.ts';
 import { removeMember } from '../../src/grants/member-changes.ts';
 import { changeAuthority } from '../../src/grants/transfers.ts';
-import { openStorage } from '../../src/storage/open.ts';
 import type { Database } from '../../src/storage/storage.ts';
-import { databaseUrl, TEMPLATE } from '../support/databases.ts';
-import { createFixtures } from '../support/fixtures.ts';
-import { createTemplate, startPostgres } from '../support/postgres-server.ts';
+import { untilLockWait } from '../support/lock-waits.ts';
+import { startPostgresFixtures } from '../support/postgres-fixtures.ts';
 
-const server = await startPostgres();
-await createTemplate(server.url);
-const storage = await openStorage(databaseUrl(server.url, TEMPLATE));
-after(async () => {
-  await storage.close();
-  await server.remove();
-});
-const { ada, acme, addUser, addApp } = await createFixtures(() => storage, Date.now);
+const { storage, ada, acme, addUser, addApp } = await startPostgresFixtures();
 const db = storage.durable;
-
-/** Returns after two seconds at the latest; the assertions of the test fail then. */
-async function untilLockWait(): Promise<void> {
-  const waiting = sql`select pid from pg_stat_activity where wait_event_type = 'Lock'`;
-  for (let looks = 0; looks < 400; looks += 1) {
-    if ((await waiting.execute(db)).rows.length > 0) return;
-    await setTimeout(5);
-  }
-}
 
 /** Takes the first lock, lets the other run up to the point where it waits, and goes on. Returns what the other gave. */
 async function interleave<Result>(
@@ -50,7 +30,7 @@ async function interleave<Result>(
     started = other();
     // A rejection is asserted by the test.
     started.catch(() => {});
-    await untilLockWait();
+    await untilLockWait(storage);
     await then(tx);
   });
   return started as Promise<Result>;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { after, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Role } from '../../src/accounts/memberships.ts';
@@ -14,20 +14,10 @@ import { newId } from '../../src/lib/ids.ts';
 import { createKeyring } from '../../src/lib/keyring.ts';
 import { readAuthorizationRequest } from '../../src/oauth/authorize/request.ts';
 import { issueCode } from '../../src/oauth/authorize/response.ts';
-import { openStorage } from '../../src/storage/open.ts';
 import type { Database } from '../../src/storage/storage.ts';
-import { databaseUrl, TEMPLATE } from '../support/databases.ts';
-import { createFixtures } from '../support/fixtures.ts';
-import { createTemplate, startPostgres } from '../support/postgres-server.ts';
+import { startPostgresFixtures } from '../support/postgres-fixtures.ts';
 
-const server = await startPostgres();
-await createTemplate(server.url);
-const storage = await openStorage(databaseUrl(server.url, TEMPLATE));
-after(async () => {
-  await storage.close();
-  await server.remove();
-});
-const { ada, acme, addUser, addApp } = await createFixtures(() => storage, Date.now);
+const { storage, ada, acme, addUser, addApp } = await startPostgresFixtures();
 const owner = userActor(ada, '127.0.0.1');
 const scopes = ['read:invoices'];
 const keys = createKeyring(['the-key-that-the-tests-sign-their-tokens-with']);
