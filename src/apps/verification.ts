@@ -6,7 +6,7 @@ import type { App } from './app.ts';
 import { recordAppAudit } from './app-audit.ts';
 import { findApp, lockApp, updateApp } from './apps.ts';
 
-/** Changes with everything that the mark of a verified publisher stands beside. */
+/** Covers every field that pages show beside the mark of a verified publisher. */
 export function identityFingerprint({ name, identity, logoHash }: App): string {
   return sha256(JSON.stringify([name, identity.publisherName, identity.homepageUrl, logoHash]));
 }

@@ -2,7 +2,7 @@ import type { App } from '../apps/apps.ts';
 import { lastUses } from '../request-log/counts.ts';
 import { contains, type SearchTerm } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
-import { selectLiveGrants } from './status.ts';
+import { selectLiveGrantsOfMembers } from './status.ts';
 import { boundBusiness } from './tenancy.ts';
 
 /** A business that an app is connected to, as its developer sees it: without the names of users. */
@@ -47,14 +47,7 @@ export async function listAppConnections(
 
 /** Sorted like an index, so the cost of a page does not depend on the number of businesses. */
 function selectConnected(db: Database, app: App, { search, after, limit }: SearchTerm, now: number) {
-  let query = selectLiveGrants(db, now)
-    .innerJoin('users', 'users.id', 'grants.user_id')
-    .innerJoin('memberships', (join) =>
-      join
-        .onRef('memberships.user_id', '=', 'grants.user_id')
-        .onRef('memberships.business_id', '=', 'grants.business_id')
-        .onRef('memberships.created_at', '<=', 'grants.created_at'),
-    )
+  let query = selectLiveGrantsOfMembers(db, now)
     .select(({ fn }) => [
       'grants.business_id',
       fn.count<number>('grants.user_id').distinct().as('users'),
@@ -64,7 +57,6 @@ function selectConnected(db: Database, app: App, { search, after, limit }: Searc
       fn.max('grants.expires_at').as('last_end'),
     ])
     .where('grants.app_id', '=', app.id)
-    .where('users.disabled_at', 'is', null)
     .groupBy('grants.business_id')
     .orderBy('grants.business_id', 'desc')
     .limit(limit);

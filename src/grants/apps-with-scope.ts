@@ -1,6 +1,6 @@
 import { containsName } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
-import { selectLiveGrants } from './status.ts';
+import { selectLiveGrantsOfMembers } from './status.ts';
 
 /** The apps that have this scope in a business now. */
 export async function listAppsWithScope(
@@ -41,15 +41,8 @@ export async function listBusinessesWithScope(
  * `inactiveReasonOf`.
  */
 function selectLiveWithScope(db: Database, scope: string, now: number) {
-  return selectLiveGrants(db, now)
+  return selectLiveGrantsOfMembers(db, now)
     .innerJoin('apps', 'apps.id', 'grants.app_id')
-    .innerJoin('users', 'users.id', 'grants.user_id')
-    .innerJoin('memberships', (join) =>
-      join
-        .onRef('memberships.user_id', '=', 'grants.user_id')
-        .onRef('memberships.business_id', '=', 'grants.business_id')
-        .onRef('memberships.created_at', '<=', 'grants.created_at'),
-    )
     .select('grants.id')
     .where('grants.revoked_reason', 'is', null)
     .where(containsName('grants.scopes', scope))
@@ -64,6 +57,5 @@ function selectLiveWithScope(db: Database, scope: string, now: number) {
         eb('apps.open_to_any_business', '=', 1),
         eb('apps.owner_business_id', '=', ref('grants.business_id')),
       ]),
-    )
-    .where('users.disabled_at', 'is', null);
+    );
 }

@@ -56,9 +56,7 @@ export async function removeMember(
   now: number,
 ): Promise<boolean> {
   return inTransaction(db, async (tx) => {
-    // In this order everywhere: the business, its memberships, consents, grants.
-    await lockAppRulesForShare(tx, businessId);
-    const ownership = await lockOwnership(tx, { userId, businessId });
+    const ownership = await lockMember(tx, { userId, businessId });
     const { member } = ownership;
     if (!member || (actor.id !== userId && !mayManageMembers(ownership, actor))) return false;
     rejectLastOwner(ownership, actor);
@@ -141,8 +139,7 @@ export async function changeRole(
   now: number,
 ): Promise<boolean> {
   return inTransaction(db, async (tx) => {
-    await lockAppRulesForShare(tx, businessId);
-    const ownership = await lockOwnership(tx, { userId, businessId });
+    const ownership = await lockMember(tx, { userId, businessId });
     const { member } = ownership;
     if (!member || !mayManageMembers(ownership, actor)) return false;
     const newRole = readRole(role);
@@ -158,4 +155,10 @@ export async function changeRole(
     await recordAudit(tx, { action: 'member.role_changed', actor, businessId, subject, detail }, now);
     return true;
   });
+}
+
+/** In this order everywhere: the business, its memberships, consents, grants. */
+async function lockMember(tx: Database, { userId, businessId }: Parties): Promise<Ownership> {
+  await lockAppRulesForShare(tx, businessId);
+  return lockOwnership(tx, { userId, businessId });
 }

@@ -197,3 +197,16 @@ export function selectLiveGrants(db: Database, now: number) {
     .where('grants.refresh_expires_at', '>', now)
     .where(({ or, eb }) => or([eb('grants.expires_at', 'is', null), eb('grants.expires_at', '>', now)]));
 }
+
+/** Those of them whose user is active, and has been a member since before the grant. The app may still be inactive. */
+export function selectLiveGrantsOfMembers(db: Database, now: number) {
+  return selectLiveGrants(db, now)
+    .innerJoin('users', 'users.id', 'grants.user_id')
+    .innerJoin('memberships', (join) =>
+      join
+        .onRef('memberships.user_id', '=', 'grants.user_id')
+        .onRef('memberships.business_id', '=', 'grants.business_id')
+        .onRef('memberships.created_at', '<=', 'grants.created_at'),
+    )
+    .where('users.disabled_at', 'is', null);
+}

@@ -15,8 +15,8 @@ interface Transfer extends Pick<Grant, 'appId' | 'businessId' | 'userId'> {
 /**
  * Needs a transaction. Returns the ids of the grants that moved.
  *
- * A code is in the browser of the person who clicked Allow. Apps sign in whoever brings it, as the user that it was issued
- * for. So it stays with that person; otherwise they would be the new owner there.
+ * A code that is not exchanged yet does not move. The browser of the person who clicked Allow holds it, and an app signs in the
+ * user of the code. If the code moved, that person could sign in to the app as the new owner.
  */
 export async function transferGrants(db: Database, transfer: Transfer, now: number): Promise<string[]> {
   const { to, scopes } = transfer;
