@@ -1,7 +1,8 @@
 import { insertBusiness } from '../src/accounts/businesses.ts';
 import { insertMembership } from '../src/accounts/memberships.ts';
+import { newUserRow } from '../src/accounts/new-users.ts';
 import { insertSession } from '../src/accounts/sessions.ts';
-import { insertUser, newUserRow } from '../src/accounts/users.ts';
+import { insertUser } from '../src/accounts/users.ts';
 import { insertApp } from '../src/apps/apps.ts';
 import { addInvoice } from '../src/business/invoices.ts';
 import { saveConsent } from '../src/grants/consents.ts';

@@ -7,14 +7,13 @@ import type { Row } from '../storage/tables.ts';
 import { type Invitation, invitationState, markAccepted } from './invitations.ts';
 import type { LinkSource } from './mailed-invitations.ts';
 import { findMembership, insertMembership } from './memberships.ts';
+import { type NewUser, newUserRow } from './new-users.ts';
 import { hashNewPassword } from './passwords.ts';
 import type { Device, SignedIn } from './sessions.ts';
 import { signIn } from './sign-in.ts';
 import {
   auditedUser,
   insertUser,
-  type NewUser,
-  newUserRow,
   recordUserAudit,
   setCurrentBusiness,
   type User,

@@ -1,6 +1,6 @@
 import { type Action, type Actor, type NewAuditEntry, recordAudit, type UserActor } from '../audit/entries.ts';
 import { emailSkeleton, normalizeEmail } from '../lib/email-addresses.ts';
-import { isId, newId } from '../lib/ids.ts';
+import { isId } from '../lib/ids.ts';
 import { readName } from '../lib/names.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
@@ -14,38 +14,13 @@ export interface User {
   /** The business whose invitation created the account; null if an operator added it. */
   originBusinessId: string | null;
   name: string;
+  /** A language tag that they chose on the account page; null for that of the browser. */
+  language: string | null;
   isPlatformAdmin: boolean;
   currentBusinessId: string | null;
   createdAt: number;
   lastSignedInAt: number | null;
   disabledAt: number | null;
-}
-
-export interface NewUser {
-  email: string;
-  name: string;
-  password: string;
-  isPlatformAdmin: boolean;
-  /** For an account that was created with an invitation: its address is not verified. */
-  originBusinessId?: string;
-}
-
-export function newUserRow(user: Omit<NewUser, 'password'> & { passwordHash: string }, now: number): Row<'users'> {
-  const { email, name, passwordHash, isPlatformAdmin, originBusinessId } = user;
-  return {
-    id: newId(now),
-    email,
-    email_skeleton: emailSkeleton(email),
-    email_verified_at: originBusinessId === undefined ? now : null,
-    origin_business_id: originBusinessId ?? null,
-    name,
-    password_hash: passwordHash,
-    platform_admin: isPlatformAdmin ? 1 : 0,
-    current_business_id: null,
-    last_signed_in_at: null,
-    created_at: now,
-    disabled_at: null,
-  };
 }
 
 /** Undefined if a user has this email address already, or one that looks like it. */
@@ -122,6 +97,11 @@ export function replacePasswordHash(
 
 export async function setCurrentBusiness(db: Database, userId: string, businessId: string): Promise<void> {
   await updateUser(db, userId, { current_business_id: businessId }).execute();
+}
+
+/** For the hosted pages and for mails. Null: as the browser asks. */
+export async function setLanguage(db: Database, userId: string, language: string | null): Promise<void> {
+  await updateUser(db, userId, { language }).execute();
 }
 
 /** Changes nothing if this is the name already. */
@@ -240,6 +220,7 @@ export function userFrom(row: Row<'users'>): User {
     emailVerifiedAt: row.email_verified_at,
     originBusinessId: row.origin_business_id,
     name: row.name,
+    language: row.language,
     isPlatformAdmin: row.platform_admin === 1,
     currentBusinessId: row.current_business_id,
     createdAt: row.created_at,

@@ -46,6 +46,7 @@ function accountOf(user: User) {
     email: user.email,
     email_verified_at: toIso(user.emailVerifiedAt),
     name: user.name,
+    language: user.language,
     platform_admin: user.isPlatformAdmin,
     created_at: toIso(user.createdAt),
     last_signed_in_at: toIso(user.lastSignedInAt),

@@ -30,6 +30,8 @@ interface UsersTable {
   /** The business whose invitation created the account. */
   origin_business_id: string | null;
   name: string;
+  /** Null until the user chooses one. */
+  language: string | null;
   password_hash: string;
   platform_admin: number;
   current_business_id: string | null;

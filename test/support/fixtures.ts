@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { type Business, insertBusiness } from '../../src/accounts/businesses.ts';
 import { insertMembership, type Role } from '../../src/accounts/memberships.ts';
-import { insertUser, newUserRow, type User } from '../../src/accounts/users.ts';
+import { newUserRow } from '../../src/accounts/new-users.ts';
+import { insertUser, type User } from '../../src/accounts/users.ts';
 import { type App, insertApp, type NewApp } from '../../src/apps/apps.ts';
 import { addInvoice } from '../../src/business/invoices.ts';
 import type { Storage } from '../../src/storage/storage.ts';

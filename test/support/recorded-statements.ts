@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { after } from 'node:test';
-import { insertUser, markUserDisabled, newUserRow } from '../../src/accounts/users.ts';
+import { newUserRow } from '../../src/accounts/new-users.ts';
+import { insertUser, markUserDisabled } from '../../src/accounts/users.ts';
 import { migrate } from '../../src/storage/migrate.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import { watchStatements } from '../../src/storage/statement-log.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { newUserRow } from '../../../src/accounts/users.ts';
+import { newUserRow } from '../../../src/accounts/new-users.ts';
 import { newId } from '../../../src/lib/ids.ts';
 import type { Database } from '../../../src/storage/storage.ts';
 import { nextPageLink } from '../../support/browser.ts';

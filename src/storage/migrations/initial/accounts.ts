@@ -15,6 +15,7 @@ const users: Migration = async (db, { id, integer, time }) => {
     .addColumn('email_verified_at', time)
     .addColumn('origin_business_id', id)
     .addColumn('name', 'text', notNull)
+    .addColumn('language', 'text')
     .addColumn('password_hash', 'text', notNull)
     .addColumn('platform_admin', integer, notNull)
     .addColumn('current_business_id', id)
