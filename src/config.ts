@@ -16,6 +16,7 @@ import {
   readOrigin,
   readOrigins,
   readSmtp,
+  readTextOrFile,
   type SmtpSettings,
 } from './lib/setting-values.ts';
 
@@ -108,7 +109,7 @@ export function readSettings(env: Environment): Settings {
   const settings: Settings = {
     baseUrl,
     consentUrl,
-    listen: readAddress(env, 'LISTEN', baseUrl, 4000),
+    listen: readListen(env),
     consentListen: readAddress(env, 'CONSENT_LISTEN', consentUrl, 4001),
     metricsListen: env.METRICS_LISTEN ? readAddress(env, 'METRICS_LISTEN', baseUrl, 0) : undefined,
     traces: readTraces(env),
@@ -123,7 +124,7 @@ export function readSettings(env: Environment): Settings {
     mcpAllowedOrigins: readOrigins(env, 'MCP_ALLOWED_ORIGINS'),
     introspectionClients: readIntrospectionClients(env),
     webhooksToLoopback: readOneOf(env, 'WEBHOOKS_TO_LOOPBACK', 'no', ['yes', 'no']) === 'yes',
-    smtp: readSmtp({ smtpUrl: env.SMTP_URL, from: env.MAIL_FROM, platformName: readPlatformName(env) }),
+    smtp: readSmtp(env, readPlatformName(env)),
     logLevel: readOneOf(env, 'LOG_LEVEL', 'info', LOG_LEVELS),
     auditRetention: readAuditRetention(env),
     externalClients: readExternalClients(env),
@@ -153,12 +154,17 @@ function rejectUnsafeInPublic({ secretKeys, webhooksToLoopback }: Settings, env:
   }
 }
 
+/** Where the API listens. */
+export function readListen(env: Environment): Address {
+  return readAddress(env, 'LISTEN', readOrigin(env, 'BASE_URL', 'http://localhost:4000'), 4000);
+}
+
 export function readConsentUrl(env: Environment): string {
   return readOrigin(env, 'CONSENT_URL', 'http://localhost:4001');
 }
 
 export function readDatabaseUrl(env: Environment): string {
-  return env.DATABASE_URL || 'sqlite:data/gatehouse.db';
+  return readTextOrFile(env, 'DATABASE_URL') || 'sqlite:data/gatehouse.db';
 }
 
 function readAuditRetention(env: Environment): number | undefined {

@@ -324,6 +324,23 @@ test('keys can be in a file, separated by lines or commas, but not in the file a
   );
 });
 
+for (const name of ['DATABASE_URL', 'SMTP_URL'] as const) {
+  test(`${name} can be in a file, but not in the file and the variable at once`, () => {
+    const file = `${name}_FILE`;
+    const url = { DATABASE_URL: 'sqlite:of-the-file.db', SMTP_URL: 'smtps://user:hunter2@mail.example.com' }[name];
+    const rest = { MAIL_FROM: name === 'SMTP_URL' ? 'no-reply@example.com' : '' };
+    writeFileSync('url', `${url}\n`);
+    writeFileSync('empty', '\n');
+
+    const { databaseUrl, smtp } = read({ ...rest, [file]: 'url' });
+
+    assert.equal(name === 'SMTP_URL' ? smtp?.smtpUrl : databaseUrl, url);
+    assert.throws(() => read({ ...rest, [name]: url, [file]: 'url' }), new RegExp(`^Error: ${file} and ${name} are`));
+    assert.throws(() => read({ ...rest, [file]: 'nothing' }), new RegExp(`^Error: ${file} .*ENOENT`));
+    assert.throws(() => read({ ...rest, [file]: 'empty' }), new RegExp(`^Error: ${file} .*empty`));
+  });
+}
+
 test('the database URL can be read even if every other setting is invalid', () => {
   assert.equal(readDatabaseUrl({ BASE_URL: 'nonsense' }), 'sqlite:data/gatehouse.db');
   assert.equal(readDatabaseUrl({ DATABASE_URL: 'sqlite:x.db' }), 'sqlite:x.db');

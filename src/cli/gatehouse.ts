@@ -7,6 +7,7 @@ const COMMANDS: Record<string, () => Promise<Command[]>> = {
   demo: async () => [(await import('./demo.ts')).demoCommand],
   migrate: async () => [(await import('./database.ts')).migrateCommand],
   doctor: async () => [(await import('./doctor.ts')).doctorCommand],
+  health: async () => [(await import('./health.ts')).healthCommand],
   business: async () => (await import('./businesses.ts')).businessCommands,
   platform: async () => (await import('./businesses.ts')).platformCommands,
   user: async () => (await import('./users.ts')).userCommands,
@@ -28,7 +29,7 @@ const COMMANDS: Record<string, () => Promise<Command[]>> = {
 };
 
 /** These create a database, use none, or report a missing one themselves. */
-const WITHOUT_DATABASE = ['serve', 'demo', 'migrate', 'restore', 'listen', 'doctor'];
+const WITHOUT_DATABASE = ['serve', 'demo', 'migrate', 'restore', 'listen', 'doctor', 'health'];
 
 /** Returns the exit code. */
 export async function runGatehouse(args: string[], env: NodeJS.ProcessEnv): Promise<number> {

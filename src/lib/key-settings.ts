@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
-import { fsyncDirectory, MIN_KEY_LENGTH, readKeyFile, splitKeys, writeKeyFile } from './keyring.ts';
+import { fsyncDirectory, MIN_KEY_LENGTH, splitKeys, writeKeyFile } from './keyring.ts';
 import { newSecret } from './secrets.ts';
-import { type Environment, InvalidSetting, isPublic, readOrigin } from './setting-values.ts';
+import { type Environment, InvalidSetting, isPublic, readOrigin, readSettingFile } from './setting-values.ts';
 
 /** The file is undefined if the keys are in a variable. */
 export interface KeySource {
@@ -19,7 +19,7 @@ export function readSecretKeys(env: Environment): KeySource {
   }
   if (isGiven) return { keys: checkKeys(given, 'SECRET_KEYS'), file: undefined };
   const file = env.SECRET_KEYS_FILE || ensureLocalKey(baseUrl);
-  return { keys: checkKeys(readKeysFile(file), 'SECRET_KEYS_FILE'), file };
+  return { keys: checkKeys(splitKeys(readSettingFile('SECRET_KEYS_FILE', file)), 'SECRET_KEYS_FILE'), file };
 }
 
 function checkKeys(keys: string[], setting: string): string[] {
@@ -28,15 +28,6 @@ function checkKeys(keys: string[], setting: string): string[] {
   throw new InvalidSetting(
     setting === 'SECRET_KEYS' ? `SECRET_KEYS must be ${what}.` : `${setting} must name a file with ${what} or lines.`,
   );
-}
-
-function readKeysFile(file: string): string[] {
-  try {
-    return readKeyFile(file);
-  } catch (error) {
-    const reason = error instanceof Error && 'code' in error ? error.code : error;
-    throw new InvalidSetting(`SECRET_KEYS_FILE names ${file}, which cannot be read: ${reason}.`);
-  }
 }
 
 /** For development: created once, readable by its owner only. */

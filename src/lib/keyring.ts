@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, hash, hkdfSync } from 'node:crypto';
-import { closeSync, fsyncSync, openSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { deflateRawSync } from 'node:zlib';
 import { newNonce, sameText } from './secrets.ts';
@@ -122,10 +122,6 @@ export function splitKeys(text: string): string[] {
     .trim()
     .split(/[,\n]/)
     .map((key) => key.trim());
-}
-
-export function readKeyFile(file: string): string[] {
-  return splitKeys(readFileSync(file, 'utf8'));
 }
 
 /** One key per line, mode 0600. The rename is atomic: a reader sees the old file or the new one, also after a crash. */

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { readEmail } from './email-addresses.ts';
 import { FormError } from './errors.ts';
 import { isLoopbackHost } from './ip-addresses.ts';
@@ -48,6 +49,25 @@ export function readAddress(env: Environment, name: string, publicUrl: string, d
   return { host: withoutBrackets(host) || '127.0.0.1', port: Number(digits) };
 }
 
+/** A setting that contains a password. Containers and systemd mount it as a file, which NAME_FILE names. */
+export function readTextOrFile(env: Environment, name: string): string | undefined {
+  const [text, file] = [env[name], env[`${name}_FILE`]];
+  if (!file) return text;
+  if (text) throw new InvalidSetting(`${name}_FILE and ${name} are both set. Keep one of them.`);
+  const content = readSettingFile(`${name}_FILE`, file).trim();
+  if (content === '') throw new InvalidSetting(`${name}_FILE names ${file}, which is empty.`);
+  return content;
+}
+
+export function readSettingFile(setting: string, file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const reason = error instanceof Error && 'code' in error ? error.code : error;
+    throw new InvalidSetting(`${setting} names ${file}, which cannot be read: ${reason}.`);
+  }
+}
+
 export function readNumber(
   env: Environment,
   name: string,
@@ -93,14 +113,10 @@ export interface SmtpSettings {
   from: { name: string; address: string };
 }
 
-interface SmtpVariables {
-  smtpUrl: string | undefined;
-  from: string | undefined;
-  platformName: string;
-}
-
 /** Undefined without SMTP_URL and MAIL_FROM: mail is off. */
-export function readSmtp({ smtpUrl, from, platformName }: SmtpVariables): SmtpSettings | undefined {
+export function readSmtp(env: Environment, platformName: string): SmtpSettings | undefined {
+  const smtpUrl = readTextOrFile(env, 'SMTP_URL');
+  const from = env.MAIL_FROM;
   if (!smtpUrl && !from) return undefined;
   if (!from)
     throw new InvalidSetting('MAIL_FROM must be set together with SMTP_URL, like Acme <no-reply@example.com>.');

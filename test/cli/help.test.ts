@@ -11,6 +11,7 @@ const COMMANDS: Record<string, string[]> = {
   demo: [],
   migrate: [],
   doctor: [],
+  health: ['ready'],
   'business add': ['name'],
   'business list': [],
   'business change': ['business', 'require-second-factor'],
