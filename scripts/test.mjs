@@ -57,6 +57,7 @@ const folder = mkdtempSync(join(hasRoom(MEMORY) ? MEMORY : disk, 'gatehouse-test
 const databases = join(folder, 'tmp');
 mkdirSync(databases);
 const results = TEST_RESULTS ?? folder;
+mkdirSync(results, { recursive: true });
 let runs = 0;
 
 const given = process.argv.slice(2);
