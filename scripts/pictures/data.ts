@@ -1,0 +1,85 @@
+import { randomBytes } from 'node:crypto';
+import { insertAuthenticatorApp } from '../../src/accounts/authenticator-apps.ts';
+import { createInvitation } from '../../src/accounts/invitations.ts';
+import { listMemberships } from '../../src/accounts/memberships.ts';
+import { findUserByEmail, type User, userActor } from '../../src/accounts/users.ts';
+import { searchAppsOf } from '../../src/apps/app-search.ts';
+import { type App, findApp, registerApp } from '../../src/apps/apps.ts';
+import { OPERATOR } from '../../src/audit/entries.ts';
+import { blockApp } from '../../src/grants/app-approvals.ts';
+import { requestApproval } from '../../src/grants/app-requests.ts';
+import { newId } from '../../src/lib/ids.ts';
+import type { Keyring } from '../../src/lib/keyring.ts';
+import type { Database } from '../../src/storage/storage.ts';
+import { sendTest } from '../../src/webhooks/deliveries.ts';
+import { insertEndpoint } from '../../src/webhooks/endpoints.ts';
+
+const ADDRESS = '203.0.113.24';
+
+export async function requireUser(db: Database, email: string): Promise<User> {
+  const user = await findUserByEmail(db, email);
+  if (!user) throw new Error(`The demo has no user ${email}.`);
+  return user;
+}
+
+export async function findParcelwise(db: Database, ownerBusinessId: string): Promise<string> {
+  const [app] = await searchAppsOf(db, ownerBusinessId, { search: 'Parcelwise', after: undefined, limit: 1 });
+  if (!app) throw new Error('The demo has no Parcelwise.');
+  return app.id;
+}
+
+/** With a delivery in its log. */
+export async function addReceiver(db: Database, keys: Keyring, appId: string, now: number): Promise<string> {
+  const addition = { appId, url: 'http://127.0.0.1:4703/events', eventTypes: ['grant.created', 'grant.revoked'] };
+  const { endpoint } = await insertEndpoint(db, keys, addition, now);
+  await sendTest(db, endpoint, now);
+  return endpoint.id;
+}
+
+interface Owner {
+  user: User;
+  member: User;
+  businessId: string;
+}
+
+/** An open invitation, an app that waits for an approval, and one that is blocked. */
+export async function addDecisions(db: Database, { user, member, businessId }: Owner, appId: string, now: number) {
+  const owner = userActor(user, ADDRESS);
+  const invitation = { id: newId(now), token: randomBytes(32).toString('base64url'), businessId, inviter: owner };
+  await createInvitation(owner, db, { ...invitation, role: 'admin', email: 'noor@harbour.example' }, now);
+  const app = await findApp(db, appId);
+  if (!app) throw new Error('There is no such app.');
+  const request = { app, businessId, scopes: ['read:invoices', 'read:contacts'], note: 'For the monthly reports' };
+  await requestApproval(userActor(member, ADDRESS), db, request, now);
+  await blockApp(owner, db, { app: await addOther(db, businessId, now), businessId, reason: 'Not used any more' }, now);
+}
+
+async function addOther(db: Database, ownerBusinessId: string, now: number): Promise<App> {
+  const settings = {
+    name: 'Stockroom',
+    ownerBusinessId,
+    redirectUris: ['https://stockroom.example/callback'],
+    allowedScopes: ['read:orders'],
+    openToAnyBusiness: false,
+    requiresPkce: true,
+  };
+  const registered = await registerApp(OPERATOR, db, settings, now);
+  if (!registered) throw new Error('The app could not be registered.');
+  return registered.app;
+}
+
+export async function businessOf(db: Database, user: User): Promise<string> {
+  const [membership] = await listMemberships(db, user.id);
+  if (!membership) throw new Error(`${user.name} belongs to no business.`);
+  return membership.businessId;
+}
+
+/** Two-step sign-in, which is on from then on. */
+export function turnOnTwoStep(db: Database, keys: Keyring, user: User, now: number): Promise<boolean> {
+  return insertAuthenticatorApp(
+    db,
+    keys,
+    { userId: user.id, secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP', step: 1 },
+    now,
+  );
+}

@@ -1,0 +1,122 @@
+import type { DEMO_USERS } from '../../demo/data.ts';
+
+export interface Picture {
+  name: string;
+  url: string;
+  /** Who is signed in; nobody by default. */
+  as?: keyof typeof DEMO_USERS;
+  /** Whether docs/pictures has it. */
+  isKept?: boolean;
+}
+
+interface Known {
+  api: string;
+  web: string;
+  /** Apps, by name. */
+  ledgerly: string;
+  parcelwise: string;
+  endpoint: string;
+  northgate: string;
+  /** Users. */
+  owner: string;
+  member: string;
+}
+
+/** The pages that have an address, for those who would open them. */
+export function listPictures(known: Known): Picture[] {
+  return [...publicPictures(known), ...ownerPictures(known), ...developerPictures(known), ...platformPictures(known)];
+}
+
+function publicPictures({ api, web, ledgerly }: Known): Picture[] {
+  const request = new URLSearchParams({
+    response_type: 'code',
+    client_id: ledgerly,
+    redirect_uri: 'http://127.0.0.1:4702/callback',
+    scope: 'read:invoices read:contacts',
+    optional_scope: 'read:contacts',
+    state: 'picture',
+    code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+    code_challenge_method: 'S256',
+  });
+  return [
+    { name: 'sign-in', url: `${web}/sign-in`, isKept: true },
+    { name: 'reference', url: `${api}/docs`, isKept: true },
+    { name: 'error', url: `${api}/docs/errors/invalid_grant#refresh_token_reused`, isKept: true },
+    { name: 'consent', url: `${api}/api/v1/oauth/authorize?${request}`, as: 'member', isKept: true },
+  ];
+}
+
+function ownerPictures({ web, parcelwise, member, owner }: Known): Picture[] {
+  const settings = `${web}/settings`;
+  const connection = `${settings}/connected-apps/${parcelwise}/${member}`;
+  const pages: Record<string, string> = {
+    'connected-app': connection,
+    'disconnect-app': `${connection}/disconnect`,
+    'narrow-app': `${connection}/permissions`,
+    member: `${settings}/members/${member}`,
+    'remove-member': `${settings}/members/${member}/remove`,
+    leave: `${settings}/members/${owner}/remove`,
+    invite: `${settings}/members/invite`,
+    invitations: `${settings}/members/invitations`,
+    business: `${settings}/business`,
+    'app-rules': `${settings}/business/apps`,
+    'block-app': `${settings}/business/apps/${parcelwise}/block`,
+    address: `${settings}/address`,
+    'two-step': `${settings}/two-step`,
+    'delete-account': `${settings}/delete-account`,
+  };
+  const kept: Record<string, string> = {
+    'connected-apps': `${settings}/connected-apps`,
+    'connect-assistant': `${settings}/connected-apps/assistant`,
+    members: `${settings}/members`,
+    'audit-log': `${settings}/audit-log`,
+  };
+  return [...toPictures(kept, { as: 'owner', isKept: true }), ...toPictures(pages, { as: 'owner' })];
+}
+
+function developerPictures({ web, ledgerly, parcelwise, endpoint }: Known): Picture[] {
+  const developer = `${web}/settings/developer`;
+  const kept: Record<string, string> = {
+    developer,
+    'new-app': `${developer}/new`,
+    app: `${developer}/${ledgerly}`,
+    requests: `${developer}/${parcelwise}/requests`,
+    connections: `${developer}/${parcelwise}/connections`,
+    endpoint: `${developer}/${parcelwise}/endpoints/${endpoint}`,
+    'try-it': `${developer}/${ledgerly}/try`,
+    account: `${web}/settings/account`,
+  };
+  const pages: Record<string, string> = {
+    'app-identity': `${developer}/${ledgerly}/identity`,
+    'delete-app': `${developer}/${ledgerly}/delete`,
+    endpoints: `${developer}/${parcelwise}/endpoints`,
+    'no-endpoints': `${developer}/${ledgerly}/endpoints`,
+    'new-endpoint': `${developer}/${parcelwise}/endpoints/new`,
+    'member-of-developer': `${web}/settings/members`,
+  };
+  return [...toPictures(kept, { as: 'admin', isKept: true }), ...toPictures(pages, { as: 'admin' })];
+}
+
+function platformPictures({ web, ledgerly, member, northgate }: Known): Picture[] {
+  const platform = `${web}/platform`;
+  const pages: Record<string, string> = {
+    'platform-app': `${platform}/apps/${ledgerly}`,
+    'platform-pause': `${platform}/apps/${ledgerly}/pause`,
+    'platform-first-party': `${platform}/developer/apps`,
+    'platform-businesses': `${platform}/businesses`,
+    'platform-business': `${platform}/businesses/${northgate}`,
+    'platform-users': `${platform}/users`,
+    'platform-user': `${platform}/users/${member}`,
+    'platform-disable': `${platform}/users/${member}/disable`,
+    'platform-settings': `${platform}/settings`,
+    'platform-audit-log': `${platform}/audit-log`,
+  };
+  return [
+    { name: 'platform', url: `${platform}/apps`, as: 'admin', isKept: true },
+    ...toPictures(pages, { as: 'admin' }),
+  ];
+}
+
+function toPictures(pages: Record<string, string>, about: Pick<Picture, 'as' | 'isKept'>): Picture[] {
+  return Object.entries(pages).map(([name, url]) => ({ name, url, ...about }));
+}
