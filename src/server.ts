@@ -21,8 +21,7 @@ import { createExternalClients } from './oauth/authorize/external-client.ts';
 import { mountOAuth } from './oauth/routes.ts';
 import { createRequestRecorder, type RequestRecorder } from './request-log/recorder.ts';
 import { recordRequests } from './request-log/routes.ts';
-import { ensureMigrated } from './storage/migrate.ts';
-import { openSharedStorage, openStorage } from './storage/open.ts';
+import { openNodeStorage } from './storage/open-node.ts';
 import { type Storage, StorageUnavailable } from './storage/storage.ts';
 import { serveMetrics } from './telemetry/listener.ts';
 import { createMetrics, type Metrics } from './telemetry/metrics.ts';
@@ -69,7 +68,7 @@ export async function startServer(
   const { api, web, errors } = createHosts(settings, { metrics, tracing, branding }, (request) =>
     loadErrorNavigation(deps, request),
   );
-  const storage = await openMigratedStorage(settings);
+  const storage = await openNodeStorage(settings.databaseUrl, settings.workers);
   const report = (error: unknown) => api.log.error(error);
   const requestLog = createRecorder(storage, clock, report);
   const uses = createTokenUses(storage, report);
@@ -132,17 +131,6 @@ function createHosts(
 function isApiPath(path: string): boolean {
   if (path === '/api/v1/oauth/authorize') return false;
   return /^\/(api|mcp|\.well-known|healthz|readyz|openapi\.json)(\/|$)/.test(path);
-}
-
-async function openMigratedStorage({ databaseUrl, workers }: Settings): Promise<Storage> {
-  const storage = await (workers > 1 ? openSharedStorage : openStorage)(databaseUrl);
-  try {
-    await ensureMigrated(storage);
-    return storage;
-  } catch (error) {
-    await storage.close();
-    throw error;
-  }
 }
 
 async function openTracing({ traces, databaseUrl }: Settings, metrics: Metrics): Promise<Tracing | undefined> {

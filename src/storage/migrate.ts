@@ -1,86 +1,75 @@
-import type { Kysely } from 'kysely';
-import { Migrator } from 'kysely/migration';
-import { initial } from './migrations/001-initial.ts';
-import type { Migration } from './migrations/migration.ts';
-import { type Database, type Storage, StorageError, StorageUnavailable } from './storage.ts';
+import { MIGRATIONS } from './migrations/all.ts';
+import type { DeclaredMigration } from './migrations/migration.ts';
+import { type Storage, StorageError, StorageUnavailable } from './storage.ts';
+import type { RunningNode } from './upgrade/nodes.ts';
+import { runOnSqlite } from './upgrade/sqlite-steps.ts';
+import { createUpgradeTables, pendingOf, readApplied, rejectNewer } from './upgrade/state.ts';
 
-/** In order, forwards only. A migration that has been released is never edited. */
-const MIGRATIONS: Record<string, Migration> = { '001-initial': initial };
-const TABLE = 'migrations';
+export interface MigrateOptions {
+  migrations?: DeclaredMigration[];
+  /** Contracts though nodes of an older release are running. */
+  contractsAnyway?: boolean;
+  onProgress?: (message: string) => void;
+}
 
-/** Throws unless the schema is the one that this program needs, after migrating where that is automatic. */
+export interface MigrateResult {
+  /** The names of the migrations that this call completed. */
+  applied: string[];
+  /** Migrations that wait until no node of an older release is running. */
+  waiting: string[];
+  /** Those nodes. */
+  olderNodes: RunningNode[];
+}
+
+/** Throws unless this program can work on the schema, after migrating where that is automatic. */
 export async function ensureMigrated(storage: Storage): Promise<void> {
   if (storage.migratesOnStart) {
     await migrate(storage);
     return;
   }
-  if ((await listPending(storage.durable)).length > 0) {
+  if ((await listPending(storage)).some(({ phase }) => phase === 'expand')) {
     throw new StorageError(
       'The database that DATABASE_URL names is not up to date. Run: npm run --silent gatehouse -- migrate',
     );
   }
 }
 
-/** Migrations that are not applied yet. Throws if the database is another program's, or newer than this program. */
-export async function listPending(db: Database): Promise<string[]> {
-  const applied = await listApplied(db);
-  return Object.keys(MIGRATIONS).filter((name) => !applied.includes(name));
+/** Migrations that are not complete. Throws if the database is another program's, or a newer one has contracted it. */
+export async function listPending({ durable }: Storage, migrations = MIGRATIONS): Promise<DeclaredMigration[]> {
+  const applied = await readApplied(durable);
+  rejectNewer(applied, migrations);
+  return pendingOf(applied, migrations);
+}
+
+/** Brings the database up to date and returns the names of the migrations that it completed. */
+export async function migrate(storage: Storage, options: MigrateOptions = {}): Promise<string[]> {
+  return (await upgrade(storage, options)).applied;
 }
 
 /**
- * Brings the database up to date and returns the names of the migrations it applied. Safe to run concurrently. If the
- * database is up to date it only reads, so it does not wait for writers.
+ * Brings the database up to date. Safe to run concurrently, and again after it was killed. If the database is up to date it only
+ * reads, so it does not wait for writers.
  */
-export async function migrate(storage: Storage): Promise<string[]> {
-  if ((await listPending(storage.durable)).length === 0) return [];
-  const migrator = new Migrator({
-    db: storage.durable,
-    migrationTableName: TABLE,
-    migrationLockTableName: `${TABLE}_lock`,
-    provider: {
-      getMigrations: async () =>
-        Object.fromEntries(
-          Object.entries(MIGRATIONS).map(([name, migration]) => [
-            name,
-            { up: (db: Kysely<unknown>) => migration(db, storage.types) },
-          ]),
-        ),
-    },
-  });
-  const { error, results } = await migrator.migrateToLatest();
-  if (error instanceof StorageUnavailable) throw error;
-  if (error) throw new StorageError(`The database that DATABASE_URL names cannot be migrated: ${error}.`);
-  return results?.map(({ migrationName }) => migrationName) ?? [];
-}
-
-async function listApplied(db: Database): Promise<string[]> {
-  const all = await db.introspection.getTables().catch(rejectUnreadable);
-  const tables = all.filter(({ schema }) => schema === undefined || schema === 'public');
-  const ours = tables.find(({ name }) => name === TABLE);
-  if (!ours) {
-    const taken = tables.find(({ name }) => name === 'grants' || name === 'users');
-    if (taken) throw foreign(`it has a table ${taken.name} already`);
-    return [];
+export async function upgrade(storage: Storage, options: MigrateOptions = {}): Promise<MigrateResult> {
+  const { onProgress = () => {} } = options;
+  const nothing: MigrateResult = { applied: [], waiting: [], olderNodes: [] };
+  if ((await listPending(storage, options.migrations)).length === 0) return nothing;
+  try {
+    await createUpgradeTables(storage);
+    if (storage.engine === 'sqlite') return { ...nothing, applied: await upgradeSqlite(storage, options) };
+    // Loaded only where it is used: the driver delays the start.
+    const { upgradePostgres } = await import('./upgrade/postgres.ts');
+    return await upgradePostgres(storage, { migrations: MIGRATIONS, contractsAnyway: false, onProgress, ...options });
+  } catch (error) {
+    if (error instanceof StorageUnavailable || error instanceof StorageError) throw error;
+    throw new StorageError(`The database that DATABASE_URL names cannot be migrated: ${error}.`);
   }
-  if (!ours.columns.some(({ name }) => name === 'name')) throw foreign(`its table ${TABLE} is another program's`);
-  const rows = await (db as unknown as Kysely<Record<string, { name: string }>>)
-    .selectFrom(TABLE)
-    .select('name')
-    .execute();
-  const unknown = rows.find(({ name }) => !Object.hasOwn(MIGRATIONS, name));
-  if (unknown) {
-    throw new StorageError(
-      `The database that DATABASE_URL names was changed by a newer Gatehouse (${unknown.name}). Run that version.`,
-    );
+}
+
+async function upgradeSqlite(storage: Storage, { migrations = MIGRATIONS }: MigrateOptions): Promise<string[]> {
+  const applied: string[] = [];
+  for (const migration of migrations) {
+    if (await runOnSqlite(storage, migration)) applied.push(migration.name);
   }
-  return rows.map(({ name }) => name);
-}
-
-function rejectUnreadable(error: unknown): never {
-  if (error instanceof StorageUnavailable) throw error;
-  throw new StorageError(`The database that DATABASE_URL names cannot be read: ${error}.`);
-}
-
-function foreign(reason: string): StorageError {
-  return new StorageError(`DATABASE_URL names a database that is not Gatehouse's: ${reason}.`);
+  return applied;
 }

@@ -10,6 +10,7 @@ export type Database = Kysely<Tables>;
  * deliveries, which are then sent again.
  */
 export interface Storage {
+  engine: 'sqlite' | 'postgres';
   durable: Database;
   relaxed: Database;
   types: ColumnTypes;
@@ -66,12 +67,28 @@ export interface ColumnTypes {
 /** The database is not available, or did not confirm a write. The caller may try again. */
 export class StorageUnavailable extends Error {}
 
+/** A statement was planned before an upgrade changed its table. Its transaction was rolled back and can run again. */
+export class OutdatedPlan extends StorageUnavailable {}
+
 /** DATABASE_URL is wrong, or its database cannot be used. */
 export class StorageError extends Error {}
 
-/** Runs `work` in a transaction: a new one, or the one that `db` already is. */
-export function inTransaction<Result>(db: Database, work: (tx: Database) => Promise<Result>): Promise<Result> {
-  return db.isTransaction ? work(db) : db.transaction().execute(work);
+/** Each statement of an upgrade may outdate a plan. */
+const MAX_ATTEMPTS = 3;
+
+/**
+ * Runs `work` in a transaction: a new one, or the one that `db` already is. Runs it again if an upgrade changed a table that
+ * it reads, so `work` has no effect outside of the transaction.
+ */
+export async function inTransaction<Result>(db: Database, work: (tx: Database) => Promise<Result>): Promise<Result> {
+  if (db.isTransaction) return work(db);
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await db.transaction().execute(work);
+    } catch (error) {
+      if (!(error instanceof OutdatedPlan) || attempt === MAX_ATTEMPTS) throw error;
+    }
+  }
 }
 
 /** Whether a write failed because the row would not be unique. In PostgreSQL its transaction has failed with it. */

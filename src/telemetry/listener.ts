@@ -86,7 +86,7 @@ async function listenOnFreePort(server: Server, { host, port, ports }: ListenOpt
 }
 
 function serverGauges(registry: Registry, { requestLog, keys, version, storage }: MetricsDeps): void {
-  const labels = { version, node: process.versions.node, database: storage.migratesOnStart ? 'sqlite' : 'postgres' };
+  const labels = { version, node: process.versions.node, database: storage.engine };
   readCounter(
     registry,
     'gatehouse_activity_dropped_total',

@@ -1,8 +1,68 @@
-import type { ColumnDefinitionBuilder, Kysely } from 'kysely';
+import type { ColumnDefinitionBuilder, Kysely, RawBuilder } from 'kysely';
 import type { ColumnTypes } from '../storage.ts';
 
 /** One step of the schema, written once for both engines. */
 export type Migration = (db: Kysely<unknown>, types: ColumnTypes) => Promise<void>;
+
+/**
+ * `expand`: only adds, so every older release that works on the schema goes on working.
+ * `contract`: removes or restricts what an older release needs. It runs when no node of such a release is alive.
+ */
+export type Phase = 'expand' | 'contract';
+
+export interface DeclaredMigration {
+  /** Such as `002-user-language`: the order of the names is the order of the migrations. */
+  name: string;
+  phase: Phase;
+  /** Each is complete, or starts again. A released list of steps is never edited: a database may be in the middle of it. */
+  steps: Step[];
+}
+
+export type Step = ChangeStep | IndexStep | DropIndexStep | BackfillStep | CheckStep;
+
+/** Statements that need an exclusive lock, but only for a moment: they read no rows. In one transaction. */
+export interface ChangeStep {
+  kind: 'change';
+  title: string;
+  /** The table that is locked; undefined if the tables are new. */
+  table: string | undefined;
+  change: Migration;
+}
+
+/** On PostgreSQL it is built concurrently: reads and writes go on. */
+export interface IndexStep {
+  kind: 'index';
+  table: string;
+  name: string;
+  columns: string[];
+  isUnique?: boolean;
+  where?: RawBuilder<unknown>;
+}
+
+export interface DropIndexStep {
+  kind: 'drop index';
+  table: string;
+  name: string;
+}
+
+/** `update table set … where …`, in short transactions of some rows each, in the order of the key. */
+export interface BackfillStep {
+  kind: 'backfill';
+  table: string;
+  /** A unique column that is never null, and is indexed. */
+  key: string;
+  set: RawBuilder<unknown>;
+  /** Rows that still need it. */
+  where: RawBuilder<unknown>;
+}
+
+/** A check constraint. SQLite cannot add one to a table, and does without. */
+export interface CheckStep {
+  kind: 'check';
+  table: string;
+  name: string;
+  check: RawBuilder<unknown>;
+}
 
 export const notNull = (column: ColumnDefinitionBuilder) => column.notNull();
 

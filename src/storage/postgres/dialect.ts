@@ -10,15 +10,15 @@ import {
 } from 'kysely';
 import type pg from 'pg';
 import { sha256 } from '../../lib/secrets.ts';
-import { StorageUnavailable } from '../storage.ts';
+import { OutdatedPlan, StorageUnavailable } from '../storage.ts';
 import type { Pipeline } from './pipeline.ts';
-import { connect, isOutdatedPlan, type Pools, translateError } from './pools.ts';
+import { connect, outdatePlans, type Pools, translateError } from './pools.ts';
 
 export function createDialect(pools: Pools): Dialect {
   const driver: Driver = {
     async init() {},
     async acquireConnection() {
-      return createConnection(await connect(pools));
+      return createConnection(pools, await connect(pools));
     },
     async releaseConnection(connection) {
       const { client, isBroken } = connection as PooledConnection;
@@ -58,7 +58,7 @@ interface PooledConnection extends DatabaseConnection {
 
 export type Execute = (text: string, values: unknown[]) => Promise<QueryResult<unknown>>;
 
-function createConnection(client: pg.PoolClient): PooledConnection {
+function createConnection(pools: Pools, client: pg.PoolClient): PooledConnection {
   const connection: PooledConnection = {
     client,
     isBroken: false,
@@ -69,6 +69,7 @@ function createConnection(client: pg.PoolClient): PooledConnection {
       } catch (error) {
         const translated = translateError(error);
         if (translated instanceof StorageUnavailable) connection.isBroken = true;
+        if (translated instanceof OutdatedPlan) outdatePlans(pools, client);
         throw translated;
       }
     },
@@ -91,7 +92,7 @@ export async function withConnection<Result>(
   pools: Pools,
   work: (connection: PooledConnection) => Promise<Result>,
 ): Promise<Result> {
-  const connection = createConnection(await connect(pools));
+  const connection = createConnection(pools, await connect(pools));
   try {
     return await work(connection);
   } finally {
@@ -102,7 +103,7 @@ export async function withConnection<Result>(
 /** Repeats a statement without its name if its plan is outdated: then it is planned again. */
 export async function runNamed(run: Pipeline['run'], text: string, values: unknown[]): Promise<QueryResult<unknown>> {
   const result = await run({ name: nameOf(text), text, values }).catch((error) => {
-    if (!isOutdatedPlan(error)) throw error;
+    if (!(error instanceof OutdatedPlan)) throw error;
     return run({ text, values });
   });
   return toResult(result);

@@ -27,6 +27,7 @@ export function openPostgres(url: string, timeouts: TimeoutProfile): Storage {
   setRunner(durable, { alone: runAlone(reads, write) });
   setRunner(relaxed, { alone: runAlone(reads, (text, values) => runNamed(writes.run, text, values)) });
   return {
+    engine: 'postgres',
     durable,
     relaxed,
     migratesOnStart: false,

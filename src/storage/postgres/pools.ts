@@ -1,12 +1,14 @@
 import pg from 'pg';
 import { SECOND } from '../../lib/clock.ts';
-import { StorageUnavailable, type TimeoutProfile } from '../storage.ts';
+import { OutdatedPlan, StorageUnavailable, type TimeoutProfile } from '../storage.ts';
 import type { PostgresTarget } from './url.ts';
 
 /** One pool per host. Only the pool of the writable host is used; after a failover that is another one. */
 export interface Pools {
   all: pg.Pool[];
   last: number;
+  /** Connections that were opened before an upgrade was noticed have outdated plans. */
+  outdated: { schema: number; connections: WeakMap<pg.ClientBase, number> };
 }
 
 /** Short, so that requests fail soon instead of queueing behind a database that does not respond. */
@@ -55,7 +57,7 @@ export function openPools(target: PostgresTarget, timeouts: TimeoutProfile, opti
     pool.on('error', () => {});
     return pool;
   });
-  return { all, last: 0 };
+  return { all, last: 0, outdated: { schema: 0, connections: new WeakMap() } };
 }
 
 export async function connect(pools: Pools): Promise<pg.PoolClient> {
@@ -67,7 +69,7 @@ export async function connect(pools: Pools): Promise<pg.PoolClient> {
     // A busy pool is that of the writable host: no other host would accept a connection.
     const isBusy = pool.totalCount >= (pool.options.max ?? 0) && pool.idleCount === 0;
     try {
-      const client = await pool.connect();
+      const client = await connectTo(pool, pools);
       pools.last = index;
       return client;
     } catch (error) {
@@ -77,6 +79,22 @@ export async function connect(pools: Pools): Promise<pg.PoolClient> {
   }
   const reason = failure instanceof Error ? failure.message.replace(/\.$/, '') : String(failure);
   throw new StorageUnavailable(`No writable PostgreSQL can be reached: ${reason}.`, { cause: failure });
+}
+
+/** Replaces idle connections with outdated plans. */
+async function connectTo(pool: pg.Pool, { outdated }: Pools): Promise<pg.PoolClient> {
+  for (;;) {
+    const client = await pool.connect();
+    const schema = outdated.connections.get(client) ?? outdated.schema;
+    outdated.connections.set(client, schema);
+    if (schema === outdated.schema) return client;
+    client.release(true);
+  }
+}
+
+/** Other connections have the same plans as this one, if they are as old. */
+export function outdatePlans({ outdated }: Pools, client: pg.ClientBase): void {
+  if (outdated.connections.get(client) === outdated.schema) outdated.schema += 1;
 }
 
 /** The sum over all hosts, of which one is in use. */
@@ -111,8 +129,9 @@ export function translateError(error: unknown): unknown {
     return new StorageUnavailable(`The connection to PostgreSQL failed: ${reason}.`, { cause: error });
   }
   const { code = '', message } = error;
-  if (!UNAVAILABLE.test(code) && !isRevalidation(error)) return error;
-  return new StorageUnavailable(`PostgreSQL cannot run the statement now: ${message} (${code}).`, { cause: error });
+  const sentence = `PostgreSQL cannot run the statement now: ${message} (${code}).`;
+  if (isRevalidation(error)) return new OutdatedPlan(sentence, { cause: error });
+  return UNAVAILABLE.test(code) ? new StorageUnavailable(sentence, { cause: error }) : error;
 }
 
 /** Another transaction held the lock for longer than `lock_timeout`. The statement changed nothing. */
@@ -121,13 +140,7 @@ export function isLockTimeout(error: unknown): boolean {
   return cause instanceof pg.DatabaseError && cause.code === '55P03';
 }
 
-/** An upgrade has added a column since the statement was planned. */
-export function isOutdatedPlan(error: unknown): boolean {
-  const { cause } = error as { cause?: unknown };
-  return cause instanceof pg.DatabaseError && isRevalidation(cause);
-}
-
-/** The SQLSTATE, feature_not_supported, is also that of statements that PostgreSQL or an extension of it cannot run. */
+/** An upgrade has added a column since the statement was planned. The SQLSTATE, feature_not_supported, is also that of statements that PostgreSQL or an extension of it cannot run. */
 function isRevalidation({ code, routine }: pg.DatabaseError): boolean {
   return code === '0A000' && routine === 'RevalidateCachedQuery';
 }

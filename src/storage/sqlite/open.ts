@@ -15,6 +15,7 @@ export function openSqlite(path: string): Storage {
   const { engine, close } = openEngine(path);
   const durable = openDatabase(engine, 'durable');
   return {
+    engine: 'sqlite',
     durable,
     relaxed: openDatabase(engine, 'relaxed'),
     migratesOnStart: true,

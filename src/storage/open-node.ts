@@ -1,0 +1,18 @@
+import { ensureMigrated } from './migrate.ts';
+import { openSharedStorage, openStorage } from './open.ts';
+import type { Storage } from './storage.ts';
+import { registerNode } from './upgrade/nodes.ts';
+
+/** The storage of a serving process: migrated, and listed among the running nodes until it is closed. */
+export async function openNodeStorage(url: string, workers: number): Promise<Storage> {
+  const storage = await (workers > 1 ? openSharedStorage : openStorage)(url);
+  try {
+    await ensureMigrated(storage);
+    // SQLite has one node, which migrates it at its start.
+    const leave = storage.engine === 'postgres' ? await registerNode(storage) : async () => {};
+    return { ...storage, close: () => leave().then(() => storage.close()) };
+  } catch (error) {
+    await storage.close();
+    throw error;
+  }
+}

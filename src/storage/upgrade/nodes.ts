@@ -1,0 +1,69 @@
+import { hostname } from 'node:os';
+import { sql } from 'kysely';
+import { DAY, SECOND } from '../../lib/clock.ts';
+import { newRandomId } from '../../lib/ids.ts';
+import { VERSION } from '../../lib/package.ts';
+import { MIGRATIONS } from '../migrations/all.ts';
+import type { Database, Storage } from '../storage.ts';
+import { readApplied, rejectNewer, upgradeTables } from './state.ts';
+
+const HEARTBEAT = 10 * SECOND;
+/** A node that misses some heartbeats, while the database is unavailable, is still counted. */
+const ALIVE_FOR = 6 * HEARTBEAT;
+
+export interface RunningNode {
+  /** Such as `host-1:4711`: host and process. */
+  name: string;
+  release: string;
+}
+
+/** The database's clock: those of the nodes differ. */
+export const databaseNow = sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`;
+
+/**
+ * Lists this process in `nodes` until the returned function is called, so that no migration removes what it needs. Throws if
+ * one has begun to: the process is listed before it looks, and a migration looks for nodes after it is listed.
+ */
+export async function registerNode(storage: Storage): Promise<() => Promise<void>> {
+  const db = upgradeTables(storage.relaxed);
+  const row = { id: newRandomId(), name: `${hostname()}:${process.pid}`, release: VERSION, knows: lastKnown() };
+  const report = () =>
+    db
+      .insertInto('nodes')
+      .values({ ...row, seen_at: databaseNow })
+      .onConflict((conflict) => conflict.column('id').doUpdateSet({ seen_at: databaseNow }))
+      .execute();
+  // Left by processes that were killed.
+  await db.deleteFrom('nodes').where('seen_at', '<', sql<number>`${databaseNow} - ${DAY}`).execute();
+  await report();
+  // While the database is unavailable, other jobs report it.
+  const timer = setInterval(() => report().catch(() => {}), HEARTBEAT).unref();
+  const leave = async () => {
+    clearInterval(timer);
+    await db
+      .deleteFrom('nodes')
+      .where('id', '=', row.id)
+      .execute()
+      .catch(() => {});
+  };
+  try {
+    rejectNewer(await readApplied(storage.durable));
+  } catch (error) {
+    await leave();
+    throw error;
+  }
+  return leave;
+}
+
+const lastKnown = () => MIGRATIONS.at(-1)?.name ?? '';
+
+/** Nodes of releases that do not have this migration yet. */
+export async function listOlderNodes(db: Database, migration: string): Promise<RunningNode[]> {
+  return upgradeTables(db)
+    .selectFrom('nodes')
+    .select(['name', 'release'])
+    .where('knows', '<', migration)
+    .where('seen_at', '>', sql<number>`${databaseNow} - ${ALIVE_FOR}`)
+    .orderBy('name')
+    .execute();
+}

@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { sql } from 'kysely';
+import { newId } from '../../src/lib/ids.ts';
+import { ensureMigrated, listPending, migrate, upgrade } from '../../src/storage/migrate.ts';
+import { MIGRATIONS } from '../../src/storage/migrations/all.ts';
+import { openStorage } from '../../src/storage/open.ts';
+import type { Storage } from '../../src/storage/storage.ts';
+import { registerNode } from '../../src/storage/upgrade/nodes.ts';
+import { databaseUrl, runAsAdmin, TEMPLATE } from '../support/databases.ts';
+import { createTemplate, startPostgres } from '../support/postgres-server.ts';
+import { NEXT_RELEASE, SAMPLE_CONTRACT, SAMPLE_EXPAND } from '../support/sample-migrations.ts';
+
+const server = await startPostgres();
+after(() => server.remove());
+await createTemplate(server.url);
+const EXPANDED = [...MIGRATIONS, SAMPLE_EXPAND];
+let databases = 0;
+
+async function openDatabase(grants: number): Promise<Storage> {
+  const name = `upgrade_${databases++}`;
+  await runAsAdmin(server.url, [`create database ${name} template ${TEMPLATE}`]);
+  const storage = await openStorage(databaseUrl(server.url, name), 'migrating');
+  after(() => storage.close());
+  const day = (n: number) => n * 86_400_000;
+  for (let n = 0; n < grants; n++) await addGrant(storage, day(n));
+  return storage;
+}
+
+async function addGrant({ durable }: Storage, created_at: number): Promise<void> {
+  const id = newId(created_at);
+  await sql`insert into grants (id, salt, app_id, user_id, business_id, scopes, created_at, code_expires_at, rotation, removable_on)
+    values (${id}, '', ${id}, ${id}, ${id}, '', ${created_at}, 0, 0, 0)`.execute(durable);
+}
+
+async function readDays({ durable }: Storage): Promise<unknown[]> {
+  const { rows } = await sql<{ sample_day: number }>`select sample_day from grants order by id`.execute(durable);
+  return rows.map(({ sample_day }) => sample_day);
+}
+
+test('an expand migration adds a column, an index, values and a check', async () => {
+  const storage = await openDatabase(450);
+
+  const applied = await migrate(storage, { migrations: EXPANDED });
+
+  assert.deepEqual(applied, [SAMPLE_EXPAND.name]);
+  assert.deepEqual(
+    await readDays(storage),
+    Array.from({ length: 450 }, (_, n) => n),
+  );
+  const { rows } = await sql`select indisvalid, convalidated from pg_index, pg_constraint
+    where indexrelid = 'grants_by_sample'::regclass and conname = 'grants_sample_region_known'`.execute(
+    storage.durable,
+  );
+  assert.deepEqual(rows, [{ indisvalid: true, convalidated: true }]);
+  assert.deepEqual(await migrate(storage, { migrations: EXPANDED }), []);
+});
+
+test('this release starts on a schema that the next one has expanded, and not on one that it contracts', async () => {
+  const storage = await openDatabase(0);
+  await migrate(storage, { migrations: EXPANDED });
+
+  await ensureMigrated(storage);
+  const leave = await registerNode(storage);
+  await leave();
+
+  await upgrade(storage, { migrations: NEXT_RELEASE });
+  await assert.rejects(ensureMigrated(storage), /changed by a newer Gatehouse \(901-sample-contract\)/);
+  await assert.rejects(registerNode(storage), /changed by a newer Gatehouse/);
+});
+
+test('a release does not start on a schema that is not expanded for it, and starts before it is contracted', async () => {
+  const storage = await openDatabase(0);
+  const phases = async () => (await listPending(storage, NEXT_RELEASE)).map(({ phase }) => phase);
+
+  assert.deepEqual(await phases(), ['expand', 'contract']);
+  await migrate(storage, { migrations: EXPANDED });
+  assert.deepEqual(await phases(), ['contract']);
+});
+
+test('a contract migration waits while a node of an older release is running', async () => {
+  const storage = await openDatabase(3);
+  const leave = await registerNode(storage);
+
+  const first = await upgrade(storage, { migrations: NEXT_RELEASE });
+  await ensureMigrated(storage);
+  await leave();
+  const second = await upgrade(storage, { migrations: NEXT_RELEASE });
+
+  assert.deepEqual(first.applied, [SAMPLE_EXPAND.name]);
+  assert.deepEqual(first.waiting, [SAMPLE_CONTRACT.name]);
+  assert.equal(first.olderNodes.length, 1);
+  assert.deepEqual(second, { applied: [SAMPLE_CONTRACT.name], waiting: [], olderNodes: [] });
+});
+
+test('an operator can contract though a node of an older release seems to be running', async () => {
+  const storage = await openDatabase(0);
+  const leave = await registerNode(storage);
+
+  const { applied } = await upgrade(storage, { migrations: NEXT_RELEASE, contractsAnyway: true });
+
+  assert.deepEqual(applied, [SAMPLE_EXPAND.name, SAMPLE_CONTRACT.name]);
+  await leave();
+});
+
+test('a node that was killed is not waited for once its last report is old', async () => {
+  const storage = await openDatabase(0);
+  await registerNode(storage);
+  await sql`update nodes set seen_at = seen_at - 120000`.execute(storage.durable);
+
+  const { waiting } = await upgrade(storage, { migrations: NEXT_RELEASE });
+
+  assert.deepEqual(waiting, []);
+});
+
+test('while a table is locked, a migration waits for it without blocking requests', async () => {
+  const storage = await openDatabase(1);
+  const reports: string[] = [];
+  let upgraded: Promise<string[]> | undefined;
+
+  await storage.transaction(async (tx) => {
+    await sql`select 1 from grants`.execute(tx);
+    const waited = new Promise<void>((resolve) => {
+      const onProgress = (text: string) => {
+        if (/is in use \(pid \d+/.test(text)) reports.push(text);
+        if (reports.length === 2) resolve();
+      };
+      upgraded = migrate(storage, { migrations: EXPANDED, onProgress });
+    });
+    await waited;
+    // In another transaction, behind the statement that waits.
+    await sql`update grants set rotation = rotation + 1`.execute(storage.durable);
+  });
+
+  assert.deepEqual(await upgraded, [SAMPLE_EXPAND.name]);
+});
+
+test('two migrators at once apply each migration once', async () => {
+  const storage = await openDatabase(300);
+
+  const results = await Promise.all([1, 2, 3].map(() => upgrade(storage, { migrations: NEXT_RELEASE })));
+
+  assert.deepEqual(
+    results.flatMap(({ applied }) => applied),
+    [SAMPLE_EXPAND.name, SAMPLE_CONTRACT.name],
+  );
+});
+
+test('a row that is locked by a request delays a backfill, and is filled', async () => {
+  const storage = await openDatabase(100);
+  let upgraded: Promise<string[]> | undefined;
+
+  await storage.transaction(async (tx) => {
+    upgraded = migrate(storage, { migrations: EXPANDED });
+    while ((await listStep(storage)) < 2) await sql`select pg_sleep(0.02)`.execute(storage.durable);
+    await sql`update grants set rotation = 7 where created_at = 86400000`.execute(tx);
+    await sql`select pg_sleep(0.3)`.execute(tx);
+  });
+
+  assert.deepEqual(await upgraded, [SAMPLE_EXPAND.name]);
+  assert.ok((await readDays(storage)).every((day) => day !== null));
+});
+
+/** How many steps of the sample are complete. */
+async function listStep({ durable }: Storage): Promise<number> {
+  const { rows } = await sql<{ step: number }>`select step from migrations where name = ${SAMPLE_EXPAND.name}`.execute(
+    durable,
+  );
+  return rows[0]?.step ?? 0;
+}

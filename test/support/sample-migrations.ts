@@ -1,0 +1,56 @@
+import { sql } from 'kysely';
+import { MIGRATIONS } from '../../src/storage/migrations/all.ts';
+import type { DeclaredMigration } from '../../src/storage/migrations/migration.ts';
+
+/** One of each kind of step, on the largest table. A release after this one could have them. */
+export const SAMPLE_EXPAND: DeclaredMigration = {
+  name: '900-sample-expand',
+  phase: 'expand',
+  steps: [
+    {
+      kind: 'change',
+      title: 'add grants.sample_region and grants.sample_day',
+      table: 'grants',
+      async change(db, { integer }) {
+        await db.schema
+          .alterTable('grants')
+          .addColumn('sample_region', 'text', (column) => column.notNull().defaultTo('none'))
+          .addColumn('sample_day', integer)
+          .execute();
+      },
+    },
+    { kind: 'index', table: 'grants', name: 'grants_by_sample', columns: ['sample_region', 'created_at'] },
+    {
+      kind: 'backfill',
+      table: 'grants',
+      key: 'id',
+      set: sql`sample_day = created_at / 86400000`,
+      where: sql`sample_day is null`,
+    },
+    {
+      kind: 'check',
+      table: 'grants',
+      name: 'grants_sample_region_known',
+      check: sql`sample_region in ('none', 'eu', 'us')`,
+    },
+  ],
+};
+
+export const SAMPLE_CONTRACT: DeclaredMigration = {
+  name: '901-sample-contract',
+  phase: 'contract',
+  steps: [
+    { kind: 'drop index', table: 'grants', name: 'grants_by_sample' },
+    {
+      kind: 'change',
+      title: 'drop grants.sample_region',
+      table: 'grants',
+      async change(db) {
+        await db.schema.alterTable('grants').dropColumn('sample_region').execute();
+      },
+    },
+  ],
+};
+
+/** The migrations of this release, and those of a next one. */
+export const NEXT_RELEASE = [...MIGRATIONS, SAMPLE_EXPAND, SAMPLE_CONTRACT];
