@@ -11,15 +11,19 @@ import {
   emptyState,
   notice,
   statusDot,
+  type Tone,
   toast,
   withAvatar,
 } from '../src/web/components/display.ts';
 import { type IconName, icon } from '../src/web/components/icon.ts';
 import { ICONS } from '../src/web/components/icons.ts';
+import { logEntry, logList, shortId } from '../src/web/components/log.ts';
 import { dialog, menu } from '../src/web/components/popover.ts';
 import { list, pageHead, section, segments, table, tabs } from '../src/web/components/structure.ts';
-import { copyable, input, postForm } from '../src/web/forms.ts';
+import { copyable, input, postForm, shortTime, time } from '../src/web/forms.ts';
 import { type PageContext, sendPage } from '../src/web/layout.ts';
+
+const AT = Date.UTC(2026, 10, 17, 12, 0, 1);
 
 const BUSINESSES = ['Harbour Coffee', 'Northgate Software', 'Borealis Logistics International'].map(
   (businessName, i) => ({
@@ -71,7 +75,7 @@ ${tabs('Sections', [
   { to: '/c', name: 'Webhooks', isHere: false },
   { to: '/d', name: 'Try it', isHere: false },
 ])}
-${textSection}${marksSection}${listSection}${tableSection}${formSection}${popoverSection}
+${textSection}${marksSection}${listSection}${entrySection}${logSection}${tableSection}${formSection}${popoverSection}
 ${emptyState({ title: 'No connected apps', text: 'Apps that members allow are listed here.', icon: 'blocks', action: html`<p><a class="button" href="/">Connect an assistant</a></p>` })}`;
 }
 
@@ -105,14 +109,40 @@ const listSection = list(
   ),
 );
 
+const entrySection = list(
+  ['Ledgerly', 'Parcelwise'].map(
+    (name) =>
+      html`<li class="entry">${avatar({ name, id: name, shape: 'square' })}<div><a href="/">${name}</a> ${badge('AI assistant')}
+<p class="muted small">Olivia Marsh</p></div>
+<div class="meta muted small">${statusDot('Until disconnected', 'good')}<span>Last used ${time(AT)}</span></div>
+<a class="button danger" href="/" aria-label="Disconnect ${name}">Disconnect…</a></li>`,
+  ),
+);
+
+const logSection = section({
+  title: 'Log',
+  id: 'log',
+  intro: 'One line per entry; all of it leads to the page of the entry.',
+  actions: segments('Status of requests', [
+    { to: '/', name: 'All', isHere: true },
+    { to: '/e', name: 'Errors', isHere: false },
+  ]),
+  body: logList('Requests', [
+    logged({ text: '200', tone: 'good' }, 'POST /api/v1/oauth/token', ['refresh_token', 'Harbour Coffee']),
+    logged({ text: '401', tone: 'caution' }, 'GET /api/v1/accounting/invoices', ['access_token_expired']),
+    logged({ text: '500', tone: 'warn' }, 'GET /api/v1/crm/contacts', ['Borealis Logistics International']),
+  ]),
+});
+
+function logged(status: { text: string; tone: Tone }, title: string, about: string[]): Html {
+  const id = shortId('01a1ea1f-87cb-7000-8f00-5d1c2b3a4f60', 'request id');
+  return logEntry({ to: '/', status, title, about, at: shortTime(AT), took: 12, id });
+}
+
 const tableSection = section({
-  title: 'Requests',
+  title: 'Table',
   id: 'requests-table',
   intro: 'On a phone each row is a block.',
-  actions: segments('Which requests', [
-    { to: '/', name: 'All', isHere: true },
-    { to: '/e', name: 'Errors only', isHere: false },
-  ]),
   body: table({
     label: 'Requests',
     columns: ['Time', 'Request', 'Status'],

@@ -14,7 +14,15 @@ import { createKeyring } from '../src/lib/keyring.ts';
 import { startServer } from '../src/server.ts';
 import { startGallery } from './gallery.ts';
 import { LOOKS, lookName } from './looks.ts';
-import { addDecisions, addReceiver, businessOf, findParcelwise, requireUser, turnOnTwoStep } from './pictures/data.ts';
+import {
+  addDecisions,
+  addReceiver,
+  businessOf,
+  findFailedRequest,
+  findParcelwise,
+  requireUser,
+  turnOnTwoStep,
+} from './pictures/data.ts';
 import { listPictures, type Picture } from './pictures/pages.ts';
 import { takeSteps } from './pictures/steps.ts';
 
@@ -85,6 +93,7 @@ async function addData(): Promise<Picture[]> {
       web: settings.consentUrl,
       ledgerly: thirdParty.clientId,
       parcelwise,
+      request: await findFailedRequest(db, parcelwise),
       endpoint: await addReceiver(db, keys, parcelwise, Date.now()),
       northgate,
       owner: owner.id,

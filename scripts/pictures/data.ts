@@ -10,6 +10,7 @@ import { blockApp } from '../../src/grants/app-approvals.ts';
 import { requestApproval } from '../../src/grants/app-requests.ts';
 import { newId } from '../../src/lib/ids.ts';
 import type { Keyring } from '../../src/lib/keyring.ts';
+import { listRequests } from '../../src/request-log/log.ts';
 import type { Database } from '../../src/storage/storage.ts';
 import { sendTest } from '../../src/webhooks/deliveries.ts';
 import { insertEndpoint } from '../../src/webhooks/endpoints.ts';
@@ -26,6 +27,12 @@ export async function findParcelwise(db: Database, ownerBusinessId: string): Pro
   const [app] = await searchAppsOf(db, ownerBusinessId, { search: 'Parcelwise', after: undefined, limit: 1 });
   if (!app) throw new Error('The demo has no Parcelwise.');
   return app.id;
+}
+
+export async function findFailedRequest(db: Database, appId: string): Promise<string> {
+  const [request] = await listRequests(db, { appId, status: 'failed', limit: 1 });
+  if (!request) throw new Error('The demo has no failed request.');
+  return request.id;
 }
 
 /** With a delivery in its log. */

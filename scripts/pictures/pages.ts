@@ -15,6 +15,8 @@ interface Known {
   /** Apps, by name. */
   ledgerly: string;
   parcelwise: string;
+  /** Of Parcelwise. */
+  request: string;
   endpoint: string;
   northgate: string;
   /** Users. */
@@ -74,13 +76,14 @@ function ownerPictures({ web, parcelwise, member, owner }: Known): Picture[] {
   return [...toPictures(kept, { as: 'owner', isKept: true }), ...toPictures(pages, { as: 'owner' })];
 }
 
-function developerPictures({ web, ledgerly, parcelwise, endpoint }: Known): Picture[] {
+function developerPictures({ web, ledgerly, parcelwise, request, endpoint }: Known): Picture[] {
   const developer = `${web}/settings/developer`;
   const kept: Record<string, string> = {
     developer,
     'new-app': `${developer}/new`,
     app: `${developer}/${ledgerly}`,
     requests: `${developer}/${parcelwise}/requests`,
+    request: `${developer}/${parcelwise}/requests/${request}`,
     connections: `${developer}/${parcelwise}/connections`,
     endpoint: `${developer}/${parcelwise}/endpoints/${endpoint}`,
     'try-it': `${developer}/${ledgerly}/try`,

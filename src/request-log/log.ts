@@ -1,6 +1,7 @@
 import { DAY } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import { inChunks } from '../storage/chunks.ts';
+import { type Keyset, keysetBounds, newestFirst } from '../storage/keyset.ts';
 import { retentionStep } from '../storage/retention.ts';
 import type { Database } from '../storage/storage.ts';
 
@@ -41,21 +42,36 @@ export async function addRequests(db: Database, requests: NewRequest[]): Promise
   }
 }
 
-interface RequestFilter {
+export type RequestStatus = 'succeeded' | 'failed';
+
+interface RequestFilter extends Keyset {
   appId: string;
-  onlyErrors: boolean;
-  requestId: string | undefined;
-  /** The id of the last row of the previous page. */
-  before: string | undefined;
-  limit: number;
+  status?: RequestStatus | undefined;
+  requestId?: string | undefined;
+  since?: number | undefined;
 }
 
-/** Newest first. */
+/** Newest first. Filters what an index range of one app contains, at most about 1,600 rows. */
 export async function listRequests(
   db: Database,
-  { appId, onlyErrors, requestId, before, limit }: RequestFilter,
+  { appId, status, requestId, since, ...keyset }: RequestFilter,
 ): Promise<LoggedRequest[]> {
-  let query = db
+  const bounds = keysetBounds(keyset, since);
+  const { below, above, order } = bounds;
+  let query = selectRequests(db, appId).orderBy('request.id', order).limit(keyset.limit);
+  if (below !== undefined) query = query.where('request.id', '<', below);
+  if (above !== undefined) query = query.where('request.id', '>', above);
+  if (requestId !== undefined) query = query.where('request.request_id', '=', requestId);
+  if (status !== undefined) query = query.where('request.status', status === 'failed' ? '>=' : '<', 400);
+  return newestFirst(bounds, await query.execute());
+}
+
+export async function findRequest(db: Database, appId: string, id: string): Promise<LoggedRequest | undefined> {
+  return selectRequests(db, appId).where('request.id', '=', id).executeTakeFirst();
+}
+
+function selectRequests(db: Database, appId: string) {
+  return db
     .selectFrom('logged_requests as request')
     .leftJoin('businesses', 'businesses.id', 'request.business_id')
     .select([
@@ -72,13 +88,7 @@ export async function listRequests(
       'request.took',
       'businesses.name as businessName',
     ])
-    .where('request.app_id', '=', appId)
-    .orderBy('request.id', 'desc')
-    .limit(limit);
-  if (before !== undefined) query = query.where('request.id', '<', before);
-  if (requestId !== undefined) query = query.where('request.request_id', '=', requestId);
-  if (onlyErrors) query = query.where('request.status', '>=', 400);
-  return query.execute();
+    .where('request.app_id', '=', appId);
 }
 
 /** Deletes the oldest rows of an app beyond its limits. */

@@ -118,3 +118,9 @@ export function preciseTime(milliseconds: number): Html {
   const iso = new Date(milliseconds).toISOString();
   return html`<time datetime="${iso}" data-precise="yes">${iso.slice(0, 19).replace('T', ' ')} UTC</time>`;
 }
+
+/** To the second. Where the script runs, without the year. */
+export function shortTime(milliseconds: number): Html {
+  const iso = new Date(milliseconds).toISOString();
+  return html`<time datetime="${iso}" data-precise="short">${iso.slice(0, 19).replace('T', ' ')} UTC</time>`;
+}

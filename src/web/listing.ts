@@ -17,6 +17,53 @@ export function readListing(query: unknown): Listing {
   return { search, after: typeof after === 'string' && isId(after) ? after : undefined };
 }
 
+/** The rows of a list that a page shows: those after one row, those before one, or the first. */
+export interface Cursor {
+  after: string | undefined;
+  before: string | undefined;
+}
+
+export function readCursor(query: Record<string, unknown>): Cursor {
+  const read = (name: string) => {
+    const id = query[name];
+    return typeof id === 'string' && isId(id) ? id : undefined;
+  };
+  const after = read('after');
+  return { after, before: after === undefined ? read('before') : undefined };
+}
+
+export interface ListPage<Item> {
+  shown: Item[];
+  /** The cursors of the pages beside this one, if there are any. */
+  previous: string | undefined;
+  next: string | undefined;
+}
+
+interface Pages<Item> {
+  /** In the order of the list. */
+  load(range: Cursor & { limit: number }): Promise<Item[]>;
+  cursorOf(item: Item): string;
+}
+
+/** Reads one row more than fits, which shows whether there is a further page. */
+export async function readPage<Item>(cursor: Cursor, { load, cursorOf }: Pages<Item>): Promise<ListPage<Item>> {
+  const items = await load({ ...cursor, limit: PAGE_SIZE + 1 });
+  const isMore = items.length > PAGE_SIZE;
+  // The first page starts with the first row, however many rows were before the cursor.
+  if (cursor.before !== undefined && !isMore) {
+    return readPage({ after: undefined, before: undefined }, { load, cursorOf });
+  }
+  const shown = cursor.before === undefined ? items.slice(0, PAGE_SIZE) : items.slice(-PAGE_SIZE);
+  const [first, last] = [shown[0], shown.at(-1)];
+  const isFirst = cursor.after === undefined && cursor.before === undefined;
+  const isLast = cursor.before === undefined && !isMore;
+  return {
+    shown,
+    previous: isFirst || first === undefined ? undefined : cursorOf(first),
+    next: isLast || last === undefined ? undefined : cursorOf(last),
+  };
+}
+
 /** Expects one row more than fits on a page. `next` is the cursor of the next page, if there is one. */
 export function takePage<Item extends { id: string }>(items: Item[]): { shown: Item[]; next: string | undefined } {
   const shown = items.slice(0, PAGE_SIZE);
@@ -32,16 +79,21 @@ ${search && html`<a href="${path}">Show all</a>`}
 </form>`;
 }
 
-/** Links to the next page and to the first. Both keep `filters`. */
-export function pager(
-  { path, search, after, filters = {} }: Listing & { path: string; filters?: Record<string, string | undefined> },
-  next: string | undefined,
-): Html | null {
-  if (!next && !after) return null;
-  const link = (from: string | undefined) => listingUrl(path, { q: search, ...filters, after: from });
+interface Pager extends Listing {
+  path: string;
+  filters?: Record<string, string | undefined>;
+  /** The cursor of the previous page, for lists that can be read backwards. */
+  previous?: string | undefined;
+}
+
+/** Links to the next page, and to the previous or the first one. All keep `filters`. */
+export function pager({ path, search, after, previous, filters = {} }: Pager, next: string | undefined): Html | null {
+  if (!next && !after && !previous) return null;
+  const link = (cursor: Record<string, string | undefined>) => listingUrl(path, { q: search, ...filters, ...cursor });
   return html`<nav class="pager" aria-label="Pages">
-${after && html`<a class="button secondary" href="${link(undefined)}">First page</a>`}
-${next && html`<a class="button secondary" href="${link(next)}" rel="next">Next page</a>`}
+${previous && html`<a class="button secondary" href="${link({ before: previous })}" rel="prev">Previous page</a>`}
+${!previous && after && html`<a class="button secondary" href="${link({})}">First page</a>`}
+${next && html`<a class="button secondary" href="${link({ after: next })}" rel="next">Next page</a>`}
 </nav>`;
 }
 

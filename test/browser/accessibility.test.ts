@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { addRequests, listRequests } from '../../src/request-log/log.ts';
 import { findAxeViolations, launchChromium, signIn } from '../support/chromium.ts';
 import { PASSWORD } from '../support/fixtures.ts';
+import { requestOf } from '../support/request-log.ts';
 import { startTestServer } from '../support/test-server.ts';
 
 const chromium = await launchChromium();
@@ -29,12 +31,15 @@ const PUBLIC = ['/sign-in', '/sign-out', '/no-such-page'];
 const PRIVATE = [
   '/settings/connected-apps',
   '/settings/connected-apps/assistant',
+  `/settings/connected-apps/${server.ledger.id}/${server.ada.id}`,
   '/settings/developer',
   '/settings/developer/new',
   `/settings/developer/${server.ledger.id}`,
   `/settings/developer/${server.ledger.id}/delete`,
   `/settings/developer/${server.ledger.id}/requests`,
-  `/settings/developer/${server.ledger.id}/requests?period=month&errors=only`,
+  `/settings/developer/${server.ledger.id}/requests?period=month&status=failed`,
+  `/settings/developer/${server.ledger.id}/requests?time=hour&q=${server.ledger.id}`,
+  `/settings/developer/${server.ledger.id}/requests/${await logRefusal()}`,
   `/settings/developer/${server.ledger.id}/connections`,
   `/settings/developer/${server.ledger.id}/endpoints`,
   `/settings/developer/${server.ledger.id}/endpoints/new`,
@@ -93,6 +98,15 @@ test('a rejected form is accessible, too', async () => {
 
   assert.deepEqual(await findAxeViolations(page), []);
 });
+
+/** Returns the id of a rejected request in the log. */
+async function logRefusal(): Promise<string> {
+  const db = server.storage().durable;
+  const { id: appId } = server.ledger;
+  await addRequests(db, [requestOf(appId, { at: server.clock(), businessId: server.acme.id })]);
+  const [request] = await listRequests(db, { appId, status: 'failed', limit: 1 });
+  return request?.id ?? '';
+}
 
 async function visit(page: Page, url: string): Promise<void> {
   await page.goto(url);

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { assertAccessible, clickButton, clickLink, createFlowTest, waitForText } from '../support/browser-flow.ts';
 import { launchChromium } from '../support/chromium.ts';
 
@@ -14,11 +15,19 @@ flowTest(
     await assertAccessible(page);
 
     const refused = await server.listInvoices(access_token, { 'x-business-id': server.ledger.id });
+    const requestId = refused.headers.get('x-request-id') ?? 'none';
     // It comes by itself: nobody reloads the page.
-    await waitForText(page, refused.headers.get('x-request-id') ?? 'none');
+    await waitForText(page, `…${requestId.slice(-8)}`);
     await page.getByRole('listitem').filter({ hasText: 'Errors 1' }).waitFor();
-    await clickLink(page, 'Errors only');
-    await page.getByRole('link', { name: 'business_mismatch' }).waitFor();
+    await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
+    await clickButton(page, `Copy request id ending in ${requestId.slice(-8)}`);
+    assert.equal(await page.evaluate(() => navigator.clipboard.readText()), requestId);
+    await assertAccessible(page);
+    await clickLink(page, 'Errors');
+    await page.getByRole('listitem').filter({ hasText: 'business_mismatch' }).getByRole('link').click();
+    await page.getByRole('heading', { name: 'Why it was rejected' }).waitFor();
+    await page.getByText(requestId).waitFor();
+    await assertAccessible(page);
 
     await clickLink(page, 'Connections');
     await page.getByRole('rowheader', { name: 'Acme' }).waitFor();

@@ -83,6 +83,11 @@ export function nextPageLink({ text }: { text: string }): string | undefined {
   return /href="([^"]*)" rel="next"/.exec(text)?.[1]?.replaceAll('&amp;', '&');
 }
 
+/** The link to the previous page of a list that can be read backwards. */
+export function previousPageLink({ text }: { text: string }): string | undefined {
+  return /href="([^"]*)" rel="prev"/.exec(text)?.[1]?.replaceAll('&amp;', '&');
+}
+
 /** The hidden inputs of the form with this action. */
 export function hiddenFields(text: string, action: string): Record<string, string> {
   return findForm(text, action).fields;

@@ -9,6 +9,7 @@ import { mountAppConnections } from './app-connections.ts';
 import { mountAppIdentity } from './app-identity.ts';
 import { mountAppList, mountNewApp } from './app-list.ts';
 import { type AppSection, createAppPages } from './app-page.ts';
+import { mountAppRequest } from './app-request.ts';
 import { mountAppRequests } from './app-requests.ts';
 import { mountAppSecrets } from './app-secrets.ts';
 import { mountAppSettings, showSettings } from './app-settings.ts';
@@ -70,6 +71,7 @@ function mountAppPages(host: FastifyInstance, deps: WebDeps, section: AppSection
   mountAppSecrets(host, pages, (...shown) => showSettings(pages, ...shown));
   mountAppStatus(host, pages);
   mountAppRequests(host, pages);
+  mountAppRequest(host, pages);
   mountAppConnections(host, pages);
   mountWebhooks(host, pages);
   mountPlayground(host, pages);

@@ -1,6 +1,12 @@
 // Every page works without this script. It shows times in the local time zone, makes the copy buttons work, refreshes
 // `data-live` elements, shows the numbers of a bar in a chart, delays `data-delayed` buttons and scrolls the marked tab into view.
 
+const TIME_FORMATS = {
+  no: { dateStyle: 'medium', timeStyle: 'short' },
+  yes: { dateStyle: 'medium', timeStyle: 'medium' },
+  short: { month: 'short', day: 'numeric', hour: 'numeric', minute: '2-digit', second: '2-digit' },
+};
+
 // A date without a time is the same in every zone.
 for (const time of document.querySelectorAll('time[datetime*="T"]')) localise(time);
 
@@ -9,10 +15,7 @@ function localise(time) {
   // A day is the same everywhere.
   if (Number.isNaN(at.valueOf()) || !time.dateTime.includes('T')) return;
   time.title = time.textContent;
-  time.textContent = at.toLocaleString(undefined, {
-    dateStyle: 'medium',
-    timeStyle: time.dataset.precise ? 'medium' : 'short',
-  });
+  time.textContent = at.toLocaleString(undefined, TIME_FORMATS[time.dataset.precise ?? 'no']);
 }
 
 // Not by scrollIntoView, which also moves the place from which Tab goes on.
@@ -21,19 +24,27 @@ for (const tabs of document.querySelectorAll('.places, .tabs')) {
   if (here) tabs.scrollLeft += here.right - tabs.getBoundingClientRect().right + here.width / 2;
 }
 
-for (const button of document.querySelectorAll('button[data-copy]')) {
-  button.hidden = false;
-  button.addEventListener('click', async () => {
-    await navigator.clipboard.writeText(document.getElementById(button.dataset.copy).textContent.trim());
-    button.textContent = 'Copied';
-    setTimeout(() => {
-      button.textContent = 'Copy';
-    }, 2000);
-  });
-}
+const COPY_BUTTONS = 'button[data-copy], button[data-copy-value]';
+for (const button of document.querySelectorAll(COPY_BUTTONS)) button.hidden = false;
 
-// Fetched again every few seconds while the page is visible. An element that has the focus or open details is left alone. A
-// chart is fetched at once: the server draws it in UTC until it knows the time zone.
+// On the document, since `data-live` elements get new buttons.
+document.addEventListener('click', async ({ target }) => {
+  const button = target.closest?.(COPY_BUTTONS);
+  if (!button) return;
+  const { copy, copyValue } = button.dataset;
+  await navigator.clipboard.writeText(copyValue ?? document.getElementById(copy).textContent.trim());
+  const before = button.textContent;
+  button.dataset.copied = 'yes';
+  if (before) button.textContent = 'Copied';
+  setTimeout(() => {
+    delete button.dataset.copied;
+    if (before) button.textContent = 'Copy';
+  }, 2000);
+});
+
+// Fetched again every few seconds while the page is visible. An element that has the focus, selected text or open
+// details is left alone; details with an id stay as they are. A chart is fetched at once: the server draws it in UTC until
+// it knows the time zone.
 const live = [...document.querySelectorAll('[data-live]')];
 const headers = { accept: 'text/html', 'x-time-zone': Intl.DateTimeFormat().resolvedOptions().timeZone };
 if (live.length > 0) setInterval(refresh, 3000);
@@ -48,12 +59,19 @@ async function refresh() {
     const fresh = page.getElementById(element.id);
     if (!fresh || isInUse(element)) continue;
     for (const time of fresh.querySelectorAll('time[datetime*="T"]')) localise(time);
+    for (const button of fresh.querySelectorAll(COPY_BUTTONS)) button.hidden = false;
+    for (const each of element.querySelectorAll('details[id]')) {
+      page.getElementById(each.id)?.toggleAttribute('open', each.open);
+    }
     element.replaceChildren(...fresh.childNodes);
   }
 }
 
 function isInUse(element) {
-  return element.contains(document.activeElement) || element.querySelector('details[open], .bar:hover') !== null;
+  const selection = getSelection();
+  if (!selection.isCollapsed && selection.containsNode(element, true)) return true;
+  const isOpen = element.querySelector('details[open]:not([id]), .bar:hover') !== null;
+  return isOpen || element.contains(document.activeElement);
 }
 
 // Instead of the browser's tooltip of a bar, which appears late, and not on touch screens.

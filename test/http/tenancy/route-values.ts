@@ -15,12 +15,14 @@ import { requestApproval } from '../../../src/grants/app-requests.ts';
 import { newId } from '../../../src/lib/ids.ts';
 import { createKeyring, encrypt } from '../../../src/lib/keyring.ts';
 import { hashSecret, newSecret } from '../../../src/lib/secrets.ts';
+import { addRequests } from '../../../src/request-log/log.ts';
 import { formKey } from '../../../src/web/form-keys.ts';
 import { dispatchEvents } from '../../../src/webhooks/deliveries.ts';
 import { findSecretFingerprint, insertEndpoint, markEndpointDisabled } from '../../../src/webhooks/endpoints.ts';
 import { type Browser, hiddenFields } from '../../support/browser.ts';
 import { createClient } from '../../support/client.ts';
 import { makePng } from '../../support/images.ts';
+import { requestOf } from '../../support/request-log.ts';
 import type { TestServer } from '../../support/test-server.ts';
 
 /**
@@ -35,6 +37,7 @@ const VALUE_NAMES = [
   'fingerprint',
   'endpoint',
   'secretFingerprint',
+  'request',
   'delivery',
   'invitation',
   'token',
@@ -98,6 +101,7 @@ export async function createValues(server: TestServer, owned: ValueOwner, route 
     logo: logoHash ?? '',
     fingerprint: identityFingerprint({ ...app, logoHash }),
     ...(isAbout('/endpoints') && (await addEndpointTo(server, app.id, { business: tenant, word }))),
+    ...(await logRequestOf(server, app.id, word)),
     ...(isAbout('invit') && (await inviteTo(server, tenant, owned))),
     ...(isAbout('/password/') && { passwordToken: await createLinkFor(server, member) }),
     ...(isAbout('/account') && (await addCredentials(server, user, word))),
@@ -189,6 +193,17 @@ async function addEndpointTo(
     await tx.updateTable('deliveries').set({ due_at: null, given_up_at: clock() }).where('id', '=', delivery).execute();
     return { endpoint: endpoint.id, secretFingerprint: (await findSecretFingerprint(tx, endpoint)) ?? '', delivery };
   });
+}
+
+async function logRequestOf({ storage, clock }: TestServer, appId: string, word: string) {
+  const db = storage().durable;
+  await addRequests(db, [requestOf(appId, { at: clock(), route: `/${word}` })]);
+  const { id } = await db
+    .selectFrom('logged_requests')
+    .select('id')
+    .where('app_id', '=', appId)
+    .executeTakeFirstOrThrow();
+  return { request: id };
 }
 
 async function inviteTo({ storage, clock }: TestServer, business: Business, { owner, word }: ValueOwner) {

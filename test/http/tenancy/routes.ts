@@ -76,6 +76,7 @@ function appRules(section: string, { reads, changes }: { reads: Rule['who']; cha
     [`${app}/enable`]: { who: changes, POST: 303, after: `${app}/disable` },
     [`${app}/delete`]: { who: changes, GET: 200, POST: 303 },
     [`${app}/requests`]: { who: reads, GET: 200, query: ({ business }) => `?business=${business}` },
+    [`${app}/requests/:request`]: { who: reads, GET: 200 },
     [`${app}/connections`]: { who: reads, GET: 200 },
     [`${app}/endpoints`]: {
       who: changes,

@@ -5,8 +5,10 @@ import { newRandomId } from '../../../src/lib/ids.ts';
 import { addCounts, hourOf } from '../../../src/request-log/counts.ts';
 import { addRequests } from '../../../src/request-log/log.ts';
 import { PLATFORM } from '../../support/app-pages.ts';
-import { type BrowserPage, nextPageLink } from '../../support/browser.ts';
+import { nextPageLink } from '../../support/browser.ts';
 import { type ApiResponse, createClient } from '../../support/client.ts';
+import { entriesOf, entryLinksOf, idsOf } from '../../support/log-pages.ts';
+import { requestOf } from '../../support/request-log.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
@@ -19,17 +21,6 @@ async function newApp(name: string) {
   const client = createClient({ ...server, user: server.ada, app, business: server.acme });
   const path = `${DEVELOPER}/${app.id}/requests`;
   return { app, client, path, open: (query = '') => browser.open(path + query) };
-}
-
-/** What each row of the log says, without its markup. */
-function rowsOf({ text }: BrowserPage): string[] {
-  const [, table = ''] = /<div id="requests"[^>]*>(.*?)<\/table>/s.exec(text) ?? [];
-  return [...table.matchAll(/<tr><td>(.*?)<\/tr>/gs)].map(([, row = '']) =>
-    row
-      .replace(/<[^>]*>/g, ' ')
-      .replace(/\s+/g, ' ')
-      .trim(),
-  );
 }
 
 /** A moment after what was before, so that it is certain which of them is the newer. */
@@ -51,22 +42,22 @@ test('the log shows each request for an app, newest first, with its outcome, bus
   await later(() => client.introspect(access_token));
   await later(() => client.revoke(refreshed.body.refresh_token));
 
-  const rows = rowsOf(await open());
+  const page = await open();
   assert.deepEqual(
-    rows.map((row) => /UTC (\w+ \/\S+)( authorization_code| refresh_token)? (\d+) \d+ ms( Acme)?/.exec(row)?.slice(1)),
+    entriesOf(page).map((row) => row.replace(/ \d+ ms …\w{8} [\d-]+ [\d:]{8} UTC$/, '')),
     [
-      ['POST /api/v1/oauth/revoke', undefined, '200', ' Acme'],
-      ['POST /api/v1/oauth/introspect', undefined, '200', ' Acme'],
-      ['GET /api/v1/businesses', undefined, '200', ' Acme'],
-      ['GET /api/v1/accounting/invoices', undefined, '200', ' Acme'],
-      ['POST /api/v1/oauth/token', ' refresh_token', '200', ' Acme'],
-      ['POST /api/v1/oauth/token', ' authorization_code', '200', ' Acme'],
+      '200 POST /api/v1/oauth/revoke Acme',
+      '200 POST /api/v1/oauth/introspect Acme',
+      '200 GET /api/v1/businesses Acme',
+      '200 GET /api/v1/accounting/invoices Acme',
+      '200 POST /api/v1/oauth/token refresh_token Acme',
+      '200 POST /api/v1/oauth/token authorization_code Acme',
     ],
   );
-  assert.equal(rows[4]?.slice(-36), requestIdOf(refreshed));
+  assert.equal(idsOf(page)[4], requestIdOf(refreshed));
 });
 
-test('each rejected request is in the log of its app, with the reason in words and a link to read more', async () => {
+test('each rejected request is in the log of its app, and its page has the reason in words and a link to read more', async () => {
   const { client, open } = await newApp('Refused');
   const { refresh_token, access_token } = await client.connect({}, browser);
   await later(() => client.refresh(refresh_token, { client_secret: 'gcs_wrong' }));
@@ -75,23 +66,20 @@ test('each rejected request is in the log of its app, with the reason in words a
   await later(() => client.revoke(refresh_token));
   await later(() => client.listInvoices(access_token));
 
-  const page = await open('?errors=only');
+  const page = await open('?status=failed');
 
-  const rows = rowsOf(page);
-  const expected = [
-    /401 \d+ ms revoked_by_app The app itself revoked the token/,
-    /403 \d+ ms business_mismatch GET \/api\/v1\/businesses returns/,
-    /400 \d+ ms token_unknown This server did not issue the token/,
-    /401 \d+ ms credentials_wrong No app has this client_id together with this client_secret/,
+  const rows = entriesOf(page);
+  const expected: [row: RegExp, words: string, link: string][] = [
+    [/^401 GET \S+ revoked_by_app /, 'The app itself revoked the token', 'invalid_token#revoked_by_app'],
+    [/^403 GET \S+ business_mismatch /, 'returns the business that the token', 'business_mismatch#business_mismatch'],
+    [/^400 POST \S+ token_unknown /, 'This server did not issue the token', 'invalid_grant#token_unknown'],
+    [/^401 POST \S+ credentials_wrong /, 'No app has this', 'invalid_client#credentials_wrong'],
   ];
   assert.equal(rows.length, expected.length, rows.join('\n'));
-  for (const [place, sentence] of expected.entries()) assert.match(rows[place] ?? '', sentence);
-  for (const link of [
-    'invalid_client#credentials_wrong',
-    'invalid_token#revoked_by_app',
-    'invalid_grant#token_unknown',
-  ]) {
-    assert.ok(page.text.includes(`href="${server.api}/docs/errors/${link}"`), link);
+  for (const [place, [row, words, link]] of expected.entries()) {
+    assert.match(rows[place] ?? '', row);
+    const { text } = await browser.open(entryLinksOf(page)[place] ?? '');
+    assert.ok(text.includes(words) && text.includes(`href="${server.api}/docs/errors/${link}"`), link);
   }
 });
 
@@ -112,7 +100,7 @@ test('a wrong secret is in the log, and not in the chart', async () => {
   await client.refresh('grt_x', { client_secret: 'gcs_wrong' });
 
   const page = await open();
-  assert.match(rowsOf(page).join(), /401 \d+ ms credentials_wrong/);
+  assert.match(entriesOf(page).join(), /^401 POST \S+ credentials_wrong/);
   assert.match(page.text, /No requests in the last 24 hours/);
 });
 
@@ -152,38 +140,35 @@ test('a request is found by its id, in capitals too, and a malformed id finds no
   const found = await open(`?q=%20${requestIdOf(wanted).toUpperCase()}`);
   const none = await open(`?q=${newRandomId()}`);
 
-  assert.equal(rowsOf(found).length, 1);
-  assert.ok(rowsOf(found)[0]?.includes(requestIdOf(wanted)));
+  assert.equal(entriesOf(found).length, 1);
+  assert.deepEqual(idsOf(found), [requestIdOf(wanted)]);
   assert.match(none.text, /No request of this app has this id/);
-  for (const odd of ['?q=%00%25', '?q=a&q=b', '?errors=only&errors=all', '?period=__proto__', '?after=x']) {
+  for (const odd of [
+    '?q=%00%25',
+    '?q=a&q=b',
+    '?status=failed&status=x',
+    '?period=__proto__',
+    '?after=x',
+    '?before=x',
+  ]) {
     assert.equal((await open(odd)).status, 200, odd);
   }
 });
 
 test('ten thousand requests are read fifty at a time, each once, in small pages; only the first stays up to date', async () => {
   const { app, path, open } = await newApp('Busy');
-  const requests = Array.from({ length: 10_000 }, (_, place) => ({
-    appId: app.id,
-    at: server.clock() + place,
-    method: 'POST',
-    route: '/api/v1/oauth/token',
-    grantType: 'authorization_code',
-    status: 400,
-    reason: 'refresh_token_reused',
-    requestId: newRandomId(),
-    businessId: server.acme.id,
-    took: 12,
-  }));
+  const requests = Array.from({ length: 10_000 }, (_, place) =>
+    requestOf(app.id, { at: server.clock() + place, businessId: server.acme.id }),
+  );
   await server.storage().transaction((tx) => addRequests(tx, requests));
 
-  const first = await open('?errors=only&period=month');
+  const first = await open('?status=failed&period=month');
   const next = nextPageLink(first) ?? '';
   const second = await browser.open(next);
 
-  const idsIn = (page: BrowserPage) => rowsOf(page).map((row) => row.slice(-36));
   const newest = requests.map(({ requestId }) => requestId).reverse();
-  assert.deepEqual([...idsIn(first), ...idsIn(second)], newest.slice(0, 100));
-  assert.ok(next.startsWith(path) && next.includes('errors=only') && next.includes('period=month'), next);
+  assert.deepEqual([...idsOf(first), ...idsOf(second)], newest.slice(0, 100));
+  assert.ok(next.startsWith(path) && next.includes('status=failed') && next.includes('period=month'), next);
   assert.ok(first.text.length < 50_000, String(first.text.length));
   for (const live of ['requests', 'activity']) assert.ok(first.text.includes(`<div id="${live}" data-live>`), live);
   assert.doesNotMatch(second.text, /data-live/);
@@ -256,7 +241,7 @@ test('an unused app has an empty chart and an empty log', async () => {
   const { text } = await (await newApp('Idle')).open();
 
   assert.match(text, /No requests in the last 24 hours\./);
-  assert.match(text, /No requests yet\./);
+  assert.match(text, /No requests yet<.*Connect your app</s);
 });
 
 test('successful requests are counted by scope, day and user; rejected ones are not', async () => {
@@ -306,5 +291,5 @@ test('recorded requests are not lost when the server stops', async () => {
   await stopping.restart();
 
   const page = await (await stopping.signedIn()).open(stopping.acmePath(`developer/${stopping.ledger.id}/requests`));
-  assert.equal(rowsOf(page).length, 1);
+  assert.equal(entriesOf(page).length, 1);
 });
