@@ -4,7 +4,7 @@ import { after, suite, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { databaseUrl, runAsAdmin, TEMPLATE } from '../support/databases.ts';
 import { freePort } from '../support/ports.ts';
-import { createTemplate, type PostgresServer, startPostgres } from '../support/postgres-server.ts';
+import { createTemplate, type PostgresServer, startAgain, startPostgres } from '../support/postgres-server.ts';
 import { send } from './support/api-client.ts';
 import { createBusinesses } from './support/businesses.ts';
 import { examinePostgres } from './support/integrity.ts';
@@ -90,12 +90,3 @@ suite('kill -9 on PostgreSQL', concurrency(1), () => {
     });
   });
 });
-
-/** What the killed one has left running may still be in the way for a moment. */
-async function startAgain(postgres: PostgresServer, tries = 50): Promise<void> {
-  await postgres.start().catch(async (error) => {
-    if (tries === 0) throw error;
-    await setTimeout(100);
-    return startAgain(postgres, tries - 1);
-  });
-}

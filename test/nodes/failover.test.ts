@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { Client, Tokens } from '../support/client.ts';
 import { databaseUrl, runAsAdmin, TEMPLATE } from '../support/databases.ts';
 import { startNodes } from '../support/nodes.ts';
-import { createStandby, createTemplate, startPostgres } from '../support/postgres-server.ts';
+import { createStandby, createTemplate, startAgain, startPostgres } from '../support/postgres-server.ts';
 
 /** A client that goes on refreshing with what it holds, and remembers what it was told. */
 interface Refresher {
@@ -106,3 +106,29 @@ async function startPair(synchronous: boolean) {
   const url = databaseUrl(primary.url, TEMPLATE).replace(`127.0.0.1:${primary.port}`, hosts);
   return { primary, standby, url };
 }
+
+test('a repeated revocation is acknowledged only when the synchronous standby has it', {
+  timeout: 300_000,
+}, async () => {
+  const { primary, standby, url } = await startPair(true);
+  const { clients } = await startNodes(1, url);
+  const [client] = clients as [Client];
+  const { refresh_token } = await client.connect();
+  const revoke = async () => (await client.revoke(refresh_token)).status;
+
+  await standby.stop();
+  const first = await revoke();
+  // When the primary recovers, the row is revoked there, and nowhere else.
+  await primary.stop('SIGKILL');
+  await startAgain(primary, ['synchronous_standby_names=*']);
+  while ((await client.get('/readyz')).status !== 200) await setTimeout(50);
+  const repeated = await revoke();
+  await standby.start([]);
+  while ((await revoke()) !== 200) await setTimeout(50);
+  await primary.stop('SIGKILL');
+  await runAsAdmin(standby.url, ['select pg_promote(true)']);
+  while ((await client.get('/readyz')).status !== 200) await setTimeout(50);
+
+  assert.deepEqual([first, repeated], [503, 503]);
+  assert.match((await client.refresh(refresh_token)).body.error_description, /revoked_by_app/);
+});

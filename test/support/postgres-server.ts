@@ -77,6 +77,15 @@ function findPrograms(): Promise<Programs> {
   return programs;
 }
 
+/** After SIGKILL: for a moment its processes may still run, and then it does not start. */
+export async function startAgain(server: PostgresServer, flags?: string[], tries = 50): Promise<void> {
+  await server.start(flags).catch(async (error) => {
+    if (tries === 0) throw error;
+    await setTimeout(100);
+    return startAgain(server, flags, tries - 1);
+  });
+}
+
 /** A standby, from a copy of the stopped primary. */
 export async function createStandby(primary: PostgresServer): Promise<PostgresServer> {
   const folder = createFolder();

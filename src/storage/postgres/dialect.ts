@@ -30,7 +30,9 @@ export function createDialect(pools: Pools): Dialect {
       await pooled.run('begin');
     },
     async commitTransaction(connection) {
-      await (connection as PooledConnection).run('commit');
+      const pooled = connection as PooledConnection;
+      await pooled.run('commit');
+      await pooled.confirm();
     },
     // A broken connection is closed, and the server rolls back.
     async rollbackTransaction(connection) {
@@ -52,9 +54,19 @@ interface PooledConnection extends DatabaseConnection {
   /** A statement may still be running on it, so it must not be used again. */
   isBroken: boolean;
   isInTransaction: boolean;
+  /** Writes, and how many rows they changed. */
+  writes: { count: number; rows: bigint };
   run(query: string | pg.QueryConfig): Promise<pg.QueryResult>;
   execute: Execute;
+  /**
+   * A durable write that changed nothing may repeat one that a crash has cut off. PostgreSQL shows that one's rows after its recovery,
+   * even if no synchronous standby has them, and a commit without changes waits for none: so this one waits.
+   */
+  confirm(): Promise<void>;
 }
+
+/** Transactional, so its commit waits for the synchronous standbys, which then have all that precedes it. */
+const AWAIT_STANDBYS = "select pg_logical_emit_message(true, 'gatehouse', '')";
 
 export type Execute = (text: string, values: unknown[]) => Promise<QueryResult<unknown>>;
 
@@ -63,6 +75,7 @@ function createConnection(pools: Pools, client: pg.PoolClient): PooledConnection
     client,
     isBroken: false,
     isInTransaction: false,
+    writes: { count: 0, rows: 0n },
     async run(query) {
       try {
         return await client.query(query);
@@ -74,10 +87,19 @@ function createConnection(pools: Pools, client: pg.PoolClient): PooledConnection
       }
     },
     async execute(text, values) {
-      const { run, isInTransaction } = connection;
+      const { run, isInTransaction, writes } = connection;
+      const { name, isWrite } = describe(text);
       // After an error the transaction is aborted, so no statement can be repeated within it.
-      if (isInTransaction) return toResult(await run({ name: nameOf(text), text, values }));
-      return runNamed(run, text, values);
+      const running = isInTransaction ? run({ name, text, values }).then(toResult) : runNamed(run, text, values);
+      const result = await running;
+      writes.count += isWrite ? 1 : 0;
+      writes.rows += isWrite ? (result.numAffectedRows ?? 0n) : 0n;
+      if (!isInTransaction) await connection.confirm();
+      return result;
+    },
+    async confirm() {
+      const { count, rows } = connection.writes;
+      if (pools.isDurable && count > 0 && rows === 0n) await connection.run(AWAIT_STANDBYS);
     },
     executeQuery: <Row>({ sql: text, parameters }: CompiledQuery) =>
       connection.execute(text, [...parameters]) as Promise<QueryResult<Row>>,
@@ -102,7 +124,7 @@ export async function withConnection<Result>(
 
 /** Repeats a statement without its name if its plan is outdated: then it is planned again. */
 export async function runNamed(run: Pipeline['run'], text: string, values: unknown[]): Promise<QueryResult<unknown>> {
-  const result = await run({ name: nameOf(text), text, values }).catch((error) => {
+  const result = await run({ name: describe(text).name, text, values }).catch((error) => {
     if (!(error instanceof OutdatedPlan)) throw error;
     return run({ text, values });
   });
@@ -114,12 +136,18 @@ function toResult({ rows, rowCount }: pg.QueryResult): QueryResult<unknown> {
 }
 
 /** A named statement is parsed and planned once per connection. */
-const names = new Map<string, string>();
+interface Statement {
+  name: string;
+  isWrite: boolean;
+}
 
-function nameOf(text: string): string {
-  const known = names.get(text);
+const statements = new Map<string, Statement>();
+const WRITE = /^\s*(?:insert|update|delete|merge|with\b.*\b(?:insert into|update|delete from))\b/is;
+
+function describe(text: string): Statement {
+  const known = statements.get(text);
   if (known) return known;
-  const name = sha256(text).slice(0, 24);
-  names.set(text, name);
-  return name;
+  const statement = { name: sha256(text).slice(0, 24), isWrite: WRITE.test(text) };
+  statements.set(text, statement);
+  return statement;
 }

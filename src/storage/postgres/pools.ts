@@ -7,6 +7,8 @@ import type { PostgresTarget } from './url.ts';
 export interface Pools {
   all: pg.Pool[];
   last: number;
+  /** Whether a commit waits for the disk, and for synchronous standbys. */
+  isDurable: boolean;
   /** Connections that were opened before an upgrade was noticed have outdated plans. */
   outdated: { schema: number; connections: WeakMap<pg.ClientBase, number> };
 }
@@ -57,7 +59,7 @@ export function openPools(target: PostgresTarget, timeouts: TimeoutProfile, opti
     pool.on('error', () => {});
     return pool;
   });
-  return { all, last: 0, outdated: { schema: 0, connections: new WeakMap() } };
+  return { all, last: 0, isDurable: commit === 'on', outdated: { schema: 0, connections: new WeakMap() } };
 }
 
 export async function connect(pools: Pools): Promise<pg.PoolClient> {
