@@ -3,7 +3,7 @@ import type { DeclaredMigration } from './migrations/migration.ts';
 import { type Storage, StorageError, StorageUnavailable } from './storage.ts';
 import type { RunningNode } from './upgrade/nodes.ts';
 import { runOnSqlite } from './upgrade/sqlite-steps.ts';
-import { createUpgradeTables, pendingOf, readApplied, rejectNewer } from './upgrade/state.ts';
+import { createUpgradeTables, pendingOf, readState, rejectNewer } from './upgrade/state.ts';
 
 export interface MigrateOptions {
   migrations?: DeclaredMigration[];
@@ -27,7 +27,7 @@ export async function ensureMigrated(storage: Storage): Promise<void> {
     await migrate(storage);
     return;
   }
-  if ((await listPending(storage)).some(({ phase }) => phase === 'expand')) {
+  if ((await listPending(storage)).some(({ phase }) => phase !== 'contract')) {
     throw new StorageError(
       'The database that DATABASE_URL names is not up to date. Run: npm run --silent gatehouse -- migrate',
     );
@@ -36,9 +36,9 @@ export async function ensureMigrated(storage: Storage): Promise<void> {
 
 /** Migrations that are not complete. Throws if the database is another program's, or a newer one has contracted it. */
 export async function listPending({ durable }: Storage, migrations = MIGRATIONS): Promise<DeclaredMigration[]> {
-  const applied = await readApplied(durable);
-  rejectNewer(applied, migrations);
-  return pendingOf(applied, migrations);
+  const state = await readState(durable);
+  rejectNewer(state, migrations);
+  return pendingOf(state, migrations);
 }
 
 /** Brings the database up to date and returns the names of the migrations that it completed. */
@@ -53,10 +53,11 @@ export async function migrate(storage: Storage, options: MigrateOptions = {}): P
 export async function upgrade(storage: Storage, options: MigrateOptions = {}): Promise<MigrateResult> {
   const { onProgress = () => {} } = options;
   const nothing: MigrateResult = { applied: [], waiting: [], olderNodes: [] };
-  if ((await listPending(storage, options.migrations)).length === 0) return nothing;
+  const pending = await listPending(storage, options.migrations);
+  if (pending.length === 0) return nothing;
   try {
     await createUpgradeTables(storage);
-    if (storage.engine === 'sqlite') return { ...nothing, applied: await upgradeSqlite(storage, options) };
+    if (storage.engine === 'sqlite') return { ...nothing, applied: await upgradeSqlite(storage, pending) };
     // Loaded only where it is used: the driver delays the start.
     const { upgradePostgres } = await import('./upgrade/postgres.ts');
     return await upgradePostgres(storage, { migrations: MIGRATIONS, contractsAnyway: false, onProgress, ...options });
@@ -66,9 +67,9 @@ export async function upgrade(storage: Storage, options: MigrateOptions = {}): P
   }
 }
 
-async function upgradeSqlite(storage: Storage, { migrations = MIGRATIONS }: MigrateOptions): Promise<string[]> {
+async function upgradeSqlite(storage: Storage, pending: DeclaredMigration[]): Promise<string[]> {
   const applied: string[] = [];
-  for (const migration of migrations) {
+  for (const migration of pending) {
     if (await runOnSqlite(storage, migration)) applied.push(migration.name);
   }
   return applied;

@@ -9,7 +9,7 @@ const cli = createCommandLine();
 const COMMANDS: Record<string, string[]> = {
   serve: ['workers'],
   demo: [],
-  migrate: [],
+  migrate: ['contract'],
   doctor: [],
   health: ['ready'],
   'business add': ['name'],

@@ -107,7 +107,7 @@ test('while the database accepts no connection, responses are 503, and everythin
   const before = await grants();
   const hogs: pg.Client[] = [];
   await runAsAdmin(direct, [
-    `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'gatehouse'`,
+    `select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'gatehouse %'`,
   ]);
   for (;;) {
     const hog = new pg.Client({ connectionString: direct });

@@ -53,8 +53,8 @@ async function newGrant(): Promise<string> {
 const find = (grantId: string) => findGrant(storage.durable, { grantId, rotation: 0 }, Date.now());
 
 async function connections(): Promise<number> {
-  const own = 'select count(*)::int as count from pg_stat_activity where application_name = $1';
-  return (await other.query(own, ['gatehouse'])).rows[0].count;
+  const own = 'select count(*)::int as count from pg_stat_activity where application_name like $1';
+  return (await other.query(own, ['gatehouse %'])).rows[0].count;
 }
 
 test('two hundred concurrent reads take one connection, and each returns its own row', async () => {
@@ -131,8 +131,8 @@ test('rotations that wait for a locked row do not delay rotations of other grant
 test('after a shared connection breaks, the next statement opens another', async () => {
   const id = await newGrant();
   await find(id);
-  await other.query('select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1', [
-    'gatehouse',
+  await other.query('select pg_terminate_backend(pid) from pg_stat_activity where application_name like $1', [
+    'gatehouse %',
   ]);
 
   const first = await find(id).catch((error) => error);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { sql } from 'kysely';
+import pg from 'pg';
 import { newId } from '../../src/lib/ids.ts';
 import { ensureMigrated, listPending, migrate, upgrade } from '../../src/storage/migrate.ts';
 import { MIGRATIONS } from '../../src/storage/migrations/all.ts';
@@ -9,12 +10,13 @@ import type { Storage } from '../../src/storage/storage.ts';
 import { registerNode } from '../../src/storage/upgrade/nodes.ts';
 import { databaseUrl, runAsAdmin, TEMPLATE } from '../support/databases.ts';
 import { createTemplate, startPostgres } from '../support/postgres-server.ts';
-import { NEXT_RELEASE, SAMPLE_CONTRACT, SAMPLE_EXPAND } from '../support/sample-migrations.ts';
+import { SAMPLE_CONTRACT, SAMPLE_EXPAND } from '../support/sample-migrations.ts';
 
 const server = await startPostgres();
 after(() => server.remove());
 await createTemplate(server.url);
 const EXPANDED = [...MIGRATIONS, SAMPLE_EXPAND];
+const NEXT_RELEASE = [...EXPANDED, SAMPLE_CONTRACT];
 let databases = 0;
 
 async function openDatabase(grants: number): Promise<Storage> {
@@ -103,6 +105,21 @@ test('an operator can contract though a node of an older release seems to be run
   await leave();
 });
 
+test('a contract migration waits for nodes of 0.1.0, which are known by their connections alone', async () => {
+  const storage = await openDatabase(0);
+  const [{ url }] = (await sql<{ url: string }>`select current_database() as url`.execute(storage.durable)).rows as [
+    { url: string },
+  ];
+  const old = new pg.Client({ connectionString: databaseUrl(server.url, url), application_name: 'gatehouse' });
+  await old.connect();
+
+  const first = await upgrade(storage, { migrations: NEXT_RELEASE });
+  await old.end();
+
+  assert.deepEqual(first.waiting, [SAMPLE_CONTRACT.name]);
+  assert.deepEqual(first.olderNodes, [{ name: '127.0.0.1', release: '0.1.0' }]);
+});
+
 test('a node that was killed is not waited for once its last report is old', async () => {
   const storage = await openDatabase(0);
   await registerNode(storage);
@@ -163,8 +180,8 @@ test('a row that is locked by a request delays a backfill, and is filled', async
 
 /** How many steps of the sample are complete. */
 async function listStep({ durable }: Storage): Promise<number> {
-  const { rows } = await sql<{ step: number }>`select step from migrations where name = ${SAMPLE_EXPAND.name}`.execute(
-    durable,
-  );
+  const { rows } = await sql<{
+    step: number;
+  }>`select step from migration_progress where name = ${SAMPLE_EXPAND.name}`.execute(durable);
   return rows[0]?.step ?? 0;
 }

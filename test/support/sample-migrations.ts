@@ -1,5 +1,4 @@
 import { sql } from 'kysely';
-import { MIGRATIONS } from '../../src/storage/migrations/all.ts';
 import type { DeclaredMigration } from '../../src/storage/migrations/migration.ts';
 
 /** One of each kind of step, on the largest table. A release after this one could have them. */
@@ -15,8 +14,8 @@ export const SAMPLE_EXPAND: DeclaredMigration = {
         await db.schema
           .alterTable('grants')
           .addColumn('sample_region', 'text', (column) => column.notNull().defaultTo('none'))
-          .addColumn('sample_day', integer)
           .execute();
+        await db.schema.alterTable('grants').addColumn('sample_day', integer).execute();
       },
     },
     { kind: 'index', table: 'grants', name: 'grants_by_sample', columns: ['sample_region', 'created_at'] },
@@ -51,6 +50,3 @@ export const SAMPLE_CONTRACT: DeclaredMigration = {
     },
   ],
 };
-
-/** The migrations of this release, and those of a next one. */
-export const NEXT_RELEASE = [...MIGRATIONS, SAMPLE_EXPAND, SAMPLE_CONTRACT];

@@ -28,7 +28,7 @@ export async function checkDatabase(settings: Settings, keys: string[] | undefin
   let storage: Storage | undefined;
   try {
     storage = await openStorage(databaseUrl, 'migrating');
-    const pending = (await listPending(storage)).filter(({ phase }) => phase === 'expand').map(({ name }) => name);
+    const pending = (await listPending(storage)).filter(({ phase }) => phase !== 'contract').map(({ name }) => name);
     if (pending.length > 0) return [outdated(storage, pending)];
     return await checkOpened(storage, settings, keys);
   } catch (error) {

@@ -1,11 +1,17 @@
 import { initial } from './001-initial.ts';
+import { nodes } from './002-nodes.ts';
 import type { DeclaredMigration } from './migration.ts';
 
 /** In order, forwards only. A migration that has been released is never edited. */
 export const MIGRATIONS: DeclaredMigration[] = [
   {
     name: '001-initial',
-    phase: 'expand',
+    phase: 'initial',
     steps: [{ kind: 'change', title: 'create all tables', table: undefined, change: initial }],
+  },
+  {
+    name: '002-nodes',
+    phase: 'expand',
+    steps: [{ kind: 'change', title: 'create the table nodes', table: undefined, change: nodes }],
   },
 ];

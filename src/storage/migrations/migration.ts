@@ -5,13 +5,14 @@ import type { ColumnTypes } from '../storage.ts';
 export type Migration = (db: Kysely<unknown>, types: ColumnTypes) => Promise<void>;
 
 /**
+ * `initial`: creates the tables of the first release.
  * `expand`: only adds, so every older release that works on the schema goes on working.
  * `contract`: removes or restricts what an older release needs. It runs when no node of such a release is alive.
  */
-export type Phase = 'expand' | 'contract';
+export type Phase = 'initial' | 'expand' | 'contract';
 
 export interface DeclaredMigration {
-  /** Such as `002-user-language`: the order of the names is the order of the migrations. */
+  /** Such as `002-nodes`: the order of the names is the order of the migrations. */
   name: string;
   phase: Phase;
   /** Each is complete, or starts again. A released list of steps is never edited: a database may be in the middle of it. */

@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { SECOND } from '../../lib/clock.ts';
+import { VERSION } from '../../lib/package.ts';
 import { OutdatedPlan, StorageUnavailable, type TimeoutProfile } from '../storage.ts';
 import type { PostgresTarget } from './url.ts';
 
@@ -51,7 +52,7 @@ export function openPools(target: PostgresTarget, timeouts: TimeoutProfile, opti
       keepAlive: true,
       // A server that does not respond must not keep the process from exiting.
       allowExitOnIdle: true,
-      application_name: 'gatehouse',
+      application_name: `gatehouse ${VERSION}`,
       types: { getTypeParser },
       onConnect: rejectStandby,
     });

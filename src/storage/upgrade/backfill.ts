@@ -6,54 +6,61 @@ import { isLockTimeout } from '../postgres/pools.ts';
 import type { Database } from '../storage.ts';
 import type { Run } from './postgres-steps.ts';
 import { recordPosition } from './progress.ts';
-import { fillRows, keyAfter } from './statements.ts';
+import { fillRows, fillToNthRow } from './statements.ts';
 
 /** In milliseconds: a batch locks its rows for about this long. */
-const BATCH_TIME = 20;
+const BATCH_TIME = 25;
 /** Less than `deadlock_timeout`, so that a batch gives up before a request would. */
 const ROW_LOCK_TIMEOUT = 20;
-const MIN_ROWS = 20;
+const MIN_ROWS = 200;
 const MAX_ROWS = 5000;
 const REPORT_EVERY = 5 * SECOND;
 
 /** Continues after `position`, which is committed together with each batch. Half of the time it pauses. */
 export async function backfill(run: Run, step: BackfillStep, position: string | undefined): Promise<void> {
-  let [rows, done, reported] = [200, 0, monotonicClock()];
+  let [rows, done, reported] = [MIN_ROWS, 0, monotonicClock()];
   for (let after = position; ; ) {
-    const began = monotonicClock();
     const batch = await fillBatch(run, step, { after, rows });
-    const took = monotonicClock() - began;
     if (batch === 'locked') {
       rows = Math.max(MIN_ROWS, Math.floor(rows / 2));
-    } else {
-      done += rows;
-      if (batch.last === undefined) return;
-      after = batch.last;
-      rows = Math.round(Math.min(MAX_ROWS, 2 * rows, Math.max(MIN_ROWS, (rows * BATCH_TIME) / took)));
+      await sleep(2 * ROW_LOCK_TIMEOUT);
+      continue;
     }
+    if (batch.last === undefined) return;
+    after = batch.last;
+    done += rows;
+    rows = Math.round(Math.min(MAX_ROWS, 2 * rows, Math.max(MIN_ROWS, (rows * BATCH_TIME) / batch.took)));
     if (monotonicClock() - reported > REPORT_EVERY) {
-      run.onProgress(`${step.table}: ${done} rows`);
+      run.onProgress(`${done} rows`);
       reported = monotonicClock();
     }
-    await sleep(Math.min(took, 5 * BATCH_TIME));
+    await sleep(Math.min(batch.took, BATCH_TIME));
   }
 }
 
-/** Returns the last key of the batch; undefined if it was the last batch. */
+interface Batch {
+  /** Undefined: there are no more rows. */
+  last: string | undefined;
+  /** How long its rows were locked, without the commit, in milliseconds. */
+  took: number;
+}
+
 async function fillBatch(
   { storage, lease, migration }: Run,
   step: BackfillStep,
   { after, rows }: { after: string | undefined; rows: number },
-): Promise<{ last: string | undefined } | 'locked'> {
+): Promise<Batch | 'locked'> {
   try {
     return await storage.transaction(async (tx) => {
       await limitBatch(tx);
       await lease.hold(tx);
-      const { rows: found } = await keyAfter(step, after, rows).execute(tx);
-      const last = found[0]?.key;
-      await fillRows(step, { after, to: last }).execute(tx);
+      const began = monotonicClock();
+      const last = (await fillToNthRow(step, after, rows).execute(tx)).rows[0]?.key;
+      // Fewer rows than that are left, and those that were inserted meanwhile.
+      if (last === undefined) await fillRows(step, after).execute(tx);
+      const took = monotonicClock() - began;
       if (last !== undefined) await recordPosition(tx, migration, last);
-      return { last };
+      return { last, took };
     });
   } catch (error) {
     if (!isLockTimeout(error)) throw error;
@@ -63,7 +70,8 @@ async function fillBatch(
 
 /** The position is in the same transaction, so a power cut may undo batches: they are repeated. */
 async function limitBatch(tx: Database): Promise<void> {
-  await sql`select set_config('lock_timeout', ${`${ROW_LOCK_TIMEOUT}ms`}, true), set_config('synchronous_commit', 'off', true)`.execute(
+  const [lockTimeout, commit] = [`${ROW_LOCK_TIMEOUT}ms`, 'off'];
+  await sql`select set_config('lock_timeout', ${lockTimeout}, true), set_config('synchronous_commit', ${commit}, true)`.execute(
     tx,
   );
 }

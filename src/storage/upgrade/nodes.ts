@@ -5,7 +5,7 @@ import { newRandomId } from '../../lib/ids.ts';
 import { VERSION } from '../../lib/package.ts';
 import { MIGRATIONS } from '../migrations/all.ts';
 import type { Database, Storage } from '../storage.ts';
-import { readApplied, rejectNewer, upgradeTables } from './state.ts';
+import { readState, rejectNewer, upgradeTables } from './state.ts';
 
 const HEARTBEAT = 10 * SECOND;
 /** A node that misses some heartbeats, while the database is unavailable, is still counted. */
@@ -47,7 +47,7 @@ export async function registerNode(storage: Storage): Promise<() => Promise<void
       .catch(() => {});
   };
   try {
-    rejectNewer(await readApplied(storage.durable));
+    rejectNewer(await readState(storage.durable));
   } catch (error) {
     await leave();
     throw error;
@@ -59,11 +59,20 @@ const lastKnown = () => MIGRATIONS.at(-1)?.name ?? '';
 
 /** Nodes of releases that do not have this migration yet. */
 export async function listOlderNodes(db: Database, migration: string): Promise<RunningNode[]> {
-  return upgradeTables(db)
+  const listed = await upgradeTables(db)
     .selectFrom('nodes')
     .select(['name', 'release'])
     .where('knows', '<', migration)
     .where('seen_at', '>', sql<number>`${databaseNow} - ${ALIVE_FOR}`)
     .orderBy('name')
     .execute();
+  return [...listed, ...(await listUnregistered(db))];
+}
+
+/** Nodes of 0.1.0 are not in the table. Later releases append theirs to the name of the application. */
+async function listUnregistered(db: Database): Promise<RunningNode[]> {
+  const { rows } =
+    await sql<RunningNode>`select distinct coalesce(host(client_addr), 'local') as name, '0.1.0' as release
+    from pg_stat_activity where datname = current_database() and application_name = 'gatehouse'`.execute(db);
+  return rows;
 }

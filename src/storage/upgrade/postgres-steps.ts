@@ -7,7 +7,7 @@ import { isLockTimeout } from '../postgres/pools.ts';
 import { type Database, type Storage, StorageError } from '../storage.ts';
 import { backfill } from './backfill.ts';
 import type { Lease } from './lease.ts';
-import { findApplied, recordStep } from './progress.ts';
+import { findProgress, recordStep } from './progress.ts';
 import { addCheck, createIndex, validateCheck } from './statements.ts';
 
 export interface Run {
@@ -36,8 +36,8 @@ export async function runStep(run: Run, step: Step, index: number): Promise<void
   if (step.kind === 'drop index') await dropIndex(storage.durable, step);
   if (step.kind === 'check') await addValidCheck(run, step);
   if (step.kind === 'backfill') {
-    const applied = await findApplied(storage.durable, migration.name);
-    await backfill(run, step, applied?.position ?? undefined);
+    const progress = await findProgress(storage.durable, migration.name);
+    await backfill(run, step, progress?.position ?? undefined);
   }
   await storage.transaction(async (tx) => {
     await lease.hold(tx);

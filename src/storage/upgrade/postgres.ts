@@ -4,8 +4,8 @@ import type { Database, Storage } from '../storage.ts';
 import { type Lease, withLease } from './lease.ts';
 import { listOlderNodes, type RunningNode } from './nodes.ts';
 import { runStep } from './postgres-steps.ts';
-import { findApplied, recordStart, withdrawStart } from './progress.ts';
-import { pendingOf, readApplied } from './state.ts';
+import { findProgress, recordStart, withdrawStart } from './progress.ts';
+import { pendingOf, readState } from './state.ts';
 import { titleOf } from './statements.ts';
 
 /** In order: a migration that waits for nodes to stop keeps the later ones waiting. */
@@ -16,7 +16,7 @@ export async function upgradePostgres(storage: Storage, options: Required<Migrat
     durable,
     () => onProgress('waiting for another migrate'),
     async (lease) => {
-      const pending = pendingOf(await readApplied(durable), migrations);
+      const pending = pendingOf(await readState(durable), migrations);
       const applied: string[] = [];
       for (const [index, migration] of pending.entries()) {
         const olderNodes = await start(durable, migration, options);
@@ -39,7 +39,7 @@ async function start(
   migration: DeclaredMigration,
   { contractsAnyway }: Required<MigrateOptions>,
 ): Promise<RunningNode[]> {
-  const isFree = migration.phase === 'expand' || contractsAnyway;
+  const isFree = migration.phase !== 'contract' || contractsAnyway;
   const findNodes = async () => (isFree ? [] : await listOlderNodes(db, migration.name));
   const before = await findNodes();
   if (before.length > 0) return before;
@@ -56,7 +56,7 @@ async function runSteps(
   onProgress: (message: string) => void,
 ): Promise<void> {
   const { name, steps } = migration;
-  const begun = await findApplied(storage.durable, name);
+  const begun = await findProgress(storage.durable, name);
   for (const [index, step] of steps.entries()) {
     if (index < (begun?.step ?? 0)) continue;
     const label = `${name}, step ${index + 1} of ${steps.length}`;

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import type { DeclaredMigration, Step } from '../migrations/migration.ts';
 import type { Database, Storage } from '../storage.ts';
-import { findApplied, recordStart, recordStep } from './progress.ts';
+import { findProgress, recordStart, recordStep } from './progress.ts';
 import { createIndex, fillRows } from './statements.ts';
 
 /** One transaction for each step: SQLite has one writer, so a batch would delay requests no less. True if this completed it. */
@@ -10,9 +10,9 @@ export async function runOnSqlite(storage: Storage, migration: DeclaredMigration
   for (const [index, step] of migration.steps.entries()) {
     await storage.transaction(async (tx) => {
       await recordStart(tx, migration);
-      const applied = await findApplied(tx, migration.name);
+      const progress = await findProgress(tx, migration.name);
       // Another process may have taken it meanwhile.
-      if (!applied || applied.step > index) return;
+      if (!progress || progress.step > index) return;
       await run(tx, storage, step);
       await recordStep(tx, migration, index);
       isCompleted = index + 1 === migration.steps.length;
@@ -25,5 +25,5 @@ async function run(tx: Database, { types }: Storage, step: Step): Promise<void> 
   if (step.kind === 'change') await step.change(tx as unknown as Kysely<unknown>, types);
   if (step.kind === 'index') await createIndex(step, 'at once').execute(tx);
   if (step.kind === 'drop index') await sql`drop index if exists ${sql.ref(step.name)}`.execute(tx);
-  if (step.kind === 'backfill') await fillRows(step, { after: undefined, to: undefined }).execute(tx);
+  if (step.kind === 'backfill') await fillRows(step, undefined).execute(tx);
 }

@@ -3,14 +3,24 @@ import { MIGRATIONS } from '../migrations/all.ts';
 import type { DeclaredMigration, Phase } from '../migrations/migration.ts';
 import { type Database, type Storage, StorageError, StorageUnavailable } from '../storage.ts';
 
-/** They exist before the first migration. */
+/** All but `nodes` exist before the first migration. */
 export interface UpgradeTables {
-  migrations: AppliedMigration;
+  migrations: MigrationsTable;
+  migration_progress: MigrationProgressTable;
   migration_lease: MigrationLeaseTable;
   nodes: NodesTable;
 }
 
-export interface AppliedMigration {
+/**
+ * What a release has to know to work on this schema: the first migration, and contract migrations from their start on. A release
+ * does not start if it finds a name that it does not know, since 0.1.0; so expand migrations are not in it.
+ */
+interface MigrationsTable {
+  name: string;
+  timestamp: string;
+}
+
+interface MigrationProgressTable {
   name: string;
   phase: Phase;
   /** How many of its steps are complete. */
@@ -47,9 +57,12 @@ export async function createUpgradeTables({ engine, durable, types: { time, inte
   await durable.transaction().execute(async (tx) => {
     // `create table if not exists` fails if another transaction creates the table at the same time.
     if (engine === 'postgres') await sql`select pg_advisory_xact_lock(${CREATION_LOCK})`.execute(tx);
-    await tx.schema
-      .createTable('migrations')
-      .ifNotExists()
+    const create = (table: string) => tx.schema.createTable(table).ifNotExists();
+    await create('migrations')
+      .addColumn('name', 'text', (column) => column.primaryKey())
+      .addColumn('timestamp', 'text', (column) => column.notNull())
+      .execute();
+    await create('migration_progress')
       .addColumn('name', 'text', (column) => column.primaryKey())
       .addColumn('phase', 'text', (column) => column.notNull())
       .addColumn('step', integer, (column) => column.notNull())
@@ -57,37 +70,39 @@ export async function createUpgradeTables({ engine, durable, types: { time, inte
       .addColumn('started_at', time, (column) => column.notNull())
       .addColumn('finished_at', time)
       .execute();
-    await tx.schema
-      .createTable('migration_lease')
-      .ifNotExists()
+    await create('migration_lease')
       .addColumn('id', integer, (column) => column.primaryKey())
       .addColumn('holder', 'text', (column) => column.notNull())
       .addColumn('expires_at', time, (column) => column.notNull())
       .execute();
-    await tx.schema
-      .createTable('nodes')
-      .ifNotExists()
-      .addColumn('id', 'text', (column) => column.primaryKey())
-      .addColumn('name', 'text', (column) => column.notNull())
-      .addColumn('release', 'text', (column) => column.notNull())
-      .addColumn('knows', 'text', (column) => column.notNull())
-      .addColumn('seen_at', time, (column) => column.notNull())
-      .execute();
   });
 }
 
-/** Empty for an empty database. Throws if the database is another program's. */
-export async function readApplied(db: Database): Promise<AppliedMigration[]> {
+export interface SchemaState {
+  /** Names in the table `migrations`. */
+  required: string[];
+  /** Names of complete migrations. */
+  complete: string[];
+}
+
+/** Throws if the database is another program's. */
+export async function readState(db: Database): Promise<SchemaState> {
   const all = await db.introspection.getTables().catch(rejectUnreadable);
   const tables = all.filter(({ schema }) => schema === undefined || schema === 'public');
   const ours = tables.find(({ name }) => name === 'migrations');
   if (!ours) {
     const taken = tables.find(({ name }) => name === 'grants' || name === 'users');
     if (taken) throw foreign(`it has a table ${taken.name} already`);
-    return [];
+    return { required: [], complete: [] };
   }
-  if (!ours.columns.some(({ name }) => name === 'phase')) throw foreign(`its table migrations is another program's`);
-  return upgradeTables(db).selectFrom('migrations').selectAll().orderBy('name').execute();
+  if (!ours.columns.some(({ name }) => name === 'name')) throw foreign(`its table migrations is another program's`);
+  const required = (await upgradeTables(db).selectFrom('migrations').select('name').execute()).map(({ name }) => name);
+  // A database of 0.1.0, whose table `migrations` lists complete migrations.
+  if (!tables.some(({ name }) => name === 'migration_progress')) return { required, complete: required };
+  const progress = await upgradeTables(db).selectFrom('migration_progress').select(['name', 'finished_at']).execute();
+  const incomplete = progress.filter(({ finished_at }) => finished_at === null).map(({ name }) => name);
+  const names = new Set([...required, ...progress.map(({ name }) => name)]);
+  return { required, complete: [...names].filter((name) => !incomplete.includes(name)) };
 }
 
 function rejectUnreadable(error: unknown): never {
@@ -100,20 +115,15 @@ function foreign(reason: string): StorageError {
 }
 
 /** A release works on a schema that a newer one has expanded, but not on one that it has begun to contract. */
-export function rejectNewer(applied: AppliedMigration[], migrations = MIGRATIONS): void {
-  const unknown = applied.find(({ name, phase }) => phase === 'contract' && !isKnown(name, migrations));
-  if (!unknown) return;
+export function rejectNewer({ required }: SchemaState, migrations = MIGRATIONS): void {
+  const unknown = required.find((required) => !migrations.some(({ name }) => name === required));
+  if (unknown === undefined) return;
   throw new StorageError(
-    `The database that DATABASE_URL names was changed by a newer Gatehouse (${unknown.name}). Run that version.`,
+    `The database that DATABASE_URL names was changed by a newer Gatehouse (${unknown}). Run that version.`,
   );
 }
 
-export function isKnown(name: string, migrations = MIGRATIONS): boolean {
-  return migrations.some((migration) => migration.name === name);
-}
-
-/** Those that are not complete, in order. */
-export function pendingOf(applied: AppliedMigration[], migrations = MIGRATIONS): DeclaredMigration[] {
-  const complete = applied.filter(({ finished_at }) => finished_at !== null).map(({ name }) => name);
+/** Migrations that are not complete, in order. */
+export function pendingOf({ complete }: SchemaState, migrations = MIGRATIONS): DeclaredMigration[] {
   return migrations.filter(({ name }) => !complete.includes(name));
 }

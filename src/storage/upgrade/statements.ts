@@ -24,26 +24,19 @@ export function validateCheck({ table, name }: CheckStep): RawBuilder<unknown> {
   return sql`alter table ${sql.table(table)} validate constraint ${sql.ref(name)}`;
 }
 
-export interface KeyRange {
-  /** Undefined: from the first row. */
-  after: string | undefined;
-  /** Inclusive. Undefined: to the last row. */
-  to: string | undefined;
-}
-
-export function fillRows({ table, key, set, where }: BackfillStep, { after, to }: KeyRange): RawBuilder<unknown> {
+/** From the row after a key to the last one. */
+export function fillRows({ table, key, set, where }: BackfillStep, after: string | undefined): RawBuilder<unknown> {
   const above = after === undefined ? sql`` : sql` and ${sql.ref(key)} > ${after}`;
-  const below = to === undefined ? sql`` : sql` and ${sql.ref(key)} <= ${to}`;
-  return sql`update ${sql.table(table)} set ${set} where (${where})${above}${below}`;
+  return sql`update ${sql.table(table)} set ${set} where (${where})${above}`;
 }
 
-/** The key of the row that is `count` rows further on. */
-export function keyAfter(
-  { table, key }: BackfillStep,
-  after: string | undefined,
-  count: number,
-): RawBuilder<{ key: string }> {
-  const above = after === undefined ? sql`` : sql` where ${sql.ref(key)} > ${after}`;
-  return sql<{ key: string }>`select ${sql.ref(key)} as key from ${sql.table(table)}${above}
-    order by ${sql.ref(key)} limit 1 offset ${count - 1}`;
+/** From the row after a key to the nth, whose key it returns. If there are fewer rows, it fills and returns none. */
+export function fillToNthRow(step: BackfillStep, after: string | undefined, n: number): RawBuilder<{ key: string }> {
+  const [table, key] = [sql.table(step.table), sql.ref(step.key)];
+  const above = after === undefined ? sql`true` : sql`${key} > ${after}`;
+  return sql<{ key: string }>`with nth as (
+      select ${key} as key from ${table} where ${above} order by ${key} limit 1 offset ${n - 1}
+    ), filled as (
+      update ${table} set ${step.set} where (${step.where}) and ${above} and ${key} <= (select key from nth)
+    ) select key from nth`;
 }

@@ -1,0 +1,13 @@
+import { type Migration, notNull, primaryKey } from './migration.ts';
+
+/** Running nodes, by which a contract migration knows whether it has to wait. */
+export const nodes: Migration = async (db, { time }) => {
+  await db.schema
+    .createTable('nodes')
+    .addColumn('id', 'text', primaryKey)
+    .addColumn('name', 'text', notNull)
+    .addColumn('release', 'text', notNull)
+    .addColumn('knows', 'text', notNull)
+    .addColumn('seen_at', time, notNull)
+    .execute();
+};
