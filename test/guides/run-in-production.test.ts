@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict';
-import { statSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { parse } from 'yaml';
 import { readSettings } from '../../src/config.ts';
 import { newSecret } from '../../src/lib/secrets.ts';
+import { readCompose } from '../deploy/compose.ts';
+import { readImage, readText, SETTINGS, version } from '../deploy/files.ts';
 import { createWorkspace, openGuide } from '../support/guides.ts';
 import { freePort } from '../support/ports.ts';
 import { startPostgres } from '../support/postgres-server.ts';
+import { createDeployment, optionsIn } from './deploy.ts';
 
 const guide = openGuide('run-in-production');
 const desk = createWorkspace();
@@ -46,4 +50,83 @@ test('the settings of the guide switch mail on', () => {
   const { smtp } = readSettings({ ...env, SECRET_KEYS: newSecret() });
 
   assert.deepEqual(smtp?.from, { name: 'Acme', address: 'no-reply@example.com' });
+});
+
+test('the container of the guide has settings that exist, the ports of the image and its user', async () => {
+  const { script } = createDeployment();
+  const image = readImage();
+
+  const printed = await desk.bash(script(guide.take('A container', 'sh'))).ends();
+
+  const variables = optionsIn(printed, 'env').map((pair) => pair.split('=')[0] ?? '');
+  assert.ok(variables.length >= 4 && variables.every((name) => SETTINGS.includes(name)), variables.join(' '));
+  assert.deepEqual(
+    optionsIn(printed, 'publish').map((published) => published.split(':').at(-1)),
+    image.find('EXPOSE').join(' ').split(' '),
+  );
+  assert.match(printed, new RegExp(`^chown ${image.user.split(':')[0]} `, 'm'));
+  assert.match(printed, new RegExp(`^docker run .* gatehouse:${version}$`, 'm'));
+  assert.match(printed, new RegExp(`^docker exec gatehouse ${image.entrypoint.join(' ')} doctor$`, 'm'));
+});
+
+test('the guide makes every secret and names every variable of the Compose file', async () => {
+  const { folder, script } = createDeployment();
+  const text = guide.take('Compose', 'sh');
+
+  const printed = await desk.bash(script(text)).ends();
+
+  const variables = /^export (.*)$/m
+    .exec(text)?.[1]
+    ?.split(' ')
+    .map((pair) => pair.split('='));
+  const compose = readCompose(Object.fromEntries(variables ?? []));
+  const files = Object.values(compose.secrets).map(({ file }) => join(folder, 'deploy', file));
+  assert.equal(files.length, 3);
+  for (const file of files) assert.equal(statSync(file).mode & 0o777, 0o600, file);
+  const SECRET_KEYS_FILE = join(folder, 'deploy', compose.secrets.secret_keys?.file ?? '');
+  const DATABASE_URL_FILE = join(folder, 'deploy', compose.secrets.database_url?.file ?? '');
+  const settings = readSettings({ ...compose.services.node1?.environment, SECRET_KEYS_FILE, DATABASE_URL_FILE });
+  assert.match(settings.databaseUrl, /^postgres:\/\/gatehouse:[0-9a-f]{48}@postgres\/gatehouse$/);
+  assert.match(printed, /^docker compose up --build --detach$/m);
+});
+
+test('the guide sets values that the chart has, and makes the Secret that it mounts', async () => {
+  const { script } = createDeployment();
+  const values = parse(readText('deploy/helm/gatehouse/values.yaml'));
+
+  const printed = await desk.bash(script(guide.take('Kubernetes', 'sh'))).ends();
+
+  const paths = optionsIn(printed, 'set').map((pair) => pair.split('=')[0] ?? '');
+  assert.ok(paths.length >= 4);
+  for (const path of paths) {
+    assert.notEqual(
+      path.split('.').reduce((value, key) => value?.[key], values),
+      undefined,
+      path,
+    );
+  }
+  const keys = [...optionsIn(printed, 'from-file'), ...optionsIn(printed, 'from-literal')];
+  assert.deepEqual(
+    keys.map((pair) => pair.split('=')[0]),
+    ['SECRET_KEYS', 'DATABASE_URL'],
+  );
+});
+
+test('the guide writes the files that the unit reads', async () => {
+  const { folder, script } = createDeployment();
+  const unit = readText('deploy/systemd/gatehouse.service');
+
+  const printed = await desk.bash(script(guide.take('systemd', 'sh'))).ends();
+
+  const read = [...unit.matchAll(/(?<=^LoadCredential=[\w-]+:|^EnvironmentFile=|^ExecStart=\S+ )\/\S+/gm)];
+  assert.equal(read.length, 4);
+  for (const [file] of read) assert.ok(statSync(join(folder, file)).isFile(), file);
+  const lines = readFileSync(join(folder, 'etc/gatehouse/settings'), 'utf8').trim().split('\n');
+  const settings = readSettings({
+    ...Object.fromEntries(lines.map((line) => line.split('='))),
+    SECRET_KEYS_FILE: join(folder, 'etc/gatehouse/keys'),
+    DATABASE_URL_FILE: join(folder, 'etc/gatehouse/database-url'),
+  });
+  assert.equal(settings.databaseUrl, 'sqlite:/var/lib/gatehouse/gatehouse.db');
+  assert.match(printed, /^systemctl enable --now gatehouse$/m);
 });

@@ -1,9 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { REASONS } from '../../src/http/errors.ts';
 import { write } from '../reference/raw.ts';
 import { freePort } from '../support/ports.ts';
 import { startTestServer } from '../support/test-server.ts';
@@ -138,68 +136,3 @@ test('the metrics page lists exactly the existing metrics, with their types and 
     if (used.size > 0) assert.deepEqual([...used].sort(), named.sort(), name);
   }
 });
-
-test('the example alerts use only existing metrics and labels', async () => {
-  const { parse } = createRequire(import.meta.resolve('@fastify/swagger'))('yaml');
-  const { groups } = parse(readFileSync(new URL('docs/operations/alerts.yml', ROOT), 'utf8'));
-  const rules = groups.flatMap(({ rules }: { rules: Alert[] }) => rules);
-  const families = await scrape();
-
-  assert.ok(rules.length >= 12);
-  assert.equal(new Set(rules.map(({ alert }: Alert) => alert)).size, rules.length);
-  for (const { alert, expr, labels, annotations } of rules as Alert[]) {
-    assert.match(alert, /^Gatehouse[A-Z]\w+$/);
-    assert.match(labels.severity, /^(page|ticket)$/);
-    assert.ok(annotations.summary && annotations.description, alert);
-    const names = expr.match(/\b(?:gatehouse|process|nodejs)_\w+/g) ?? [];
-    assert.ok(names.length > 0 || expr.startsWith('up{'), alert);
-    for (const name of names) assert.ok(families.has(familyOf(name)), `${alert}: ${name}`);
-    for (const [name, label, isWanted] of selectorsIn(expr)) {
-      assert.ok(labelsOf(name).includes(label), `${alert}: ${name} has no ${label}`);
-      if (label === 'job') continue;
-      const told = families.get(familyOf(name))?.series.map(({ labels }) => labels[label] ?? '') ?? [];
-      assert.ok([...told, ...valuesOf(name)].some(isWanted), `${alert}: no ${label} of ${name} is so`);
-    }
-    for (const [, label = ''] of `${expr} ${annotations.summary}`.matchAll(/(?:\$labels\.|by \()(\w+)/g)) {
-      assert.ok(
-        [...names, 'up'].some((name) => labelsOf(name).includes(label)),
-        `${alert}: ${label}`,
-      );
-    }
-  }
-});
-
-const familyOf = (name: string) => name.replace(/_(bucket|count|sum)$/, '');
-
-/** Each `metric{label="value"}` of an expression, with what its value has to be. */
-function selectorsIn(expr: string): [name: string, label: string, isWanted: (value: string) => boolean][] {
-  return [...expr.matchAll(/\b(\w+)\{([^}]*)\}/g)].flatMap(([, name = '', pairs = '']) =>
-    pairs.split(',').map((pair): ReturnType<typeof selectorsIn>[number] => {
-      const [, label = '', operator, value = ''] = /^\s*(\w+)(=~?)"([^"]*)"\s*$/.exec(pair) ?? [];
-      return [name, label, (each) => (operator === '=' ? each === value : new RegExp(`^(?:${value})$`).test(each))];
-    }),
-  );
-}
-
-/** As the page of the metrics lists them, and what Prometheus adds. */
-function labelsOf(name: string): string[] {
-  const [, , , labels = ''] = rowOf(name).split('|');
-  return ['job', 'instance', 'le', ...[...labels.matchAll(/`(\w+)`/g)].map(([, label = '']) => label)];
-}
-
-/** What a label may be without having been it yet: whatever the page names, each reason, route and class of status. */
-function valuesOf(name: string): string[] {
-  const named = [...rowOf(name).matchAll(/`(\w+)`/g)].map(([, word = '']) => word);
-  return [...named, ...Object.values(REASONS).flat(), ...server.routes.api.keys(), '4xx', '5xx'];
-}
-
-function rowOf(name: string): string {
-  return PAGE.split('\n').find((line) => line.startsWith(`| \`${familyOf(name)}\` |`)) ?? '';
-}
-
-interface Alert {
-  alert: string;
-  expr: string;
-  labels: { severity: string };
-  annotations: { summary: string; description: string };
-}

@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { Agent, request } from 'node:https';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { newSecret } from '../../src/lib/secrets.ts';
+import { readCompose, type Service } from '../../test/deploy/compose.ts';
+import { freePort } from '../../test/support/ports.ts';
+import { startPostgres } from '../../test/support/postgres-server.ts';
+import { type Running, start, waitFor } from './processes.ts';
+import { CannotRun, findTool, ROOT, run } from './tools.ts';
+
+const MAIN = join(ROOT, 'src/cli/main.js');
+const API_HOST = 'api.example.com';
+const ACCOUNTS_HOST = 'accounts.example.com';
+const CLIENTS = 8;
+
+/** The services of the Compose file as processes on loopback addresses: two nodes, PostgreSQL and Caddy with its own authority. */
+export async function checkCompose(): Promise<string> {
+  if (process.platform !== 'linux') throw new CannotRun('it needs the loopback addresses of Linux');
+  const caddy = await findTool('caddy');
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-compose-'));
+  const postgres = await startPostgres();
+  const running: Running[] = [];
+  try {
+    const stack = new Stack(folder, await freePorts());
+    stack.writeSecrets(postgres.url);
+    await run(process.execPath, [MAIN, 'migrate'], { env: stack.environment('migrate') });
+    const nodes = { node1: await stack.startNode('node1'), node2: await stack.startNode('node2') };
+    running.push(...Object.values(nodes));
+    await checkCaddyfile(caddy);
+    const proxy = start(
+      caddy,
+      ['run', '--adapter', 'caddyfile', '--config', stack.writeCaddyfile()],
+      stack.caddyEnvironment(),
+    );
+    running.push(proxy);
+    await waitFor('TLS', () => stack.get(ACCOUNTS_HOST, '/sign-in'), proxy.ended);
+    await checkHosts(stack);
+    const count = await restartUnderLoad(stack, nodes, running);
+    return `two nodes, PostgreSQL and Caddy with TLS serve both hosts; both nodes were restarted during ${count} requests, of which none failed`;
+  } finally {
+    await Promise.all(running.map((each) => each.stop()));
+    await postgres.remove();
+    rmSync(folder, { recursive: true });
+  }
+}
+
+async function checkCaddyfile(caddy: string): Promise<void> {
+  const file = join(ROOT, 'deploy/caddy/Caddyfile');
+  const env = { ...process.env, API_HOST, ACCOUNTS_HOST, TLS: 'you@example.com' };
+  await run(caddy, ['fmt', '--diff', file]);
+  await run(caddy, ['validate', '--adapter', 'caddyfile', '--config', file], { env });
+}
+
+async function checkHosts(stack: Stack): Promise<void> {
+  const metadata = await stack.get(API_HOST, '/.well-known/oauth-authorization-server');
+  const page = await stack.get(ACCOUNTS_HOST, '/sign-in');
+  assert.equal(JSON.parse(metadata.body).issuer, `https://${API_HOST}`);
+  assert.match(page.body, /<form/);
+}
+
+/** Stops and starts one node after the other while clients send requests. Returns the number of requests. */
+async function restartUnderLoad(stack: Stack, nodes: Record<string, Running>, running: Running[]): Promise<number> {
+  const failures: unknown[] = [];
+  let count = 0;
+  let isDone = false;
+  const clients = Array.from({ length: CLIENTS }, async () => {
+    while (!isDone) {
+      await stack.requestToken().catch((error) => failures.push(error));
+      count++;
+    }
+  });
+  for (const [name, node] of Object.entries(nodes)) {
+    assert.deepEqual(await node.stop(), [0, null]);
+    running.push(await stack.startNode(name));
+  }
+  isDone = true;
+  await Promise.all(clients);
+  assert.deepEqual(failures, []);
+  return count;
+}
+
+interface Ports {
+  api: number;
+  web: number;
+  metrics: number;
+  tls: number;
+}
+
+async function freePorts(): Promise<Ports> {
+  return { api: await freePort(), web: await freePort(), metrics: await freePort(), tls: await freePort() };
+}
+
+const ADDRESSES: Record<string, string> = { node1: '127.0.0.2', node2: '127.0.0.3' };
+
+class Stack {
+  readonly #services: Record<string, Service>;
+  readonly #folder: string;
+  readonly #ports: Ports;
+  readonly #agent = new Agent({ keepAlive: true });
+
+  constructor(folder: string, ports: Ports) {
+    this.#services = readCompose({ API_HOST, ACCOUNTS_HOST, TLS: 'internal' }).services;
+    this.#folder = folder;
+    this.#ports = ports;
+  }
+
+  writeSecrets(databaseUrl: string): void {
+    mkdirSync(join(this.#folder, 'secrets'), { mode: 0o700 });
+    writeFileSync(join(this.#folder, 'secrets/secret_keys'), newSecret(), { mode: 0o600 });
+    writeFileSync(join(this.#folder, 'secrets/database_url'), databaseUrl, { mode: 0o600 });
+  }
+
+  /** The variables of a service, with its secrets and addresses on this machine. */
+  environment(service: string): NodeJS.ProcessEnv {
+    const { api, web, metrics } = this.#ports;
+    const own = Object.entries(this.#services[service]?.environment ?? {}).map(([name, value]) => [
+      name,
+      value.replace('/run/secrets', join(this.#folder, 'secrets')),
+    ]);
+    const host = ADDRESSES[service];
+    const addresses = host && {
+      LISTEN: `${host}:${api}`,
+      CONSENT_LISTEN: `${host}:${web}`,
+      METRICS_LISTEN: `${host}:${metrics}`,
+      TRUST_PROXY: '127.0.0.1',
+    };
+    return { PATH: process.env.PATH, LOG_LEVEL: 'warn', ...Object.fromEntries(own), ...addresses };
+  }
+
+  /** Resolves when its health check succeeds. */
+  async startNode(name: string): Promise<Running> {
+    const { command = [], healthcheck } = this.#services[name] ?? {};
+    const env = this.environment(name);
+    const node = start(process.execPath, [MAIN, ...command], env);
+    const check = healthcheck?.test?.slice(3) ?? [];
+    await waitFor(`${name} was ready`, () => run(process.execPath, [MAIN, ...check], { env }), node.ended);
+    return node;
+  }
+
+  writeCaddyfile(): string {
+    const { api, web, tls } = this.#ports;
+    const file = join(this.#folder, 'Caddyfile');
+    const text = readFileSync(join(ROOT, 'deploy/caddy/Caddyfile'), 'utf8')
+      .replace('admin off', `admin off\n\thttps_port ${tls}\n\tauto_https disable_redirects\n\tskip_install_trust`)
+      .replace('health_port 4000', `health_port ${api}`)
+      .replaceAll(/(node\d):(\d+)/g, (_, node, port) => `${ADDRESSES[node]}:${port === '4000' ? api : web}`);
+    writeFileSync(file, text);
+    return file;
+  }
+
+  caddyEnvironment(): NodeJS.ProcessEnv {
+    return {
+      ...this.#services.caddy?.environment,
+      HOME: this.#folder,
+      XDG_DATA_HOME: this.#folder,
+      PATH: process.env.PATH,
+    };
+  }
+
+  get(host: string, path: string) {
+    return this.#send(host, { path });
+  }
+
+  /** Reads the database. Fails unless the response is the one to a client that does not exist. */
+  async requestToken(): Promise<void> {
+    const body = new URLSearchParams({
+      grant_type: 'refresh_token',
+      refresh_token: 'x',
+      client_id: '0190b9a1-6f2b-7a11-8f00-5d1c2b3a4f60',
+      client_secret: 'x',
+    });
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
+    const { status } = await this.#send(API_HOST, { path: '/api/v1/oauth/token', method: 'POST', headers }, `${body}`);
+    assert.equal(status, 401);
+  }
+
+  #send(host: string, options: object, body?: string): Promise<{ status: number | undefined; body: string }> {
+    const ca = readFileSync(join(this.#folder, 'caddy/pki/authorities/local/root.crt'));
+    const address = { host: '127.0.0.1', port: this.#ports.tls, servername: host, ca, agent: this.#agent };
+    return new Promise((resolve, reject) => {
+      const sent = request({
+        ...address,
+        ...options,
+        headers: { host, ...('headers' in options && (options.headers as object)) },
+      });
+      sent.on('error', reject);
+      sent.on('response', async (response) => {
+        const chunks = await response.toArray().catch(reject);
+        resolve({ status: response.statusCode, body: Buffer.concat(chunks ?? []).toString() });
+      });
+      sent.end(body);
+    });
+  }
+}

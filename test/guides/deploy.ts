@@ -1,0 +1,31 @@
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after } from 'node:test';
+import { ROOT } from '../support/guides.ts';
+
+/** Programs that the tests of the guide do not call: what they are given is printed, one line each. */
+const RECORDED = ['docker', 'kubectl', 'helm', 'chown', 'useradd', 'systemctl'];
+
+/** A copy of the deploy folder beside a built program, in which the blocks of the guide run without root or containers. */
+export function createDeployment() {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-deploy-'));
+  after(() => rmSync(folder, { recursive: true, force: true }));
+  cpSync(join(ROOT, 'deploy'), join(folder, 'deploy'), { recursive: true });
+  for (const name of ['etc/systemd/system', 'opt', 'dist']) mkdirSync(join(folder, name), { recursive: true });
+  writeFileSync(join(folder, 'dist/gatehouse.js'), '');
+  const functions = RECORDED.map((name) => `${name}() { echo ${name} "$@"; }`);
+  return {
+    folder,
+    /** The block with the folders of the system below the temporary one. */
+    script(text: string): string {
+      const moved = text.replaceAll(/(?<=[\s>]|=|^)\/(?=(?:etc|opt)\/)/gm, `${folder}/`);
+      return [...functions, 'sudo() { "$@"; }', `cd ${folder}`, moved].join('\n');
+    },
+  };
+}
+
+/** The values of an option that is given several times. */
+export function optionsIn(printed: string, option: string): string[] {
+  return [...printed.matchAll(new RegExp(`--${option}[= ](\\S+)`, 'g'))].map(([, value = '']) => value);
+}
