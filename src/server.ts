@@ -5,10 +5,10 @@ import type { Settings } from './config.ts';
 import { createTokenUses, type TokenUses } from './grants/token-uses.ts';
 import { parseForms, parseJsonAndForms } from './http/body-parsers.ts';
 import type { ErrorOptions } from './http/error-handler.ts';
-import { createHost, delayUntilFlushed, EVEN_IF_OVERLOADED, type MethodsByPath } from './http/host.ts';
+import { createHost, delayUntilFlushed, type MethodsByPath } from './http/host.ts';
 import { cannotListen, close as closeHosts, drain, listen } from './http/lifecycle.ts';
-import { SERVER_ERRORS } from './http/openapi.ts';
 import { startJobs } from './jobs.ts';
+import { LANGUAGES, type Languages } from './languages/languages.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
 import { createKeyring } from './lib/keyring.ts';
 import { openStandardOutput } from './lib/log-output.ts';
@@ -22,7 +22,7 @@ import { mountOAuth } from './oauth/routes.ts';
 import { createRequestRecorder, type RequestRecorder } from './request-log/recorder.ts';
 import { recordRequests } from './request-log/routes.ts';
 import { openNodeStorage } from './storage/open-node.ts';
-import { type Storage, StorageUnavailable } from './storage/storage.ts';
+import type { Storage } from './storage/storage.ts';
 import { serveMetrics } from './telemetry/listener.ts';
 import { createMetrics, type Metrics } from './telemetry/metrics.ts';
 import { readTraceId, traceRequests } from './telemetry/routes.ts';
@@ -30,11 +30,12 @@ import { startTracing, type Tracing } from './telemetry/tracing.ts';
 import { mountAssets } from './web/assets.ts';
 import { type Branding, createBranding, mountBranding } from './web/branding.ts';
 import { createErrorPages, type ErrorNavigation } from './web/errors.ts';
+import { LIVENESS, mountHealthChecks } from './web/health-checks.ts';
 import { mountLogos } from './web/logos.ts';
 import { loadErrorNavigation } from './web/page-context.ts';
 import { mountErrorPages } from './web/reference/error-pages.ts';
 import { mountGuides } from './web/reference/guides.ts';
-import { describeCheck, describeRoutes, mountOpenApi } from './web/reference/openapi.ts';
+import { describeRoutes, mountOpenApi } from './web/reference/openapi.ts';
 import { mountApiHome, mountReference } from './web/reference/page.ts';
 import { isHiddenPath, mountWeb } from './web/routes.ts';
 import { mountEvents } from './webhooks/routes.ts';
@@ -47,11 +48,13 @@ interface RunningServer {
   close(drainTimeout?: number): Promise<void>;
 }
 
-interface Parts {
+export interface Parts {
   /** Can be replaced to measure the cost of the request log. */
   createRecorder?: typeof createRequestRecorder;
   /** Instead of SMTP. */
   mailTransport?: MailTransport | undefined;
+  /** Of the hosted pages and mails. Tests add made-up ones. */
+  languages?: Languages;
 }
 
 /** Creates everything and starts to listen. */
@@ -60,12 +63,12 @@ export async function startServer(
   clock: Clock = systemClock,
   parts: Parts = {},
 ): Promise<RunningServer> {
-  const { createRecorder = createRequestRecorder } = parts;
+  const { createRecorder = createRequestRecorder, languages = LANGUAGES } = parts;
   const branding = await createBranding(settings.branding);
   const mailTransport = parts.mailTransport ?? (settings.smtp && createSmtpTransport(settings.smtp, branding.logo));
   const metrics = createMetrics();
   const tracing = await openTracing(settings, metrics);
-  const { api, web, errors } = createHosts(settings, { metrics, tracing, branding }, (request) =>
+  const { api, web, errors } = createHosts(settings, { metrics, tracing, branding, languages }, (request) =>
     loadErrorNavigation(deps, request),
   );
   const storage = await openNodeStorage(settings.databaseUrl, settings.workers);
@@ -73,7 +76,7 @@ export async function startServer(
   const requestLog = createRecorder(storage, clock, report);
   const uses = createTokenUses(storage, report);
   const deps: Deps = {
-    ...createDeps(settings, storage, clock, metrics, mailTransport),
+    ...createDeps(settings, { storage, clock, metrics, mailTransport, languages }),
     requestLog,
     uses,
     metrics,
@@ -103,17 +106,24 @@ export async function startServer(
   return { storage, routes: { api: api.methodsByPath, web: web.methodsByPath }, close };
 }
 
+interface HostParts {
+  metrics: Metrics;
+  tracing: Tracing | undefined;
+  branding: Branding;
+  languages: Languages;
+}
+
 /** One host, if both URLs have the same origin. */
 function createHosts(
   settings: Settings,
-  { metrics, tracing, branding }: { metrics: Metrics; tracing: Tracing | undefined; branding: Branding },
+  { metrics, tracing, branding, languages }: HostParts,
   loadNavigation: (request: FastifyRequest) => Promise<ErrorNavigation>,
 ) {
   const { baseUrl, consentUrl, platformName } = settings;
   const isOneHost = baseUrl === consentUrl;
   const log = openStandardOutput();
   const create = (name: 'api' | 'web', publicUrl: string, knowsSessions: boolean) => {
-    const pages = { platformName, issuer: baseUrl, loadNavigation: knowsSessions ? loadNavigation : undefined };
+    const pages = { platformName, issuer: baseUrl, languages, ...(knowsSessions && { loadNavigation }) };
     const errors = { issuer: baseUrl, isApiPath, isHiddenPath, sendErrorPage: createErrorPages(pages) };
     const host = createHost({ ...settings, publicUrl, log, readTraceId, errors });
     host.responseListeners.push(metrics.responseListener(name));
@@ -154,13 +164,15 @@ type Deps = ReturnType<typeof createDeps> & {
   errors: ErrorOptions;
 };
 
-function createDeps(
-  settings: Settings,
-  storage: Storage,
-  clock: Clock,
-  metrics: Metrics,
-  mailTransport: MailTransport | undefined,
-) {
+interface DomainParts {
+  storage: Storage;
+  clock: Clock;
+  metrics: Metrics;
+  mailTransport: MailTransport | undefined;
+  languages: Languages;
+}
+
+function createDeps(settings: Settings, { storage, clock, metrics, mailTransport, languages }: DomainParts) {
   const { baseUrl, consentUrl, secretKeys, retryWindow, platformName, servesResources, introspectionClients } =
     settings;
   const keys = createKeyring(secretKeys);
@@ -175,6 +187,7 @@ function createDeps(
     issuer: baseUrl,
     consentUrl,
     platformName,
+    languages,
     servesResources,
     servesMcp: settings.servesMcp,
     mcpAllowedOrigins: settings.mcpAllowedOrigins,
@@ -196,8 +209,6 @@ function createDeps(
   };
 }
 
-const LIVENESS = '/healthz';
-
 /** Reads no cookies. */
 async function serveApi(host: FastifyInstance, deps: Deps): Promise<void> {
   delayUntilFlushed(host, { ...deps, liveness: LIVENESS });
@@ -215,17 +226,6 @@ async function serveApi(host: FastifyInstance, deps: Deps): Promise<void> {
   mountErrorPages(host, deps);
   mountGuides(host, deps);
   mountHealthChecks(host, deps);
-}
-
-function mountHealthChecks(host: FastifyInstance, { storage }: Deps): void {
-  const live = { ...describeCheck('healthz', 'Is the process alive?'), ...EVEN_IF_OVERLOADED };
-  const ready = { ...describeCheck('readyz', 'Can it serve?', SERVER_ERRORS), ...EVEN_IF_OVERLOADED };
-  host.get(LIVENESS, live, async () => ({ status: 'ok' }));
-  host.get('/readyz', ready, async () => {
-    if (host.draining) throw new StorageUnavailable('This node is about to stop.');
-    await storage.check();
-    return { status: 'ok' };
-  });
 }
 
 /** Reads no bearer tokens. */

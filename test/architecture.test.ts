@@ -10,6 +10,7 @@ const src = fileURLToPath(new URL('../src', import.meta.url));
 /** A folder imports only itself and folders before it; this is also the reading order. `.` is the files on top. */
 const ORDER = [
   'lib',
+  'languages',
   'resources',
   'storage',
   'http',
@@ -210,9 +211,10 @@ test('writes live in the domain: web/ and cli/ open no transaction and record no
   assertNone(writing, 'These call for a function of the domain that takes the actor');
 });
 
-test('no file is over 250 lines', () => {
+test('no file is over 250 lines, except for the texts of a language', () => {
   assertNone(
     sources
+      .filter(({ path }) => !/^languages\/[a-z]{2,3}(-\w+)*\.ts$/.test(path))
       .map(({ path, text }) => ({ path, lines: text.trimEnd().split('\n').length }))
       .filter(({ lines }) => lines > 250)
       .map(({ path, lines }) => `${path}: ${lines}`),

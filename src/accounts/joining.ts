@@ -112,10 +112,11 @@ export async function acceptInvitation(
   const { id, businessId, businessName, role, email } = invitation;
   return inTransaction(db, async (tx) => {
     if (await findMembership(tx, user.id, businessId)) {
-      throw new FormError('member', `You are already a member of ${businessName}.`);
+      throw new FormError('member', (say) => say.alreadyMember(businessName));
     }
     const obstacle = findObstacle(user, invitation, source);
-    if (obstacle) throw new FormError('member', `You cannot join with this account: ${obstacle}.`);
+    if (obstacle === 'another address') throw new FormError('member', (say) => say.otherAddress);
+    if (obstacle) throw new FormError('member', (say) => say.addressNotVerified);
     if (invitationState(invitation, now) !== 'open') return false;
     if (!(await markAccepted(tx, { id, userId: user.id }, now))) return false;
     if (provesAddress(user, email, source)) await verifyEmail(actor, tx, { user, businessId }, now);
@@ -135,9 +136,6 @@ interface Registration {
   device: Device;
 }
 
-const ADDRESS_TAKEN =
-  'There is an account with this email address already. Sign in with it to join. If you cannot, use “Forgot your password?” on the sign-in page.';
-
 /** Creates an account with the address of the invitation, joins, and signs in. Undefined if the invitation can no longer be used. */
 export async function joinAsNewUser(
   db: Database,
@@ -148,7 +146,7 @@ export async function joinAsNewUser(
   const row = await buildUserRow({ name, email, password, isPlatformAdmin: false, originBusinessId }, now);
   return inTransaction(db, async (tx) => {
     const user = await insertUser(tx, row);
-    if (!user) throw new FormError('email', ADDRESS_TAKEN);
+    if (!user) throw new FormError('email', (say) => say.addressTaken);
     const actor = userActor(user, device.address);
     await recordUserAudit(actor, tx, { action: 'user.added', user }, now);
     if (!(await acceptInvitation(actor, tx, { invitation, user, source }, now))) throw new InvitationClosed();

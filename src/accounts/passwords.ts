@@ -53,10 +53,10 @@ export async function changePassword(
 
 async function rejectWeakPassword(password: string, email: string): Promise<void> {
   const length = [...password].length;
-  if (length < 8) throw new FormError('password', 'Use at least 8 characters.');
-  if (length > 1024) throw new FormError('password', 'Use at most 1,024 characters.');
-  if (password.toLowerCase() === email) throw new FormError('password', 'Use something other than the email address.');
+  if (length < 8) throw new FormError('password', (say) => say.passwordShort);
+  if (length > 1024) throw new FormError('password', (say) => say.tooLong(1024));
+  if (password.toLowerCase() === email) throw new FormError('password', (say) => say.passwordIsEmail);
   if (await isCommonPassword(password)) {
-    throw new FormError('password', 'This is one of the passwords that attackers try first. Choose another.');
+    throw new FormError('password', (say) => say.passwordCommon);
   }
 }

@@ -195,7 +195,7 @@ async function requireStepUp(
 }
 
 export function wrongCode(): FormError {
-  return new FormError('code', 'This code is wrong, or has been used. Wait for the next one and try again.');
+  return new FormError('code', (say) => say.wrongCode);
 }
 
 function lastFactor(): FormError {

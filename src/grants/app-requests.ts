@@ -98,8 +98,7 @@ export async function requestApproval(
 
 async function rejectTooMany(tx: Database, { businessId, userId }: RequestKey): Promise<void> {
   if ((await countWaitingRequests(tx, businessId, userId)) < MAX_WAITING) return;
-  const sentence = `${MAX_WAITING} of your requests wait for an owner of this business. Wait until one is decided.`;
-  throw new FormError('note', sentence);
+  throw new FormError('note', (say) => say.tooManyRequests(MAX_WAITING));
 }
 
 /** Requests that nobody has decided about. What was approved for the member before stays approved. */

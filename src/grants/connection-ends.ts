@@ -67,7 +67,7 @@ export function listEndChoices(policy: EndPolicy, earlierEnd: number | null): En
 /** When a connection ends by the value of the field, null for never. The default if there is none. */
 export function readEnd(choices: EndChoice[], value: string, now: number): number | null {
   const chosen = value === '' ? choices[0] : choices.find((choice) => choice.value === value);
-  if (!chosen) throw new FormError('ends', 'Choose how long the app may have access.');
+  if (!chosen) throw new FormError('ends', (say) => say.endMissing);
   if ('keeps' in chosen) return chosen.keeps;
   return 'days' in chosen ? now + chosen.days * DAY : null;
 }

@@ -9,10 +9,10 @@ export const MAX_EMAIL_LENGTH = 254;
 export function readEmail(text: string): string {
   const email = normalizeEmail(text);
   if (!/^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u.test(email) || email.length > MAX_EMAIL_LENGTH) {
-    throw new FormError('email', 'Enter an email address, like ada@example.com.');
+    throw new FormError('email', (say) => say.emailMalformed);
   }
-  if (hasHiddenCharacters(email)) throw new FormError('email', 'Use visible characters only.');
-  if (email.split(/[@.]/).some(mixesScripts)) throw new FormError('email', 'Use letters of one alphabet only.');
+  if (hasHiddenCharacters(email)) throw new FormError('email', (say) => say.visibleOnly);
+  if (email.split(/[@.]/).some(mixesScripts)) throw new FormError('email', (say) => say.emailMixed);
   return email;
 }
 

@@ -1,12 +1,17 @@
+import { PROBLEMS, type Sentence } from './problems.ts';
+
 /** Invalid input from a person: which field is wrong, and how to correct it. */
 export class FormError extends Error {
   readonly field: string;
+  /** Absent for forms that are in English only. */
+  readonly say: Sentence | undefined;
   /** For a field with several rows: what is wrong in each, in their order. */
   readonly rows: Rows | undefined;
 
-  constructor(field: string, sentence: string, rows?: Rows) {
-    super(sentence);
+  constructor(field: string, sentence: string | Sentence, rows?: Rows) {
+    super(typeof sentence === 'string' ? sentence : sentence(PROBLEMS));
     this.field = field;
+    this.say = typeof sentence === 'string' ? undefined : sentence;
     this.rows = rows;
   }
 }
@@ -16,19 +21,20 @@ type Rows = readonly (string | undefined)[];
 /** A 503; the API and the pages each render it in their own format. */
 export class Overloaded extends Error {
   readonly retryAfter = 1;
+  readonly say: Sentence = (problems) => problems.overloaded;
 
   constructor() {
-    super('The server is overloaded. Try again in a moment.');
+    super(PROBLEMS.overloaded);
   }
 }
 
 /** A 429; the API and the pages each render it in their own format. */
 export class TooManyRequests extends Error {
   readonly retryAfter: number;
+  readonly say: Sentence = (problems) => problems.tooManyAttempts(this.retryAfter);
 
   constructor(retryAfter: number) {
-    const wait = retryAfter < 120 ? `${retryAfter} s` : `${Math.ceil(retryAfter / 60)} minutes`;
-    super(`Too many attempts. Try again in ${wait}.`);
+    super(PROBLEMS.tooManyAttempts(retryAfter));
     this.retryAfter = retryAfter;
   }
 }

@@ -1,4 +1,5 @@
 import { ApiError, type ReasonOf } from '../http/errors.ts';
+import { en, type Texts } from '../languages/en.ts';
 
 /** RFC 6749 §4.1.2.1 and §5.2, RFC 8707 §2, RFC 7591 §3.2.2, and the two that `prompt=none` adds (OpenID Connect Core §3.1.2.6). */
 type OAuthErrorCode =
@@ -45,13 +46,17 @@ export class CallbackError extends Error {
 
 /** The app or its redirect URI is not valid: the error is shown on a page and never redirected (RFC 6749 §3.1.2.4). */
 export class UntrustedRequest extends Error {
+  readonly say: SayWhy;
   readonly remedy: string;
 
-  constructor(description: string, remedy: string) {
-    super(description);
+  constructor(say: SayWhy, remedy: string) {
+    super(say(en.untrusted));
+    this.say = say;
     this.remedy = remedy;
   }
 }
+
+type SayWhy = (untrusted: Texts['untrusted']) => string;
 
 /** Where the response to an authorize request goes. */
 export interface Callback {

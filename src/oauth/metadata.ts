@@ -1,3 +1,4 @@
+import type { Languages } from '../languages/languages.ts';
 import { type Resource, resourceUri } from './resource-indicators.ts';
 import { SCOPES } from './scopes.ts';
 
@@ -9,8 +10,12 @@ interface AcceptedClients {
   acceptsRegistrations: boolean;
 }
 
+interface Served extends AcceptedClients {
+  languages: Languages;
+}
+
 /** RFC 8414 §2. */
-export function serverMetadata(issuer: string, { acceptsDocuments, acceptsRegistrations }: AcceptedClients) {
+export function serverMetadata(issuer: string, { acceptsDocuments, acceptsRegistrations, languages }: Served) {
   return {
     issuer,
     authorization_endpoint: `${issuer}/api/v1/oauth/authorize`,
@@ -20,6 +25,7 @@ export function serverMetadata(issuer: string, { acceptsDocuments, acceptsRegist
     ...(acceptsRegistrations && { registration_endpoint: `${issuer}/api/v1/oauth/register` }),
     service_documentation: `${issuer}/docs`,
     scopes_supported: SCOPES.map(({ name }) => name),
+    ui_locales_supported: languages.map(({ tag }) => tag),
     response_types_supported: ['code'],
     response_modes_supported: ['query'],
     grant_types_supported: ['authorization_code', 'refresh_token'],

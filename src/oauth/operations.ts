@@ -9,6 +9,7 @@ import {
   REQUEST_ID,
   RETRY_AFTER,
 } from '../http/openapi.ts';
+import { LANGUAGES } from '../languages/languages.ts';
 import { resourceMetadata, serverMetadata } from './metadata.ts';
 import { businessOf, mcpResource, type Resource } from './resource-indicators.ts';
 import {
@@ -172,7 +173,11 @@ export const metadataOperation = {
       content: {
         'application/json': {
           schema: { $ref: 'Metadata#' },
-          example: serverMetadata('https://api.example.com', { acceptsDocuments: true, acceptsRegistrations: false }),
+          example: serverMetadata('https://api.example.com', {
+            acceptsDocuments: true,
+            acceptsRegistrations: false,
+            languages: LANGUAGES,
+          }),
         },
       },
     },

@@ -4,6 +4,7 @@ import type { TokenUses } from '../grants/token-uses.ts';
 import { addCorsHeaders, allowAnyOrigin, allowBrowsers, mountPreflight } from '../http/cors.ts';
 import { ApiError } from '../http/errors.ts';
 import { documentedBy } from '../http/openapi.ts';
+import type { Languages } from '../languages/languages.ts';
 import type { Clock } from '../lib/clock.ts';
 import { isId } from '../lib/ids.ts';
 import type { Keyring } from '../lib/keyring.ts';
@@ -31,6 +32,7 @@ import { respondToRevocation } from './revoke.ts';
 import { respondToTokenRequest, type TokenDeps } from './token/endpoint.ts';
 
 interface OAuthDeps extends TokenDeps, AuthorizeDeps, RegistrationDeps {
+  languages: Languages;
   consentUrl: string;
   platformName: string;
   servesMcp: boolean;
@@ -81,7 +83,11 @@ export function mountOAuth(host: FastifyInstance, deps: OAuthDeps): void {
   const { documents, acceptsRegistrations } = deps.externalClients;
   if (acceptsRegistrations) mountRegistration(host, deps);
 
-  const described = serverMetadata(issuer, { acceptsDocuments: documents !== undefined, acceptsRegistrations });
+  const described = serverMetadata(issuer, {
+    acceptsDocuments: documents !== undefined,
+    acceptsRegistrations,
+    languages: deps.languages,
+  });
   const metadata = '/.well-known/oauth-authorization-server';
   host.get(metadata, { schema: metadataOperation, onRequest: allowAnyOrigin }, async () => described);
   mountPreflight(host, metadata);

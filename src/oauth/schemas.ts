@@ -163,6 +163,7 @@ export const METADATA = Type.Object(
     registration_endpoint: Type.Optional(address('Where apps register themselves, if the operator allows it.')),
     service_documentation: address('The API reference.'),
     scopes_supported: list('All scopes.'),
+    ui_locales_supported: list('The languages of the pages.'),
     response_types_supported: list('Only `code`.'),
     response_modes_supported: list('Only `query`.'),
     grant_types_supported: list('`authorization_code` and `refresh_token`.'),
@@ -221,6 +222,11 @@ export const AUTHORIZE_QUERY = Type.Object({
   ),
   prompt: Type.Optional(
     oneOf(['none', 'login'], '`none` never shows a page; `login` requires a new sign-in even if there is a session.'),
+  ),
+  ui_locales: optionalText(
+    'The languages in which the pages should be, as tags (RFC 5646) separated by spaces, the preferred one first. If the pages ' +
+      'are in none of them, the setting of the user decides, then their browser.',
+    'de-AT de',
   ),
   response_mode: Type.Optional(Type.Literal('query', { description: 'The only mode: the response is in the query.' })),
   code_challenge: Type.Optional(

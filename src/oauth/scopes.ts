@@ -1,27 +1,35 @@
+import { en, type Texts } from '../languages/en.ts';
 import type { Scopes } from '../lib/scope-lists.ts';
 
 export interface Scope {
   name: string;
   /** Whether it only reads or also changes; the consent screen lists the two separately. */
   kind: 'read' | 'write';
+  /** In English. */
   meaning: string;
   /** It concerns staff or the money of the business: a business can reserve it to its owners. */
   isSensitive?: true;
 }
 
+/** What each means is in the catalogue of every language: without it, this does not compile. */
+type ScopeName = keyof Texts['scopes'];
+type Declared = Omit<Scope, 'meaning'> & { name: ScopeName };
+
 /** Every scope of this server, in the order in which lists show them. */
-export const SCOPES: readonly Scope[] = [
-  { name: 'read:invoices', kind: 'read', meaning: 'View invoices, line items and payment status' },
-  { name: 'write:invoices', kind: 'write', meaning: 'Create, update and send invoices' },
-  { name: 'read:contacts', kind: 'read', meaning: 'View CRM contacts and companies' },
-  { name: 'write:contacts', kind: 'write', meaning: 'Create and update contacts' },
-  { name: 'read:deals', kind: 'read', meaning: 'View CRM deals and pipeline' },
-  { name: 'write:deals', kind: 'write', meaning: 'Create deals and change stages' },
-  { name: 'read:expenses', kind: 'read', meaning: 'View expense claims and categories', isSensitive: true },
-  { name: 'read:reports', kind: 'read', meaning: 'View financial reports and analytics', isSensitive: true },
-  { name: 'read:employees', kind: 'read', meaning: 'View employee records (HR module)', isSensitive: true },
-  { name: 'read:orders', kind: 'read', meaning: 'View ecommerce orders and fulfilment' },
+const DECLARED: readonly Declared[] = [
+  { name: 'read:invoices', kind: 'read' },
+  { name: 'write:invoices', kind: 'write' },
+  { name: 'read:contacts', kind: 'read' },
+  { name: 'write:contacts', kind: 'write' },
+  { name: 'read:deals', kind: 'read' },
+  { name: 'write:deals', kind: 'write' },
+  { name: 'read:expenses', kind: 'read', isSensitive: true },
+  { name: 'read:reports', kind: 'read', isSensitive: true },
+  { name: 'read:employees', kind: 'read', isSensitive: true },
+  { name: 'read:orders', kind: 'read' },
 ];
+
+export const SCOPES: readonly Scope[] = DECLARED.map((scope) => ({ ...scope, meaning: en.scopes[scope.name] }));
 
 assertUnique(SCOPES);
 
@@ -41,4 +49,9 @@ export function readScopes(names: readonly string[]): { scopes: Scopes; unknown:
 
 export function listScopes(scopes: Scopes): Scope[] {
   return SCOPES.filter(({ name }) => scopes.includes(name));
+}
+
+/** In a language. */
+export function meaningOf({ scopes }: Texts, { name, meaning }: Scope): string {
+  return Object.hasOwn(scopes, name) ? scopes[name as ScopeName] : meaning;
 }

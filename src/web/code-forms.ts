@@ -1,4 +1,5 @@
 import type { SecondFactors } from '../accounts/second-factors.ts';
+import { en, type Texts } from '../languages/en.ts';
 import { type Html, html } from '../lib/html.ts';
 import { type Form, input, type Problem, postForm, text } from './forms.ts';
 
@@ -16,6 +17,7 @@ export function submittedCode(form: Form): SubmittedCode {
 }
 
 interface CodeForms {
+  texts?: Texts;
   action: string;
   csrf: string;
   returnTo?: string;
@@ -27,24 +29,27 @@ interface CodeForms {
 }
 
 /** Asks for a code of the authenticator app, or for a recovery code instead. */
-export function codeForms({ action, csrf, returnTo, factors, button, style = 'primary', problem }: CodeForms): Html {
+export function codeForms(forms: CodeForms): Html {
+  const { texts = en, action, csrf, returnTo, factors, button, style = 'primary', problem } = forms;
   const target = returnTo !== undefined && html`<input type="hidden" name="return_to" value="${returnTo}">`;
   const submit = html`<button class="${style} wide">${button}</button>`;
-  return html`${postForm({ action, csrf, body: html`${target}${codeField(problem, { focus: true })}${submit}` })}
+  return html`${postForm({ action, csrf, body: html`${target}${codeField(problem, { focus: true, texts })}${submit}` })}
 ${
   factors.recoveryCodes > 0 &&
-  html`<details class="apart" ${problem?.field === 'recovery_code' && html`open`}><summary>Use a recovery code</summary>
-${postForm({ action, csrf, body: html`${target}${recoveryCodeField(problem)}${submit}` })}</details>`
+  html`<details class="apart" ${problem?.field === 'recovery_code' && html`open`}><summary>${texts.secondStep.useRecoveryCode}</summary>
+${postForm({ action, csrf, body: html`${target}${recoveryCodeField(texts, problem)}${submit}` })}</details>`
 }`;
 }
 
-export function codeField(problem: Problem | undefined, { focus }: { focus: boolean }): Html {
-  const hint = 'The six digits that your authenticator app shows now.';
-  const field = { name: 'code', label: 'Code', hint, autocomplete: 'one-time-code', isNumeric: true, focus };
+export function codeField(
+  problem: Problem | undefined,
+  { focus, texts = en }: { focus: boolean; texts?: Texts },
+): Html {
+  const { code: label, codeHint: hint } = texts.fields;
+  const field = { name: 'code', label, hint, autocomplete: 'one-time-code', isNumeric: true, focus };
   return input(field, problem);
 }
 
-function recoveryCodeField(problem: Problem | undefined): Html {
-  const hint = 'One of the codes that you kept when you set up two-step sign-in. Each works once.';
-  return input({ name: 'recovery_code', label: 'Recovery code', hint }, problem);
+function recoveryCodeField({ fields }: Texts, problem: Problem | undefined): Html {
+  return input({ name: 'recovery_code', label: fields.recoveryCode, hint: fields.recoveryCodeHint }, problem);
 }

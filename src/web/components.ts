@@ -1,6 +1,7 @@
 import { ROLES, type Role } from '../accounts/memberships.ts';
 import type { App } from '../apps/apps.ts';
 import type { Impact } from '../grants/impact.ts';
+import { en, type Texts } from '../languages/en.ts';
 import { type Html, html } from '../lib/html.ts';
 import { passkeyScriptPath } from './assets.ts';
 import { ariaAttributes, type Problem, postForm, problemText } from './forms.ts';
@@ -16,8 +17,9 @@ export function makerName(
   { ownerScope, externalClientId }: Pick<App, 'ownerScope' | 'externalClientId'>,
   ownerName: string | null | undefined,
   platformName: string,
+  { consent } = en,
 ): string {
-  if (ownerScope === 'external') return URL.parse(externalClientId ?? '')?.host || 'an unknown developer';
+  if (ownerScope === 'external') return URL.parse(externalClientId ?? '')?.host || consent.unknownPublisher;
   return ownerName ?? platformName;
 }
 
@@ -76,11 +78,14 @@ interface PasskeyForm {
   /** Where the script fetches the options instead. */
   options?: string;
   problem?: Problem | undefined;
+  texts?: Texts;
 }
 
 /** Hidden until the script finds that the browser supports passkeys. */
-export function passkeyForm({ method, form, options, problem }: PasskeyForm): Html {
-  return html`<div class="passkey" data-passkey="${method}" ${options && html`data-options="${options}"`} hidden>
+export function passkeyForm({ method, form, options, problem, texts = en }: PasskeyForm): Html {
+  const { notUsed, alreadyHere, notAtThisAddress, failed } = texts.passkeys;
+  const messages = html`data-not-used="${notUsed}" data-already-here="${alreadyHere}" data-not-at-this-address="${notAtThisAddress}" data-failed="${failed}"`;
+  return html`<div class="passkey" data-passkey="${method}" ${options && html`data-options="${options}"`} ${messages} hidden>
 ${form}
 <p class="problem" role="alert"></p>
 </div>
@@ -89,17 +94,18 @@ ${problem?.field === 'passkey' && problemText(problem)}
 }
 
 interface PasskeySignIn {
+  texts: Texts;
   csrf: string;
   returnTo: string;
   problem: Problem | undefined;
 }
 
-export function passkeySignInForm({ csrf, returnTo, problem }: PasskeySignIn): Html {
+export function passkeySignInForm({ texts, csrf, returnTo, problem }: PasskeySignIn): Html {
   const form = postForm({
     action: '/sign-in/passkey',
     csrf,
     body: html`<input type="hidden" name="return_to" value="${returnTo}">
-<button class="secondary wide">Use a passkey instead</button>`,
+<button class="secondary wide">${texts.passkeys.useInstead}</button>`,
   });
-  return passkeyForm({ method: 'get', form, problem });
+  return passkeyForm({ method: 'get', form, problem, texts });
 }

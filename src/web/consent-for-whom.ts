@@ -1,6 +1,8 @@
 import type { Consent } from '../grants/consents.ts';
 import { type ConnectedFor, mayConnectForBusiness } from '../grants/transfers.ts';
+import type { Inline } from '../languages/texts.ts';
 import { type Html, html } from '../lib/html.ts';
+import { bdi } from './components/display.ts';
 import type { Screen } from './consent-screen.ts';
 import { type Form, text } from './forms.ts';
 
@@ -11,18 +13,21 @@ interface ForWhom extends Screen {
 }
 
 /** Only owners and admins can choose. */
-export function forWhomChoice({ authRequest: { app }, context, consent, connectedFor = 'user' }: ForWhom): Html | null {
+export function forWhomChoice(screen: ForWhom): Html | null {
+  const { texts, authRequest, context, consent, connectedFor = 'user' } = screen;
+  const { app } = authRequest;
   const { current } = context;
   if (!current || !mayConnectForBusiness(app, current.role)) return null;
-  const { businessName } = current;
+  const business = bdi(current.businessName);
+  const words = texts.consent;
   if (consent.connectedFor === 'business') {
-    return html`<p class="notice">${app.name} is connected for ${businessName}, under your authority. What you allow here is for ${businessName}, too.</p>`;
+    return html`<p class="notice">${words.isForBusiness(bdi(app.name), business)}</p>`;
   }
-  const choice = (value: ConnectedFor, label: string, hint: string) =>
+  const choice = (value: ConnectedFor, label: Inline, hint: string) =>
     html`<label class="choice"><input type="radio" name="connected_for" value="${value}" ${value === connectedFor && html`checked`}><span><strong>${label}</strong><br><span class="muted small">${hint}</span></span></label>`;
-  return html`<fieldset class="field"><legend>Connect it</legend><div class="choices">
-${choice('user', 'For me', 'The connection ends when I leave.')}
-${choice('business', `For ${businessName}`, 'The connection stays when I leave. Another owner then answers for it.')}
+  return html`<fieldset class="field"><legend>${words.connectIt}</legend><div class="choices">
+${choice('user', words.forMe, words.forMeHint)}
+${choice('business', words.forBusiness(business), words.forBusinessHint)}
 </div></fieldset>`;
 }
 

@@ -1,15 +1,19 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { requestApproval } from '../grants/app-requests.ts';
+import type { Texts } from '../languages/en.ts';
+import type { Inline } from '../languages/texts.ts';
 import { type Html, html } from '../lib/html.ts';
 import { readReason } from '../lib/names.ts';
 import { findPermission, type Obstacle, obstacleError } from '../oauth/authorize/permission.ts';
 import { CallbackError } from '../oauth/errors.ts';
 import { appAvatar } from './app-identity-views.ts';
+import { bdi } from './components/display.ts';
 import { plainPermissions } from './consent-scopes.ts';
 import { appOwner, type ConsentContext, loadScreen, requestFacts, restart, type Screen } from './consent-screen.ts';
 import { isExpired } from './consent-state.ts';
 import type { WebDeps } from './deps.ts';
 import { type Form, input, type Problem, postForm, text, time, tryForm } from './forms.ts';
+import { textsOf } from './language.ts';
 import { sendPage } from './layout.ts';
 import { cspSource } from './return-to.ts';
 import { actorOf } from './session.ts';
@@ -21,64 +25,68 @@ export async function showObstacle(deps: WebDeps, reply: FastifyReply, shown: Sh
   const { platformName, issuer } = deps;
   const { obstacle, problem } = shown;
   const screen = await loadScreen(deps, shown);
-  const title = titleOf(screen, obstacle);
+  const { texts, authRequest } = screen;
+  const title = titleOf(screen, obstacle, (name) => name);
   const form = { action: '/consent', csrf: screen.context.csrf, body: obstacleForm(screen, shown) };
   const body = html`<div class="card consent"><div class="asker">
-<div class="parties" aria-hidden="true">${appAvatar(screen.authRequest.app, 'lg')}</div>
-<h1>${title}</h1>
+<div class="parties" aria-hidden="true">${appAvatar(authRequest.app, 'lg')}</div>
+<h1>${titleOf(screen, obstacle, bdi)}</h1>
 ${explanation(screen, obstacle, deps.mailer.isOn)}
 ${appOwner(screen)}
 </div>
-<h2>What it asks for</h2>
-${plainPermissions(screen.authRequest.scopes)}
+<h2>${texts.obstacle.asks}</h2>
+${plainPermissions(texts, authRequest.scopes)}
 ${postForm(form)}</div>`;
-  const page = { title, platformName, width: 'narrow', runsScript: false, body } as const;
+  const page = { title, texts, platformName, width: 'narrow', runsScript: false, body } as const;
   const formTargets = [cspSource(screen.authRequest.callback.redirectUri), issuer];
   return sendPage(reply, page, { status: problem ? 400 : 200, formTargets });
 }
 
-function titleOf({ authRequest: { app }, context: { current } }: Screen, { kind }: Obstacle): string {
-  if (kind === 'approval_required') return `An owner has to approve ${app.name}`;
-  if (kind === 'app_refused') return `An owner has refused ${app.name}`;
-  if (kind === 'app_blocked') return `${app.name} is blocked in ${current?.businessName}`;
-  return `You cannot connect ${app.name} to ${current?.businessName}`;
+function titleOf(
+  { texts: { obstacle }, authRequest: { app }, context: { current } }: Screen,
+  { kind }: Obstacle,
+  mark: (name: string) => Inline,
+): Html {
+  const [name, business] = [mark(app.name), mark(current?.businessName ?? '')];
+  if (kind === 'approval_required') return obstacle.approvalTitle(name);
+  if (kind === 'app_refused') return obstacle.refusedTitle(name);
+  return kind === 'app_blocked' ? obstacle.blockedTitle(name, business) : obstacle.roleTitle(name, business);
 }
 
-function explanation({ context: { current } }: Screen, obstacle: Obstacle, isMailOn: boolean): Html {
-  const business = current?.businessName;
+function explanation({ texts, context: { current } }: Screen, obstacle: Obstacle, isMailOn: boolean): Html {
+  const business = bdi(current?.businessName ?? '');
+  const words = texts.obstacle;
   switch (obstacle.kind) {
     case 'app_blocked':
-      return html`<p>An owner of ${business} has blocked this app, so nobody can connect it.</p>${reasonText(obstacle.reason)}`;
+      return html`<p>${words.blocked(business)}</p>${reasonText(texts, obstacle.reason)}`;
     case 'app_refused':
-      return html`<p>An owner of ${business} has refused your request.</p>${reasonText(obstacle.reason)}
-<p>If you need the app for your work, talk to an owner. They can take their decision back.</p>`;
+      return html`<p>${words.refused(business)}</p>${reasonText(texts, obstacle.reason)}
+<p>${words.talkToOwner}</p>`;
     case 'role_required':
-      return obstacle.role === 'owner'
-        ? html`<p>It asks for data about staff or money. In ${business}, only owners may allow that. Ask an owner to connect the app.</p>`
-        : html`<p>Only owners and admins connect apps to ${business}. Ask one of them to connect it.</p>`;
+      return html`<p>${words[obstacle.role === 'owner' ? 'ownersOnly' : 'adminsOnly'](business)}</p>`;
     case 'approval_required':
-      if (obstacle.requestedAt === null)
-        return html`<p>${business} lets in only apps that an owner has approved. You can ask for this one.</p>`;
-      return html`<p class="done" role="status">You asked for approval. ${isMailOn ? 'You get a mail when an owner has decided.' : 'Your account page shows what an owner decides.'}</p>
-<p class="muted">Asked ${time(obstacle.requestedAt)}. Once it is approved, go back to the app and connect it again.</p>`;
+      if (obstacle.requestedAt === null) return html`<p>${words.approvedOnly(business)}</p>`;
+      return html`<p class="done" role="status">${words.asked} ${isMailOn ? words.mailFollows : words.seeAccountPage}</p>
+<p class="muted">${words.askedAt(time(obstacle.requestedAt, texts))}</p>`;
   }
 }
 
-function reasonText(reason: string): Html | null {
-  return reason ? html`<p class="notice">Their reason: ${reason}</p>` : null;
+function reasonText({ obstacle }: Texts, reason: string): Html | null {
+  return reason ? html`<p class="notice">${obstacle.reason(bdi(reason))}</p>` : null;
 }
 
 function obstacleForm(screen: Screen, { obstacle, problem }: ShownObstacle): Html {
-  const { authRequest, state, context } = screen;
+  const { texts, authRequest, state, context } = screen;
+  const words = texts.obstacle;
   const canAsk = obstacle.kind === 'approval_required' && obstacle.requestedAt === null;
-  const note = { name: 'note', label: 'Why you need it (optional)', hint: 'Owners see it with your request.' };
+  const note = { name: 'note', label: words.note, hint: words.noteHint };
   return html`<input type="hidden" name="consent_state" value="${state}">
 <input type="hidden" name="return_to" value="${context.path}">
 ${requestFacts(screen)}
 ${canAsk && input({ ...note, optional: true }, problem)}
 <div class="form-actions">
-<button class="secondary" name="decision" value="back">Back to ${authRequest.app.name}</button>
-${canAsk && html`<button class="primary" name="decision" value="ask">Ask for approval</button>`}
+<button class="secondary" name="decision" value="back">${words.back(bdi(authRequest.app.name))}</button>
+${canAsk && html`<button class="primary" name="decision" value="ask">${words.ask}</button>`}
 </div>`;
 }
 
@@ -101,5 +109,6 @@ export async function submitObstacle(deps: WebDeps, reply: FastifyReply, submitt
     const isMember = await requestApproval(actorOf(request), db, asked, deps.clock());
     return isMember ? reply.redirect(path, 303) : restart(deps, reply, state.query);
   };
-  return tryForm(ask, (problem) => showObstacle(deps, reply, { ...submitted, obstacle, problem }));
+  const showAgain = (problem: Problem) => showObstacle(deps, reply, { ...submitted, obstacle, problem });
+  return tryForm(ask, showAgain, textsOf(deps, request));
 }

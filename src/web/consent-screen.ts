@@ -4,21 +4,23 @@ import { findMembership, listMemberships } from '../accounts/memberships.ts';
 import type { Session } from '../accounts/sessions.ts';
 import { type Consent, findConsent } from '../grants/consents.ts';
 import type { ConnectedFor } from '../grants/transfers.ts';
+import type { Texts } from '../languages/en.ts';
 import { type Html, html } from '../lib/html.ts';
 import { isLoopbackHost } from '../lib/ip-addresses.ts';
 import type { Scopes } from '../lib/scope-lists.ts';
 import type { AuthorizationRequest } from '../oauth/authorize/request.ts';
 import { appAvatar, appLinks, publisherName, verifiedBadge } from './app-identity-views.ts';
 import { businessPath } from './business-address.ts';
-import { avatar, toast } from './components/display.ts';
+import { avatar, badge, bdi, toast } from './components/display.ts';
 import { makerName } from './components.ts';
 import { externalOwner, redirectWarning } from './consent-external.ts';
 import { forWhomChoice } from './consent-for-whom.ts';
 import { earlierConsent, requestedScopes } from './consent-scopes.ts';
 import { type ConsentState, signConsentState } from './consent-state.ts';
-import { endField, findEndChoices } from './consent-until.ts';
+import { day, endField, findEndChoices } from './consent-until.ts';
 import type { WebDeps } from './deps.ts';
 import { type Problem, postForm } from './forms.ts';
+import { textsOf } from './language.ts';
 import { businessSelect, type Page, type PageContext, sendPage } from './layout.ts';
 import { cspSource } from './return-to.ts';
 
@@ -48,7 +50,7 @@ export async function showConsent(deps: WebDeps, reply: FastifyReply, shown: Sho
   const { scopes } = shown.state;
   const screen = await loadScreen(deps, shown);
   const choices = await findEndChoices(deps, consent);
-  const until = endField({ choices, selected: ends, appName: authRequest.app.name, problem });
+  const until = endField({ texts: screen.texts, choices, selected: ends, appName: authRequest.app.name, problem });
   const page = consentScreen({ ...screen, consent, shown: scopes, ticked, connectedFor, until, isSwitched, problem });
   const formTargets = [cspSource(authRequest.callback.redirectUri), deps.issuer];
   return sendPage(reply, page, { status: problem ? 400 : 200, formTargets });
@@ -60,10 +62,12 @@ export async function loadScreen(deps: WebDeps, shown: ConsentContext): Promise<
   const { request, authRequest, session, state, path } = shown;
   const db = storage.durable;
   const owner = await findBusiness(db, authRequest.app.ownerBusinessId ?? '');
+  const texts = textsOf(deps, request);
   return {
+    texts,
     platformName,
     authRequest,
-    ownerName: makerName(authRequest.app, owner?.name, platformName),
+    ownerName: makerName(authRequest.app, owner?.name, platformName, texts),
     state: signConsentState(keys, state),
     sites: [issuer, consentUrl],
     context: {
@@ -77,6 +81,7 @@ export async function loadScreen(deps: WebDeps, shown: ConsentContext): Promise<
 }
 
 export interface Screen {
+  texts: Texts;
   platformName: string;
   authRequest: AuthorizationRequest;
   ownerName: string;
@@ -103,11 +108,13 @@ export interface ConsentScreen extends Screen {
 }
 
 function consentScreen(screen: ConsentScreen): Page {
-  const { platformName, authRequest, state, context } = screen;
+  const { texts, platformName, authRequest, state, context } = screen;
+  const { consent } = texts;
   const { name } = authRequest.app;
   const businessName = context.current?.businessName ?? '';
   return {
-    title: `${name} wants to access ${businessName}`,
+    title: consent.title(name, businessName),
+    texts,
     platformName,
     width: 'narrow',
     // The script delays Allow against clickjacking.
@@ -115,8 +122,8 @@ function consentScreen(screen: ConsentScreen): Page {
     body: html`<div class="card consent split">
 <div class="asker">
 <div class="parties" aria-hidden="true">${appAvatar(authRequest.app, 'lg')}<span class="wire"></span>${avatar({ name: businessName, id: context.current?.businessId ?? '', shape: 'square', size: 'lg' })}</div>
-<h1><strong>${name}</strong> wants to access <strong>${businessName}</strong></h1>
-${screen.isSwitched && toast(`You chose ${businessName}. Check the request, then allow.`)}
+<h1>${consent.title(html`<strong>${bdi(name)}</strong>`, html`<strong>${bdi(businessName)}</strong>`)}</h1>
+${screen.isSwitched && toast(consent.switched(businessName))}
 ${appOwner(screen)}
 ${earlierConsent(screen)}
 </div>
@@ -130,14 +137,20 @@ ${requestFacts(screen)}
 ${requestedScopes(screen)}
 ${terms(screen)}
 <div class="form-actions">
-<button class="secondary" name="decision" value="deny">Deny</button>
-<button class="primary" name="decision" value="allow" data-delayed>Allow</button>
+<button class="secondary" name="decision" value="deny">${consent.deny}</button>
+<button class="primary" name="decision" value="allow" data-delayed>${consent.allow}</button>
 </div>
 </div>`,
 })}
-<p class="small muted small-print">${name} can see your name and email address. ${name} never sees your password. What you allow is for ${businessName} only. You can disconnect ${name} at any time, under <a href="${context.current ? businessPath(context.current, 'connected-apps') : '/'}">Connected apps</a>.</p>
+<p class="small muted small-print">${smallPrint(screen)}</p>
 </div>`,
   };
+}
+
+function smallPrint({ texts, authRequest: { app }, context: { current } }: ConsentScreen): Html {
+  const path = current ? businessPath(current, 'connected-apps') : '/';
+  const link = (text: string) => html`<a href="${path}">${text}</a>`;
+  return texts.consent.smallPrint(bdi(app.name), bdi(current?.businessName ?? ''), link);
 }
 
 /** For whom and until when. */
@@ -147,46 +160,43 @@ function terms(screen: ConsentScreen): Html | null {
 }
 
 /** Apps of the platform show no consent screen, unless they are public. */
-export function appOwner({ authRequest: { app, callback }, ownerName, platformName }: Screen): Html {
-  if (app.ownerScope === 'external') return externalOwner({ app, redirectUri: callback.redirectUri, platformName });
-  const warning = app.isPublic && redirectWarning(app, callback.redirectUri);
+export function appOwner({ texts, authRequest: { app, callback }, ownerName, platformName }: Screen): Html {
+  const { consent } = texts;
+  const { redirectUri } = callback;
+  if (app.ownerScope === 'external') return externalOwner({ texts, app, redirectUri, platformName });
+  const warning = app.isPublic && redirectWarning(texts, app, redirectUri);
+  const [name, platform] = [bdi(app.name), bdi(platformName)];
+  const links = appLinks(app.identity, texts);
   if (app.ownerScope === 'platform') {
-    return html`<p class="muted">${app.name} is an app by ${platformName}.</p>${appLinks(app.identity)}${warning}`;
+    return html`<p class="muted">${consent.byPlatform(name, platform)}</p>${links}${warning}`;
   }
-  return html`<p class="muted">${app.name} is an app by ${publisherName(app, ownerName)}. It is not made by ${platformName}.</p>
-<p class="muted">${verifiedBadge(app) ?? html`<span class="badge">Third-party app</span>`} Registered on ${day(app.createdAt)}</p>
-${appLinks(app.identity)}${warning}`;
+  return html`<p class="muted">${consent.byPublisher(name, bdi(publisherName(app, ownerName)), platform)}</p>
+<p class="muted">${verifiedBadge(app, texts) ?? badge(consent.thirdParty)} ${consent.registered(day(texts, app.createdAt))}</p>
+${links}${warning}`;
 }
 
-export function requestFacts({ authRequest, context, sites }: Screen): Html {
+export function requestFacts({ texts, authRequest, context, sites }: Screen): Html {
+  const { consent, signIn } = texts;
   const isBound = authRequest.businessId !== null;
   // In ASCII: an internationalised name that imitates a known one is shown as xn--.
   const { host, hostname, origin, protocol } = new URL(authRequest.callback.redirectUri);
   // What follows a private-use scheme is no host, whatever it looks like.
   const isPrivate = origin === 'null';
   const whose = sites.includes(origin)
-    ? 'A page of this site'
-    : (isPrivate || isLoopbackHost(hostname)) && 'A program on this computer';
+    ? consent.thisSite
+    : (isPrivate || isLoopbackHost(hostname)) && consent.thisComputer;
   return html`<dl class="facts">
-<div><dt>Business</dt><dd>${isBound ? context.current?.businessName : businessChoice(context)}</dd></div>
-<div><dt>Signed in as</dt><dd>${context.user.name}<br><span class="muted">${context.user.email}</span><br><a class="small" href="/sign-in?return_to=${encodeURIComponent(context.path)}">Use another account</a></dd></div>
-<div><dt>You will be sent to</dt><dd><strong>${isPrivate ? protocol : host}</strong>${whose && html`<br><span class="muted">${whose}</span>`}</dd></div>
+<div><dt>${consent.business}</dt><dd>${isBound ? context.current?.businessName : businessChoice(texts, context)}</dd></div>
+<div><dt>${consent.signedInAs}</dt><dd>${context.user.name}<br><span class="muted">${context.user.email}</span><br><a class="small" href="/sign-in?return_to=${encodeURIComponent(context.path)}">${signIn.anotherAccount}</a></dd></div>
+<div><dt>${consent.sentTo}</dt><dd><strong>${isPrivate ? protocol : host}</strong>${whose && html`<br><span class="muted">${whose}</span>`}</dd></div>
 </dl>`;
 }
 
 /** In the same form as Allow, so that Allow submits the selected business even if Switch was not clicked. */
-function businessChoice(context: PageContext): Html {
+function businessChoice(texts: Texts, context: PageContext): Html {
   if (context.memberships.length < 2) return html`${context.current?.businessName}`;
   // A select cuts off a name that does not fit, so the whole name is shown above it.
-  return html`<p class="whole">${context.current?.businessName}</p><div class="switch">${businessSelect(context)}<button class="quiet" name="decision" value="switch">Switch</button></div>`;
-}
-
-/** In UTC: the server does not know the time zone of the user. Creating a format takes longer than the rest of the screen. */
-const LONG_DATE = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' });
-
-function day(milliseconds: number): Html {
-  const date = new Date(milliseconds);
-  return html`<time datetime="${date.toISOString().slice(0, 10)}">${LONG_DATE.format(date)}</time>`;
+  return html`<p class="whole">${context.current?.businessName}</p><div class="switch">${businessSelect(texts, context)}<button class="quiet" name="decision" value="switch">${texts.consent.switch}</button></div>`;
 }
 
 export function findEarlierConsent(

@@ -50,7 +50,7 @@ export function signConsentState(keys: Keyring, state: ConsentState): string {
 export function readConsentState(keys: Keyring, form: Form, session: Session): ConsentState {
   const state = decodeSigned<ConsentState>(keys, 'consent', text(form, 'consent_state'));
   if (state?.session === hashSecret(session.id)) return state;
-  throw forbidden('This form belongs to another session, or has been changed. Go back to the app.');
+  throw forbidden(({ errors }) => errors.foreignConsent);
 }
 
 export function isExpired({ shownAt }: ConsentState, now: number): boolean {

@@ -21,6 +21,7 @@ import { readEndField } from './consent-until.ts';
 import type { WebDeps } from './deps.ts';
 import { notFound, PageError, sessionExpired } from './errors.ts';
 import { type Form, list, type Problem, text, tryForm } from './forms.ts';
+import { textsOf } from './language.ts';
 import { readReturnTo } from './return-to.ts';
 import { actorOf, requireSecondFactor } from './session.ts';
 
@@ -35,6 +36,7 @@ export async function submitConsent(
   const { state } = submitted;
   const businessId = await switchBusiness(deps, submitted);
   if (businessId) return showOtherBusiness(deps, reply, { ...submitted, state: { ...state, businessId } });
+  const texts = textsOf(deps, request);
   const answer = text(request.body, 'decision');
   if (answer === 'ask' || answer === 'back') return submitObstacle(deps, reply, submitted);
   if (answer !== 'allow') throw await deny(deps, submitted);
@@ -43,7 +45,11 @@ export async function submitConsent(
   const permitted = { ...submitted, authRequest: permission.request };
   if (!(await isCurrent(deps, permitted, permission.permit))) return restart(deps, reply, state.query);
   const chosen = chooseScopes(permission.request, list(request.body, 'optional_scope'));
-  if (chosen.allowed.length === 0) return showProblem(deps, reply, permitted, NOTHING_TICKED);
+  // All scopes are optional, and none is ticked: a grant needs at least one.
+  if (chosen.allowed.length === 0) {
+    const problem = { field: 'optional_scope', message: texts.consent.nothingTicked };
+    return showProblem(deps, reply, permitted, problem);
+  }
   const earlier = await findEarlierConsent(deps, permission.request, submitted.session, state.businessId);
   return tryForm(
     async () => {
@@ -51,6 +57,7 @@ export async function submitConsent(
       return allow(deps, reply, permitted, { ...chosen, connectedFor: readConnectedFor(request.body), expiresAt });
     },
     (problem) => showProblem(deps, reply, permitted, problem),
+    texts,
   );
 }
 
@@ -157,9 +164,6 @@ async function showOtherBusiness(
   return showConsent(deps, reply, { ...submitted, authRequest, state: again, consent, ticked, ends, isSwitched: true });
 }
 
-/** All scopes are optional, and none is ticked: a grant needs at least one. */
-const NOTHING_TICKED = { field: 'optional_scope', message: 'Tick at least one, or choose Deny.' };
-
 async function showProblem(
   deps: WebDeps,
   reply: FastifyReply,
@@ -175,5 +179,5 @@ async function showProblem(
 
 /** The user went back and clicked Allow again: that must not issue a second code, nor undo a disconnect in between. */
 function alreadySubmitted(): PageError {
-  return new PageError(409, 'Already submitted', 'Go back to the app to start again.');
+  return new PageError(409, ({ errors }) => errors.alreadySubmitted);
 }

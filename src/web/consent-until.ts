@@ -1,7 +1,8 @@
 import { type EndChoice, listEndChoices, readEnd, readEndPolicy } from '../grants/connection-ends.ts';
 import type { Consent } from '../grants/consents.ts';
+import type { Texts } from '../languages/en.ts';
 import { type Html, html } from '../lib/html.ts';
-import { day, formatDay } from './days.ts';
+import { bdi } from './components/display.ts';
 import type { WebDeps } from './deps.ts';
 import { ariaAttributes, type Form, type Problem, problemText, text } from './forms.ts';
 
@@ -16,6 +17,7 @@ export async function readEndField(deps: WebDeps, form: Form, earlier: Consent):
 }
 
 interface EndField {
+  texts: Texts;
   choices: EndChoice[];
   /** The value of the selected choice; the first if it is none of them. */
   selected: string;
@@ -24,23 +26,27 @@ interface EndField {
 }
 
 /** Null if there is nothing to choose. */
-export function endField({ choices, selected, appName, problem }: EndField): Html | null {
+export function endField({ texts, choices, selected, appName, problem }: EndField): Html | null {
   const [only, ...others] = choices;
   if (others.length === 0)
-    return only && 'keeps' in only ? html`<p class="muted">Access ends on ${day(only.keeps)}.</p>` : null;
+    return only && 'keeps' in only ? html`<p class="muted">${texts.consent.endsOn(day(texts, only.keeps))}</p>` : null;
   const wrong = problem?.field === 'ends';
-  const hint = 'For everything that it may do here. You can disconnect it earlier.';
-  return html`<div class="field"><label for="ends">How long ${appName} has access</label>
+  const hint = texts.consent.howLongHint;
+  return html`<div class="field"><label for="ends">${texts.consent.howLong(bdi(appName))}</label>
 <p class="hint" id="ends-hint">${hint}</p>
 <select id="ends" name="ends" ${ariaAttributes('ends', { hint, wrong })}>${choices.map(
     (choice) =>
-      html`<option value="${choice.value}" ${choice.value === selected && html`selected`}>${describeChoice(choice)}</option>`,
+      html`<option value="${choice.value}" ${choice.value === selected && html`selected`}>${describeChoice(texts, choice)}</option>`,
   )}</select>
 ${wrong && problemText(problem)}</div>`;
 }
 
-function describeChoice(choice: EndChoice): string {
-  if ('keeps' in choice) return `Until ${formatDay(choice.keeps)}, as now`;
-  if (!('days' in choice)) return 'Until I disconnect it';
-  return choice.days === 1 ? '1 day' : `${choice.days} days`;
+function describeChoice({ consent, formats }: Texts, choice: EndChoice): string {
+  if ('keeps' in choice) return consent.untilDay(formats.day(choice.keeps));
+  return 'days' in choice ? consent.days(choice.days) : consent.untilDisconnected;
+}
+
+/** In UTC: the server does not know the time zone of the user. */
+export function day({ formats }: Texts, milliseconds: number): Html {
+  return html`<time datetime="${new Date(milliseconds).toISOString().slice(0, 10)}">${formats.day(milliseconds)}</time>`;
 }

@@ -1,4 +1,5 @@
 import type { Site } from '../accounts/webauthn.ts';
+import type { Languages } from '../languages/languages.ts';
 import type { Clock } from '../lib/clock.ts';
 import type { Keyring } from '../lib/keyring.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
@@ -18,6 +19,8 @@ export interface WebDeps {
   /** The origin of these pages. */
   consentUrl: string;
   platformName: string;
+  /** Of the hosted pages. */
+  languages: Languages;
   /** False if the platform's data is served by an API of its own. */
   servesResources: boolean;
   /** Whether there is an MCP server for AI assistants. */

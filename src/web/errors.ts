@@ -1,33 +1,43 @@
 import type { FastifyRequest } from 'fastify';
 import type { SendErrorPage } from '../http/error-handler.ts';
 import { ApiError } from '../http/errors.ts';
+import { en, type Texts } from '../languages/en.ts';
+import type { Languages } from '../languages/languages.ts';
+import type { ErrorText } from '../languages/texts.ts';
 import { FormError, Overloaded, TooManyRequests } from '../lib/errors.ts';
 import { type Html, html } from '../lib/html.ts';
 import { errorLocation } from '../oauth/authorize/response.ts';
 import { CallbackError, UntrustedRequest } from '../oauth/errors.ts';
 import { StorageUnavailable } from '../storage/storage.ts';
 import { type Flash, redirectWithFlash } from './flash.ts';
+import { textsOf } from './language.ts';
 import { type Page, type PageContext, sendPage } from './layout.ts';
 
-/** An error that is shown as a page. */
+/** An error that is shown as a page, in the language of the reader if its words are in the catalogue. */
 export class PageError extends Error {
   readonly status: number;
   readonly title: string;
+  readonly say: ((texts: Texts) => ErrorText) | undefined;
 
-  constructor(status: number, title: string, sentence: string) {
-    super(sentence);
+  constructor(status: number, say: (texts: Texts) => ErrorText);
+  constructor(status: number, title: string, sentence: string);
+  constructor(status: number, words: string | ((texts: Texts) => ErrorText), sentence = '') {
+    const english = typeof words === 'string' ? { title: words, sentence } : words(en);
+    super(english.sentence);
     this.status = status;
-    this.title = title;
+    this.title = english.title;
+    this.say = typeof words === 'string' ? undefined : words;
   }
 }
 
 /** The same for a page that does not exist and for one that the user may not open. */
 export function notFound(): PageError {
-  return new PageError(404, 'Page not found', 'This page does not exist, or you do not have access to it.');
+  return new PageError(404, ({ errors }) => errors.notFound);
 }
 
-export function forbidden(sentence: string): PageError {
-  return new PageError(403, 'Not allowed', sentence);
+export function forbidden(sentence: string | ((texts: Texts) => string)): PageError {
+  if (typeof sentence === 'string') return new PageError(403, en.errors.notAllowed, sentence);
+  return new PageError(403, (texts) => ({ title: texts.errors.notAllowed, sentence: sentence(texts) }));
 }
 
 /** Redirects to the sign-in page, which leads back to `returnTo`. */
@@ -59,6 +69,7 @@ export class SecondFactorRequired extends Error {
 }
 
 interface ErrorPageDeps {
+  languages: Languages;
   platformName: string;
   issuer: string;
   /** Only on the web host, which has sessions. */
@@ -66,7 +77,7 @@ interface ErrorPageDeps {
 }
 
 /** Responds to errors in a browser: with a redirect, or with a page that links back into the site. */
-export function createErrorPages({ platformName, issuer, loadNavigation }: ErrorPageDeps): SendErrorPage {
+export function createErrorPages({ languages, platformName, issuer, loadNavigation }: ErrorPageDeps): SendErrorPage {
   return async (error, request, reply) => {
     if (error instanceof CallbackError) {
       reply.reason = error.error.reason;
@@ -81,7 +92,8 @@ export function createErrorPages({ platformName, issuer, loadNavigation }: Error
     }
     // The database may fail here, too.
     const navigation = hasNavigation(error) ? await loadNavigation?.(request).catch(() => undefined) : undefined;
-    const { status, headers, page } = errorPage(error, { platformName, requestId: request.id, navigation });
+    const texts = textsOf({ languages }, request, navigation?.context?.user);
+    const { status, headers, page } = errorPage(error, { texts, platformName, requestId: request.id, navigation });
     return sendPage(reply.headers(headers), page, { status });
   };
 }
@@ -94,6 +106,7 @@ interface ErrorPage {
 
 /** Without `navigation`, the page has no links. */
 interface ErrorPageContext {
+  texts: Texts;
   platformName: string;
   requestId: string;
   navigation?: ErrorNavigation | undefined;
@@ -106,30 +119,38 @@ export interface ErrorNavigation {
 
 /** If the server fails, other pages fail, too. A request from an untrusted app gets no links either. */
 export function hasNavigation(error: unknown): boolean {
-  return !(error instanceof UntrustedRequest) && describe(error).status < 500;
+  return !(error instanceof UntrustedRequest) && describe(error, en).status < 500;
 }
 
 /** An unknown error is a bug: its page has no details. */
-export function errorPage(error: unknown, { platformName, requestId, navigation }: ErrorPageContext): ErrorPage {
-  const { status, title, body, headers = {} } = describe(error);
+export function errorPage(error: unknown, shown: ErrorPageContext): ErrorPage {
+  const { platformName, requestId, navigation } = shown;
+  const texts = isInEnglish(error) ? en : shown.texts;
+  const { status, title, body, headers = {} } = describe(error, texts);
   return {
     status,
     headers,
     page: {
       title,
+      texts,
       platformName,
       width: 'narrow',
       ...(navigation?.context && { context: navigation.context }),
       runsScript: false,
-      body: html`<div class="card"><h1>${title}</h1>${body}${navigation && navigationLink(navigation)}${status >= 500 && html`<p class="muted">If you ask for help, quote <code>${requestId}</code>.</p>`}</div>`,
+      body: html`<div class="card"><h1>${title}</h1>${body}${navigation && navigationLink(texts, navigation)}${status >= 500 && html`<p class="muted">${texts.errors.quote(html`<code>${requestId}</code>`)}</p>`}</div>`,
     },
   };
 }
 
-function navigationLink({ context }: ErrorNavigation): Html {
+/** The words of the dashboard. */
+function isInEnglish(error: unknown): boolean {
+  return (error instanceof PageError || error instanceof FormError) && error.say === undefined;
+}
+
+function navigationLink({ errors, signIn }: Texts, { context }: ErrorNavigation): Html {
   return context
-    ? html`<p><a href="/settings/connected-apps">Back to Connected apps</a></p>`
-    : html`<p><a href="/sign-in">Sign in</a></p>`;
+    ? html`<p><a href="/settings/connected-apps">${errors.backToApps}</a></p>`
+    : html`<p><a href="/sign-in">${signIn.submit}</a></p>`;
 }
 
 interface Description {
@@ -139,36 +160,38 @@ interface Description {
   headers?: Record<string, string>;
 }
 
-function describe(error: unknown): Description {
-  if (error instanceof UntrustedRequest) {
-    const body = html`<p>${error.message}</p>
-<p class="notice"><strong>For the app’s developer:</strong> ${error.remedy}</p>
-<p class="muted">You have not been sent anywhere, and nothing was shared.</p>`;
-    return { status: 400, title: 'This app cannot be connected', body };
-  }
-  if (error instanceof PageError) {
-    return { status: error.status, title: error.title, body: html`<p>${error.message}</p>` };
-  }
+function describe(error: unknown, texts: Texts): Description {
+  const { errors } = texts;
+  if (error instanceof UntrustedRequest) return describeUntrusted(error, texts);
+  if (error instanceof PageError)
+    return pageOf(error.status, error.say?.(texts) ?? { ...error, sentence: error.message });
   if (error instanceof ApiError) {
-    if (error.status === 404) return describe(notFound());
-    const title = error.status === 405 ? 'Method not allowed' : 'Request failed';
-    return { status: error.status, title, body: html`<p>${error.message}</p>` };
+    if (error.status === 404) return pageOf(404, errors.notFound);
+    return pageOf(error.status, error.status === 405 ? errors.methodNotAllowed : errors.failed);
   }
-  if (error instanceof FormError) return { status: 400, title: 'Request failed', body: html`<p>${error.message}</p>` };
+  if (error instanceof FormError) {
+    return pageOf(400, { title: errors.failed.title, sentence: error.say?.(texts.problems) ?? error.message });
+  }
   if (error instanceof TooManyRequests) {
     const headers = { 'retry-after': String(error.retryAfter) };
-    return { status: 429, title: 'Too many requests', body: html`<p>${error.message}</p>`, headers };
+    return { ...pageOf(429, { title: errors.tooManyRequests, sentence: error.say(texts.problems) }), headers };
   }
   if (error instanceof StorageUnavailable || error instanceof Overloaded) {
-    const body = html`<p>Try again in a moment.</p>`;
-    return { status: 503, title: 'Temporarily unavailable', body, headers: { 'retry-after': '1' } };
+    return { ...pageOf(503, errors.unavailable), headers: { 'retry-after': '1' } };
   }
-  return describeStatus((error as { statusCode?: number }).statusCode ?? 500);
+  const status = (error as { statusCode?: number }).statusCode ?? 500;
+  if (status >= 500) return pageOf(500, errors.unexpected);
+  return status === 404 ? pageOf(404, errors.notFound) : pageOf(status, errors.badRequest);
 }
 
-function describeStatus(status: number): Description {
-  if (status === 404) return describe(notFound());
-  if (status < 500) return { status, title: 'Bad request', body: html`<p>The request could not be parsed.</p>` };
-  const body = html`<p>The error has been logged. Try again, or come back later.</p>`;
-  return { status: 500, title: 'Something went wrong', body };
+function pageOf(status: number, { title, sentence }: ErrorText): Description {
+  return { status, title, body: html`<p>${sentence}</p>` };
+}
+
+/** What a developer can do about it is in English, like the API reference. */
+function describeUntrusted(error: UntrustedRequest, { errors, untrusted }: Texts): Description {
+  const body = html`<p>${error.say(untrusted)}</p>
+<p class="notice"><strong>${errors.forDeveloper}</strong> <span lang="en" dir="ltr">${error.remedy}</span></p>
+<p class="muted">${errors.nothingShared}</p>`;
+  return { status: 400, title: errors.appTitle, body };
 }

@@ -1,7 +1,9 @@
 import type { FastifyReply } from 'fastify';
+import { en, type Texts } from '../languages/en.ts';
 
 /** Confirmations after a form. The URL carries only the name, so a forged link cannot show any other text. */
 const MESSAGES = {
+  ...en.signInMessages,
   disconnected: 'Disconnected. The app can no longer act for this person. Other people’s connections are unchanged.',
   authority_changed: 'The connection is under the authority of another owner now.',
   narrowed: 'Withdrawn. The app can no longer do it. To allow it again, connect the app again, from the app.',
@@ -28,7 +30,6 @@ const MESSAGES = {
   second_factor_removed: 'The authenticator app has been removed. Your recovery codes no longer work.',
   two_step_required: 'Two-step sign-in is now required.',
   two_step_optional: 'Two-step sign-in is now optional.',
-  second_step_required: 'Two-step sign-in is required. Sign in again, with your second step.',
   invitation_withdrawn: 'The invitation has been withdrawn. Its link no longer works.',
   joined: 'Welcome to the business. Apps that act for you there are listed here.',
   app_approved_person: 'Approved for this person. They can connect the app now.',
@@ -43,18 +44,11 @@ const MESSAGES = {
     'The member has been removed. The apps that they connected have lost their access, except for those that you took over.',
   user_disabled: 'The user is disabled and signed out everywhere.',
   user_enabled: 'The user is enabled.',
-  session_over: 'Your session has ended. Sign in to continue.',
-  signed_out: 'You are signed out.',
-  password_set: 'Your new password is set. Sign in with it.',
-  password_mailed:
-    'If there is an account with this address, a mail with a link to set a new password is on its way. The link works for 30 minutes.',
   address_mailed:
     'A mail with a link is on its way. The link works for 30 minutes, in a browser in which you are signed in.',
   address_confirmed: 'Your address is confirmed.',
-  invitation_mailed: 'A mail with a new link to the invitation is on its way. The link works for 30 minutes.',
-  account_deleted: 'Your account is deleted.',
   email_verified: 'The email address is marked as verified.',
-} as const;
+};
 
 export type Flash = keyof typeof MESSAGES;
 
@@ -64,19 +58,10 @@ export function redirectWithFlash(reply: FastifyReply, path: string, done: Flash
 }
 
 /** Messages of the sign-in page. It shows no others: anyone can send a link to it. */
-const SHOWN_AT_SIGN_IN: string[] = [
-  'session_over',
-  'signed_out',
-  'password_set',
-  'password_mailed',
-  'account_deleted',
-  'invitation_mailed',
-  'second_step_required',
-] satisfies Flash[];
-
-export function signInFlashMessage(query: unknown): string | undefined {
+export function signInFlashMessage({ signInMessages }: Texts, query: unknown): string | undefined {
   const name = (query as { done?: unknown } | undefined)?.done;
-  return typeof name === 'string' && SHOWN_AT_SIGN_IN.includes(name) ? MESSAGES[name as Flash] : undefined;
+  if (typeof name !== 'string' || !Object.hasOwn(signInMessages, name)) return undefined;
+  return signInMessages[name as keyof Texts['signInMessages']];
 }
 
 export function flashMessage(query: unknown): string | undefined {

@@ -1,4 +1,5 @@
 import type { FastifyReply } from 'fastify';
+import { en, type Texts } from '../languages/en.ts';
 import { FormError, Overloaded, TooManyRequests } from '../lib/errors.ts';
 import { type Html, html } from '../lib/html.ts';
 
@@ -21,13 +22,18 @@ interface PostForm {
 export async function tryForm<Result>(
   work: () => Promise<Result>,
   showAgain: (problem: Problem) => Result | Promise<Result>,
+  texts = en,
 ): Promise<Result> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof FormError) return showAgain(error);
+    if (error instanceof FormError) return showAgain(problemIn(texts, error));
     throw error;
   }
+}
+
+function problemIn({ problems }: Texts, { field, message, rows, say }: FormError): Problem {
+  return { field, message: say?.(problems) ?? message, rows };
 }
 
 /** Like `tryForm`. The form also shows, at `field`, that there were too many attempts, or that the server is too busy. */
@@ -35,15 +41,15 @@ export async function tryRateLimitedForm<Result>(
   reply: FastifyReply,
   work: () => Promise<Result>,
   showAgain: (problem: Problem, status: number) => Promise<Result>,
-  field = 'password',
+  { texts = en, field = 'password' }: { texts?: Texts; field?: string } = {},
 ): Promise<Result> {
   try {
     return await work();
   } catch (error) {
-    if (error instanceof FormError) return showAgain(error, 400);
+    if (error instanceof FormError) return showAgain(problemIn(texts, error), 400);
     if (!(error instanceof TooManyRequests || error instanceof Overloaded)) throw error;
     reply.header('retry-after', error.retryAfter);
-    return showAgain({ field, message: error.message }, error instanceof Overloaded ? 503 : 429);
+    return showAgain({ field, message: error.say(texts.problems) }, error instanceof Overloaded ? 503 : 429);
   }
 }
 
@@ -70,7 +76,7 @@ export interface Problem {
 
 interface Field {
   name: string;
-  label: string;
+  label: Html | string;
   type?: 'text' | 'email' | 'password';
   value?: string;
   hint?: string;
@@ -108,9 +114,10 @@ export function copyable(id: string, content: string): Html {
 }
 
 /** In UTC; the script shows local time instead. */
-export function time(milliseconds: number): Html {
+export function time(milliseconds: number, texts?: Texts): Html {
   const iso = new Date(milliseconds).toISOString();
-  return html`<time datetime="${iso}">${iso.slice(0, 16).replace('T', ' ')} UTC</time>`;
+  const shown = texts ? texts.formats.time(milliseconds) : `${iso.slice(0, 16).replace('T', ' ')} UTC`;
+  return html`<time datetime="${iso}">${shown}</time>`;
 }
 
 /** To the second. */

@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import type { Membership } from '../accounts/memberships.ts';
 import type { User } from '../accounts/users.ts';
+import { en, type Texts } from '../languages/en.ts';
 import { type Html, html, toText } from '../lib/html.ts';
 import { fontPath, iconPath, scriptPath, stylesheetPath } from './assets.ts';
 import { type Branding, brandLogo, brandStyles, footer } from './branding.ts';
@@ -8,7 +9,9 @@ import { toast } from './components/display.ts';
 import { navigation } from './navigation.ts';
 
 export interface Page {
-  title: string;
+  title: Html | string;
+  /** Of a hosted page. Other pages are in English. */
+  texts?: Texts;
   platformName: string;
   body: Html;
   /** `narrow`: one card. `form`: settings. `reading`: text. `wide`: lists and tables. `full`: `body` has its own <main>. */
@@ -95,10 +98,10 @@ function runsScript({ runsScript, context }: Page): boolean {
 }
 
 function renderPage(page: Page, branding: Branding): Html {
-  const { title, platformName, body, width, context, links, styles } = page;
+  const { title, platformName, body, width, context, links, styles, texts = en } = page;
   const logo = brandLogo(branding) ?? arch;
   return html`<!doctype html>
-<html lang="en">
+<html lang="${texts.tag}" dir="${texts.direction}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -111,7 +114,7 @@ ${branding.logo ? html`<link rel="icon" href="${branding.logo.path}">` : html`<l
 ${runsScript(page) && html`<script type="module" src="${scriptPath}"></script>`}
 </head>
 <body class="${layoutOf(page)}">
-<a class="skip" href="#main">Skip to content</a>
+<a class="skip" href="#main">${texts.layout.skip}</a>
 <header class="bar">
 ${context ? html`<a class="brand" href="/">${logo}<span>${platformName}</span></a>${navigation(context)}` : html`<div class="bar-inner ${width}"><span class="brand">${logo}<span>${platformName}</span></span>${links}</div>`}
 </header>
@@ -136,10 +139,10 @@ function layoutOf({ context, width }: Page): 'app' | 'hosted' | 'plain' {
 
 const arch = html`<svg viewBox="0 0 24 24" width="24" height="24" aria-hidden="true" focusable="false"><path fill="currentColor" d="M3 22V3h3v2h3V3h6v2h3V3h3v19h-6v-7a3 3 0 0 0-6 0v7z"/></svg>`;
 
-export function businessSelect({ current, memberships }: PageContext): Html {
+export function businessSelect({ layout }: Texts, { current, memberships }: PageContext): Html {
   const options = memberships.map(({ businessId, businessName }) => {
     const isCurrent = businessId === current?.businessId;
     return html`<option value="${businessId}" ${isCurrent && html`selected`}>${businessName}</option>`;
   });
-  return html`<label><span class="visually-hidden">Current business</span><select name="business">${options}</select></label>`;
+  return html`<label><span class="visually-hidden">${layout.currentBusiness}</span><select name="business">${options}</select></label>`;
 }

@@ -1,8 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { findSecondFactors, type SecondFactors, wrongCode } from '../accounts/second-factors.ts';
+import { findSecondFactors, type SecondFactors } from '../accounts/second-factors.ts';
 import type { SignedIn } from '../accounts/sessions.ts';
 import { recordFailedSignIn, signInWithCode } from '../accounts/sign-in.ts';
 import { type Credentials, findCredentials } from '../accounts/users.ts';
+import type { Texts } from '../languages/en.ts';
 import { MINUTE, SECOND } from '../lib/clock.ts';
 import { Overloaded, TooManyRequests } from '../lib/errors.ts';
 import { html } from '../lib/html.ts';
@@ -11,11 +12,13 @@ import { decodeSigned, encodeSigned, sign, verifySignature } from '../lib/keyrin
 import { hashSecret } from '../lib/secrets.ts';
 import { access } from './access.ts';
 import { codeForms, type SubmittedCode, submittedCode } from './code-forms.ts';
+import { bdi } from './components/display.ts';
 import { passkeySignInForm } from './components.ts';
 import type { WebDeps } from './deps.ts';
 import { SignInRequired } from './errors.ts';
 import type { Form, Problem } from './forms.ts';
 import { countCodeAttempt, rememberBrowser, signInFrom } from './known-browsers.ts';
+import { textsOf } from './language.ts';
 import { type Page, sendPage } from './layout.ts';
 import { type Destination, findDestination, readReturnTo } from './return-to.ts';
 import { COOKIE_OPTIONS, setSessionCookie } from './session.ts';
@@ -48,16 +51,17 @@ export function mountSecondStep(host: FastifyInstance, deps: WebDeps): void {
   host.post<{ Querystring: Form; Body: Form }>(PATH, access('anyone'), async (request, reply) => {
     const returnTo = readReturnTo(request.body.return_to, deps.consentUrl);
     const credentials = await requirePending(deps, request, returnTo);
+    const { problems } = textsOf(deps, request, credentials.user);
     const code = submittedCode(request.body);
     const reject = (status: number, message: string) =>
       show(deps, request, reply, { credentials, returnTo, status, problem: { field: code.field, message } });
     try {
       const signedIn = await checkCode(deps, request, credentials, code);
-      return signedIn ? finishSignIn(deps, reply, signedIn, returnTo) : await reject(401, wrongCode().message);
+      return signedIn ? finishSignIn(deps, reply, signedIn, returnTo) : await reject(401, problems.wrongCode);
     } catch (error) {
       if (!(error instanceof TooManyRequests || error instanceof Overloaded)) throw error;
       reply.header('retry-after', error.retryAfter);
-      return reject(error instanceof Overloaded ? 503 : 429, error.message);
+      return reject(error instanceof Overloaded ? 503 : 429, error.say(problems));
     }
   });
 }
@@ -139,11 +143,13 @@ async function show(
 ): Promise<FastifyReply> {
   const factors = await findSecondFactors(deps.storage.durable, user.id);
   const destination = await findDestination(deps, returnTo, request.ip);
-  const form = { csrf: request.csrfToken, returnTo, factors, destination, problem };
+  const texts = textsOf(deps, request, user);
+  const form = { texts, csrf: request.csrfToken, returnTo, factors, destination, problem };
   return sendPage(reply, secondStepPage(deps, form), { status, ...destination });
 }
 
 interface SecondStepForm {
+  texts: Texts;
   csrf: string;
   returnTo: string;
   factors: SecondFactors;
@@ -152,20 +158,22 @@ interface SecondStepForm {
 }
 
 function secondStepPage({ platformName }: WebDeps, form: SecondStepForm): Page {
-  const { csrf, returnTo, factors, destination, problem } = form;
+  const { texts, csrf, returnTo, factors, destination, problem } = form;
+  const { secondStep, signIn } = texts;
   const hasApp = factors.appAddedAt !== null;
   return {
-    title: 'Two-step sign-in',
+    title: secondStep.title,
+    texts,
     platformName,
     width: 'narrow',
     runsScript: true,
     body: html`<div class="card">
-<h1>Two-step sign-in</h1>
-<p class="muted">to continue to ${destination.appName ?? platformName}</p>
-${hasApp && codeForms({ action: PATH, csrf, returnTo, factors, button: 'Sign in', problem })}
-${!hasApp && html`<p>Your business requires a second step. Sign in with your passkey.</p>`}
-${factors.passkeys.length > 0 && passkeySignInForm({ csrf, returnTo, problem })}
-<p class="small muted apart">Lost your phone${hasApp && ' and your recovery codes'}? An owner of your business or a platform admin of ${platformName} can give you a link to set a new password, which also removes the second step. <a href="/sign-in?${new URLSearchParams({ return_to: returnTo }).toString()}">Use another account</a></p>
+<h1>${secondStep.title}</h1>
+<p class="muted">${signIn.destination(bdi(destination.appName ?? platformName))}</p>
+${hasApp && codeForms({ texts, action: PATH, csrf, returnTo, factors, button: signIn.submit, problem })}
+${!hasApp && html`<p>${secondStep.passkeyRequired}</p>`}
+${factors.passkeys.length > 0 && passkeySignInForm({ texts, csrf, returnTo, problem })}
+<p class="small muted apart">${secondStep[hasApp ? 'lostPhoneAndCodes' : 'lostPhone'](bdi(platformName))} <a href="/sign-in?${new URLSearchParams({ return_to: returnTo }).toString()}">${signIn.anotherAccount}</a></p>
 </div>`,
   };
 }

@@ -149,9 +149,7 @@ function verifyCsrfToken(request: FastifyRequest, keys: Keyring, ids: BrowserIds
   const foreign = (origin !== undefined && origin !== webOrigin) || (site !== undefined && site !== 'same-origin');
   const csrf = (request.body as Record<string, unknown> | null | undefined)?.csrf;
   if (foreign || typeof csrf !== 'string' || !verifySignature(keys, 'csrf', signedText(ids), csrf)) {
-    throw forbidden(
-      'This form did not come from a page opened in this browser. Go back, reload the page and try again.',
-    );
+    throw forbidden(({ errors }) => errors.foreignForm);
   }
 }
 

@@ -5,28 +5,23 @@ import { endSession, type SignedIn } from '../accounts/sessions.ts';
 import { recordFailedSignIn, signIn, signInWithPasskey } from '../accounts/sign-in.ts';
 import { type Credentials, findCredentials, findUser, findUserByEmail } from '../accounts/users.ts';
 import { authenticationOptions, claimedCredential, verifyAuthentication } from '../accounts/webauthn.ts';
+import type { Texts } from '../languages/en.ts';
 import { Overloaded, TooManyRequests } from '../lib/errors.ts';
 import { html } from '../lib/html.ts';
 import { networkOf } from '../lib/ip-addresses.ts';
 import { hashSecret } from '../lib/secrets.ts';
 import { access } from './access.ts';
-import { toast } from './components/display.ts';
+import { bdi, toast } from './components/display.ts';
 import { passkeySignInForm } from './components.ts';
 import { siteOf, type WebDeps } from './deps.ts';
 import { redirectWithFlash, signInFlashMessage } from './flash.ts';
 import { type Form, input, type Problem, postForm, text } from './forms.ts';
 import { countAttempt, signInFrom } from './known-browsers.ts';
+import { textsOf, withUiLocales } from './language.ts';
 import { type Page, sendPage } from './layout.ts';
 import { type Destination, findDestination, readReturnTo } from './return-to.ts';
 import { finishSignIn, mountSecondStep, startSecondStep } from './second-step.ts';
 import { actorOf, clearSessionCookie, clientOf } from './session.ts';
-
-/** The same message for every cause: it does not reveal which accounts and passkeys exist. */
-const WRONG_PASSWORD = { field: 'password', message: 'The email or the password is wrong.' };
-const WRONG_PASSKEY = {
-  field: 'passkey',
-  message: 'This passkey did not sign you in. Try again, or use your password.',
-};
 
 export function mountSignIn(host: FastifyInstance, deps: WebDeps): void {
   mountSecondStep(host, deps);
@@ -35,14 +30,15 @@ export function mountSignIn(host: FastifyInstance, deps: WebDeps): void {
     const returnTo = readReturnTo(request.query.return_to, deps.consentUrl);
     const email = request.session?.user.email ?? '';
     const destination = await findDestination(deps, returnTo, request.ip);
-    const flash = signInFlashMessage(request.query);
-    const page = signInPage(deps, { csrf: request.csrfToken, returnTo, email, destination, flash });
+    const texts = textsOf(deps, request);
+    const flash = signInFlashMessage(texts, request.query);
+    const page = signInPage(deps, request, { returnTo, email, destination, flash, texts });
     return sendPage(reply, page, destination);
   });
 
   host.post<{ Body: Form }>('/sign-in', access('anyone'), (request, reply) => {
     const [email, password] = [text(request.body, 'email'), text(request.body, 'password')];
-    return respond(deps, { request, reply, email, problem: WRONG_PASSWORD }, () =>
+    return respond(deps, { request, reply, email, field: 'password' }, () =>
       checkPassword(deps, request, email, password),
     );
   });
@@ -54,7 +50,7 @@ export function mountSignIn(host: FastifyInstance, deps: WebDeps): void {
 
   host.post<{ Body: Form }>('/sign-in/passkey', access('anyone'), (request, reply) => {
     const email = request.session?.user.email ?? '';
-    return respond(deps, { request, reply, email, problem: WRONG_PASSKEY }, () =>
+    return respond(deps, { request, reply, email, field: 'passkey' }, () =>
       checkPasskey(deps, request, text(request.body, 'credential')),
     );
   });
@@ -64,8 +60,8 @@ interface Attempt {
   request: FastifyRequest<{ Body: Form }>;
   reply: FastifyReply;
   email: string;
-  /** What the form shows if the attempt fails. */
-  problem: Problem;
+  /** Shows why the attempt failed. */
+  field: 'password' | 'passkey';
 }
 
 /** The password is right, and not enough. */
@@ -76,24 +72,25 @@ interface PasswordChecked {
 /** Redirects to the page that the user came for or to the second step, or shows the form again. */
 async function respond(
   deps: WebDeps,
-  { request, reply, email, problem }: Attempt,
+  { request, reply, email, field }: Attempt,
   attempt: () => Promise<SignedIn | PasswordChecked | undefined>,
 ): Promise<FastifyReply> {
   const returnTo = readReturnTo(request.body.return_to, deps.consentUrl);
+  const texts = textsOf(deps, request);
   const reject = async (status: number, message: string) => {
     const destination = await findDestination(deps, returnTo, request.ip);
-    const form = { csrf: request.csrfToken, returnTo, email, destination, problem: { ...problem, message } };
-    return sendPage(reply, signInPage(deps, form), { status, ...destination });
+    const page = signInPage(deps, request, { returnTo, email, destination, texts, problem: { field, message } });
+    return sendPage(reply, page, { status, ...destination });
   };
   try {
     const signedIn = await attempt();
-    if (!signedIn) return reject(401, problem.message);
+    if (!signedIn) return reject(401, texts.signIn[field === 'password' ? 'wrongPassword' : 'wrongPasskey']);
     if ('credentials' in signedIn) return startSecondStep(deps, request, reply, { ...signedIn, returnTo });
     return finishSignIn(deps, reply, signedIn, returnTo);
   } catch (error) {
     if (!(error instanceof TooManyRequests || error instanceof Overloaded)) throw error;
     reply.header('retry-after', error.retryAfter);
-    return reject(error instanceof Overloaded ? 503 : 429, error.message);
+    return reject(error instanceof Overloaded ? 503 : 429, error.say(texts.problems));
   }
 }
 
@@ -167,7 +164,7 @@ function browserHash({ visitorId }: FastifyRequest): string {
 }
 
 interface SignInForm {
-  csrf: string;
+  texts: Texts;
   returnTo: string;
   email: string;
   destination: Destination;
@@ -175,45 +172,48 @@ interface SignInForm {
   problem?: Problem;
 }
 
-function signInPage({ platformName }: WebDeps, form: SignInForm): Page {
-  const { csrf, returnTo, email, destination, flash, problem } = form;
+function signInPage({ platformName }: WebDeps, request: FastifyRequest, form: SignInForm): Page {
+  const { texts, returnTo, email, destination, flash, problem } = form;
+  const { signIn, fields } = texts;
+  const csrf = request.csrfToken;
   return {
-    title: 'Sign in',
+    title: signIn.title,
+    texts,
     platformName,
     width: 'narrow',
     runsScript: true,
     body: html`${flash && toast(flash)}
 <div class="card">
-<h1>Sign in</h1>
-<p class="muted">to continue to ${destination.appName ?? platformName}</p>
+<h1>${signIn.title}</h1>
+<p class="muted">${signIn.destination(bdi(destination.appName ?? platformName))}</p>
 ${postForm({
   action: '/sign-in',
   csrf,
   body: html`<input type="hidden" name="return_to" value="${returnTo}">
-${input({ name: 'email', label: 'Email', type: 'email', value: email, autocomplete: 'username', focus: email === '' }, problem)}
-${input({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', focus: email !== '' }, problem)}
-<button class="primary wide">Sign in</button>`,
+${input({ name: 'email', label: fields.email, type: 'email', value: email, autocomplete: 'username', focus: email === '' }, problem)}
+${input({ name: 'password', label: fields.password, type: 'password', autocomplete: 'current-password', focus: email !== '' }, problem)}
+<button class="primary wide">${signIn.submit}</button>`,
 })}
-${passkeySignInForm({ csrf, returnTo, problem })}
-<p class="small apart"><a href="/password">Forgot your password?</a></p>
+${passkeySignInForm({ texts, csrf, returnTo, problem })}
+<p class="small apart"><a href="${withUiLocales(request, '/password')}">${signIn.forgot}</a></p>
 </div>`,
   };
 }
 
-export function mountSignOut(host: FastifyInstance, { storage, clock, platformName }: WebDeps): void {
+export function mountSignOut(host: FastifyInstance, deps: WebDeps): void {
+  const { storage, clock, platformName } = deps;
   // A link shows this form, and does not sign anyone out.
-  host.get('/sign-out', access('anyone'), async (request, reply) =>
-    sendPage(reply, {
-      title: 'Sign out',
-      platformName,
-      width: 'narrow',
-      body: html`<div class="card">
-<h1>Sign out?</h1>
-<p>Apps that you have connected stay connected.</p>
-${postForm({ action: '/sign-out', csrf: request.csrfToken, body: html`<button class="primary wide">Sign out</button>` })}
-</div>`,
-    }),
-  );
+  host.get('/sign-out', access('anyone'), async (request, reply) => {
+    const texts = textsOf(deps, request);
+    const { title, question, appsStay, submit } = texts.signOut;
+    const button = html`<button class="primary wide">${submit}</button>`;
+    const body = html`<div class="card">
+<h1>${question}</h1>
+<p>${appsStay}</p>
+${postForm({ action: '/sign-out', csrf: request.csrfToken, body: button })}
+</div>`;
+    return sendPage(reply, { title, texts, platformName, width: 'narrow', body });
+  });
 
   host.post('/sign-out', access('anyone'), async (request, reply) => {
     const { session } = request;

@@ -15,12 +15,12 @@ export interface BrowserPage {
 export type Fields = Record<string, string | string[]>;
 export type Browser = ReturnType<typeof createBrowser>;
 
-/** A minimal browser: forms, cookies and redirects. test/browser uses Chromium. */
-export function createBrowser(home: string, ours: string[]) {
+/** A minimal browser: forms, cookies and redirects. `always` are headers that it sends. test/browser uses Chromium. */
+export function createBrowser(home: string, ours: string[], always: Record<string, string> = {}) {
   const cookies = new Map<string, string>();
 
   async function send(url: string, init: RequestInit = {}): Promise<BrowserPage> {
-    const headers = new Headers(init.headers);
+    const headers = new Headers({ ...always, ...(init.headers as Record<string, string>) });
     if (url.startsWith(home)) headers.set('cookie', cookieHeader(cookies));
     rememberTypedSecrets(init.body);
     const response = await fetch(url, { ...init, headers, redirect: 'manual' });

@@ -6,7 +6,7 @@ import { insertSession } from '../../src/accounts/sessions.ts';
 import type { User } from '../../src/accounts/users.ts';
 import { readSettings, type Settings } from '../../src/config.ts';
 import { createKeyring } from '../../src/lib/keyring.ts';
-import { startServer } from '../../src/server.ts';
+import { type Parts, startServer } from '../../src/server.ts';
 import { businessPath } from '../../src/web/business-address.ts';
 import { createBrowser } from './browser.ts';
 import { createClient } from './client.ts';
@@ -23,7 +23,11 @@ export type TestServer = Awaited<ReturnType<typeof startTestServer>>;
  * Starts with the business Acme, its owner Ada, and the app Ledger, which belongs to Acme and may request
  * `read:invoices`, `write:invoices` and `read:contacts`.
  */
-export async function startTestServer(env: Record<string, string> = {}, startsAt = Date.UTC(2030, 0, 1)) {
+export async function startTestServer(
+  env: Record<string, string> = {},
+  startsAt = Date.UTC(2030, 0, 1),
+  parts: Parts = {},
+) {
   const callers = new Error().stack?.match(/[\w/-]+\.test\.ts/)?.[0] ?? 'a test';
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
   const database = await createTestDatabase(folder);
@@ -44,7 +48,7 @@ export async function startTestServer(env: Record<string, string> = {}, startsAt
   for (const key of settings.secretKeys) rememberSecret('key', key);
   let now = startsAt;
   const clock = () => now;
-  let server = await startServer(settings, clock);
+  let server = await startServer(settings, clock, parts);
   after(async () => {
     await rememberSigningSecrets(server.storage, createKeyring(settings.secretKeys));
     const stored = await readDatabaseBytes(server.storage, folder);
@@ -55,7 +59,8 @@ export async function startTestServer(env: Record<string, string> = {}, startsAt
   });
 
   const people = await createFixtures(() => server.storage, clock);
-  const browse = () => createBrowser(settings.consentUrl, [settings.baseUrl, settings.consentUrl]);
+  const browse = (headers?: Record<string, string>) =>
+    createBrowser(settings.consentUrl, [settings.baseUrl, settings.consentUrl], headers);
   const startSessionOf = async (user: User) => {
     const from = { user, browser: 'A test', address: '127.0.0.1' };
     const { id } = await insertSession(server.storage.durable, from, clock());
@@ -68,7 +73,7 @@ export async function startTestServer(env: Record<string, string> = {}, startsAt
     isRestarted = true;
     await server.close();
     await meanwhile();
-    server = await startServer({ ...settings, ...changes }, clock);
+    server = await startServer({ ...settings, ...changes }, clock, parts);
   };
   const usual = { user: people.ada, app: people.ledger, business: people.acme };
   return {

@@ -90,7 +90,7 @@ function readDynamicClient(
   const metadata = externalClients.acceptsRegistrations ? decodeDynamicClientId(keys, clientId) : undefined;
   if (!metadata) {
     throw new UntrustedRequest(
-      'This server does not know the app.',
+      (say) => say.unknownApp,
       'The client_id was not issued by this server, or is no longer valid. Register the app again.',
     );
   }
@@ -102,7 +102,7 @@ function readDynamicClient(
 async function loadDocument({ documents }: ExternalClients, { clientId, address }: Presented): Promise<ClientMetadata> {
   if (!documents) {
     throw new UntrustedRequest(
-      'This app is not registered here.',
+      (say) => say.notRegistered,
       'This server accepts registered apps only, not the URL of a metadata document as client_id.',
     );
   }
@@ -110,7 +110,7 @@ async function loadDocument({ documents }: ExternalClients, { clientId, address 
     return await documents.load(clientId, address);
   } catch (error) {
     if (!(error instanceof InvalidClientMetadata)) throw error;
-    const host = URL.parse(clientId)?.host || 'its host';
-    throw new UntrustedRequest(`The description of this app at ${host} cannot be used.`, error.message);
+    const host = URL.parse(clientId)?.host ?? '';
+    throw new UntrustedRequest((say) => say.unusableDocument(host), error.message);
   }
 }

@@ -114,8 +114,8 @@ function parseQuery(query: string): Parameters {
 async function findRequestedApp(deps: AuthorizeDeps, parameters: Parameters, address: string): Promise<App> {
   const ids = parameters.get('client_id') ?? [];
   const remedy = "Copy the client_id from the app's page under Settings, Developer.";
-  if (ids.length === 0) throw new UntrustedRequest('The request names no app: client_id is missing.', remedy);
-  if (ids.length > 1) throw new UntrustedRequest('client_id was sent more than once.', 'Send it exactly once.');
+  if (ids.length === 0) throw new UntrustedRequest((say) => say.clientIdMissing, remedy);
+  if (ids.length > 1) throw new UntrustedRequest((say) => say.sentTwice('client_id'), 'Send it exactly once.');
   const clientId = ids[0]?.text ?? '';
   const found = await findApp(deps.storage.durable, appIdOf(clientId));
   const app = found && clientIdOf(found) === clientId ? found : undefined;
@@ -124,22 +124,22 @@ async function findRequestedApp(deps: AuthorizeDeps, parameters: Parameters, add
     const described = await readExternalClient(deps, { clientId, address }, deps.clock());
     return { ...described, createdAt: app?.createdAt ?? described.createdAt };
   }
-  if (!app) throw new UntrustedRequest('No app has this client_id.', remedy);
+  if (!app) throw new UntrustedRequest((say) => say.unknownClientId, remedy);
   return app;
 }
 
 function rejectSuspended(app: App): void {
   if (app.pausedAt !== null) {
-    throw new UntrustedRequest(`${app.name} is paused.`, 'Only the platform can resume it.');
+    throw new UntrustedRequest((say) => say.paused(app.name), 'Only the platform can resume it.');
   }
   if (app.disabledAt !== null) {
-    throw new UntrustedRequest(`${app.name} is disabled.`, 'The developer of the app can enable it again.');
+    throw new UntrustedRequest((say) => say.disabled(app.name), 'The developer of the app can enable it again.');
   }
 }
 
 function readRedirectUri(app: App, parameters: Parameters): string {
   const sent = parameters.get('redirect_uri') ?? [];
-  if (sent.length > 1) throw new UntrustedRequest('redirect_uri was sent more than once.', 'Send it exactly once.');
+  if (sent.length > 1) throw new UntrustedRequest((say) => say.sentTwice('redirect_uri'), 'Send it exactly once.');
   const uri = sent[0]?.text;
   const [only, ...others] = app.redirectUris;
   if (uri === undefined) {
@@ -147,14 +147,14 @@ function readRedirectUri(app: App, parameters: Parameters): string {
     const isExternal = app.ownerScope === 'external';
     if (only !== undefined && others.length === 0 && !isExternal) return only;
     throw new UntrustedRequest(
-      `redirect_uri is missing${isExternal ? '' : ', and the app has several'}.`,
+      (say) => (isExternal ? say.redirectUriMissing : say.redirectUriUnclear),
       'Send one of the redirect URIs that are registered for the app.',
     );
   }
   const isOwn = app.ownerScope === 'external' ? isRegisteredExternally : isRegistered;
   if (!isOwn(app.redirectUris, uri)) {
     throw new UntrustedRequest(
-      `${uri.slice(0, 200)} is not a redirect URI of ${app.name}.`,
+      (say) => say.redirectUriForeign(uri.slice(0, 200), app.name),
       app.ownerScope === 'external'
         ? 'Send one of the redirect_uris in the metadata of the app: every character counts.'
         : "Register exactly this address on the app's page under Settings, Developer, or send one that is registered: " +

@@ -15,7 +15,13 @@ function localise(time) {
   // A day is the same everywhere.
   if (Number.isNaN(at.valueOf()) || !time.dateTime.includes('T')) return;
   time.title = time.textContent;
-  time.textContent = at.toLocaleString(undefined, TIME_FORMATS[time.dataset.precise ?? 'no']);
+  time.textContent = at.toLocaleString(pageLocale(), TIME_FORMATS[time.dataset.precise ?? 'no']);
+}
+
+/** The reader's own, unless the page is in another language. */
+function pageLocale() {
+  const { lang } = document.documentElement;
+  return navigator.language.split('-')[0] === lang.split('-')[0] ? undefined : lang;
 }
 
 // Not by scrollIntoView, which also moves the place from which Tab goes on.

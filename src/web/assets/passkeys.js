@@ -1,13 +1,11 @@
 // Adds a passkey, or signs in with one. The response of the authenticator is submitted with the form.
 
+/** The message of the page for an error, instead of the browser's own, which is technical. */
 const MESSAGES = {
-  NotAllowedError: 'No passkey was used. You can try again.',
-  InvalidStateError: 'This device already has a passkey for your account.',
-  SecurityError: 'Passkeys cannot be used at this address.',
+  NotAllowedError: 'notUsed',
+  InvalidStateError: 'alreadyHere',
+  SecurityError: 'notAtThisAddress',
 };
-
-/** Instead of the browser's own message, which is technical. */
-const OTHER_ERROR = 'That did not work. Reload the page and try again.';
 
 const isSupported = Boolean(window.PublicKeyCredential?.parseCreationOptionsFromJSON);
 
@@ -25,7 +23,7 @@ for (const box of document.querySelectorAll('[data-passkey]')) {
     try {
       await sendPasskey(form, box.dataset);
     } catch (error) {
-      problem.textContent = error.sentence ?? MESSAGES[error.name] ?? OTHER_ERROR;
+      problem.textContent = error.sentence ?? box.dataset[MESSAGES[error.name] ?? 'failed'];
       button.disabled = false;
     }
   });

@@ -4,7 +4,7 @@ import { type IconName, icon } from './icon.ts';
 /** `warn`: something does not work. `caution`: something needs attention. */
 export type Tone = 'good' | 'caution' | 'warn';
 
-export function badge(text: string, tone?: Tone): Html {
+export function badge(text: Html | string, tone?: Tone): Html {
   return html`<span class="${tone ? `badge ${tone}` : 'badge'}">${text}</span>`;
 }
 
@@ -62,6 +62,11 @@ export function emptyState({ icon: name = 'inbox', title, text, action }: EmptyS
 /** What a form has done, on the page that follows. */
 export function toast(text: string): Html {
   return html`<div class="done">${icon('circle-check')}<p role="status">${text}</p></div>`;
+}
+
+/** A name within a sentence, which may be written in the other direction. */
+export function bdi(name: string): Html {
+  return html`<bdi>${name}</bdi>`;
 }
 
 /** Something to know before one goes on. */

@@ -62,7 +62,7 @@ test('nothing of an external client is fetched but its document, and its links t
   const { text } = await ada.open(server.authorizeUrl(externalRequest(server, clientId)));
 
   host.answer(undefined);
-  assert.match(text, /Assistant is an app from <strong>127/);
+  assert.match(text, /Assistant<\/bdi> is an app from <strong><bdi>127/);
   assert.doesNotMatch(text, /bank\.example|logo\.png|\/privacy|<img/);
   assert.deepEqual([...new Set(host.paths.slice(before))], [new URL(clientId).pathname]);
 });
@@ -72,9 +72,9 @@ test('a client with a metadata document connects to the MCP server; its row is w
   const before = await countStored(server);
 
   const page = await ada.open(server.authorizeUrl(externalRequest(server, clientId)));
-  assert.match(page.text, /<h1><strong>Assistant<\/strong> wants to access/);
-  assert.match(page.text, /Assistant is an app from <strong>127\.0\.0\.1:\d+<\/strong>/);
-  assert.match(page.text, /Not registered with Gatehouse/);
+  assert.match(page.text, /<h1><strong><bdi>Assistant<\/bdi><\/strong> wants to access/);
+  assert.match(page.text, /Assistant<\/bdi> is an app from <strong><bdi>127\.0\.0\.1:\d+<\/bdi><\/strong>/);
+  assert.match(page.text, /Not registered with <bdi>Gatehouse/);
   assert.equal(await countStored(server), before);
   const tokens = await exchange(clientId);
   const app = await stored(clientId);

@@ -146,7 +146,7 @@ test('a consent form submitted after more than an hour is shown again', async ()
   const again = await allow(browser, page);
 
   assert.equal(again.status, 200);
-  assert.match(again.text, /<strong>Ledger<\/strong> wants to access/);
+  assert.match(again.text, /<strong><bdi>Ledger<\/bdi><\/strong> wants to access/);
   assert.equal(await countGrants(server), before);
   assert.ok(redirectParams((await allow(browser, again)).leftTo?.href).code);
 });

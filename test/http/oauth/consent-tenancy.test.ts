@@ -74,7 +74,7 @@ test('a private app acts in the business that owns it, whichever is current', as
   const page = await browser.open(server.authorizeUrl());
   const answer = await browser.submit(page, '/consent', { decision: 'allow' });
 
-  assert.match(page.text, /access <strong>Acme<\/strong>/);
+  assert.match(page.text, /access <strong><bdi>Acme<\/bdi><\/strong>/);
   assert.deepEqual(await actingIn(server.ledger, redirectParams(answer.leftTo?.href).code ?? ''), ['Acme']);
 });
 
@@ -95,8 +95,8 @@ test('an app open to any business acts in the current business, also for users w
   const page = await browser.open(server.authorizeUrl(askOpen));
   const answer = await browser.submit(page, '/consent', { decision: 'allow' });
 
-  assert.match(page.text, /access <strong>Beta<\/strong>/);
-  assert.match(page.text, /an app by Acme/);
+  assert.match(page.text, /access <strong><bdi>Beta<\/bdi><\/strong>/);
+  assert.match(page.text, /an app by <bdi>Acme/);
   assert.deepEqual(await actingIn(open, redirectParams(answer.leftTo?.href).code ?? ''), ['Beta']);
 });
 
@@ -107,8 +107,8 @@ test('the business can be switched from the screen, which then asks about the ot
   const switched = await switchTo(browser, page, beta);
   const answer = await browser.submit(switched, '/consent', { decision: 'allow' });
 
-  assert.match(page.text, /access <strong>Acme<\/strong>/);
-  assert.match(switched.text, /access <strong>Beta<\/strong>/);
+  assert.match(page.text, /access <strong><bdi>Acme<\/bdi><\/strong>/);
+  assert.match(switched.text, /access <strong><bdi>Beta<\/bdi><\/strong>/);
   assert.deepEqual(await actingIn(open, redirectParams(answer.leftTo?.href).code ?? ''), ['Beta']);
 });
 
@@ -120,7 +120,7 @@ test('Allow with another business chosen than the screen was about grants nothin
   const answer = await browser.submit(asked, '/consent', { decision: 'allow', business: beta.id });
 
   assert.equal(asked.leftTo, undefined);
-  assert.match(asked.text, /access <strong>Beta<\/strong>/);
+  assert.match(asked.text, /access <strong><bdi>Beta<\/bdi><\/strong>/);
   assert.deepEqual(await actingIn(open, redirectParams(answer.leftTo?.href).code ?? ''), ['Beta']);
 });
 
@@ -130,7 +130,7 @@ test('the screen of a private app offers no other business', async () => {
   const page = await browser.open(server.authorizeUrl());
   const ofOpenApp = await browser.open(server.authorizeUrl(askOpen));
 
-  assert.match(page.text, /access <strong>Acme<\/strong>/);
+  assert.match(page.text, /access <strong><bdi>Acme<\/bdi><\/strong>/);
   assert.doesNotMatch(page.text, /name="business"|value="switch"|Beta/);
   assert.match(ofOpenApp.text, /<select name="business">.*Beta.*value="switch"/s);
 });
@@ -143,7 +143,7 @@ test('a business that is not the user’s own cannot be switched to', async () =
   const answer = await switchTo(browser, page, other);
 
   assert.equal(answer.status, 404);
-  assert.match((await browser.open(server.authorizeUrl(askOpen))).text, /access <strong>Acme<\/strong>/);
+  assert.match((await browser.open(server.authorizeUrl(askOpen))).text, /access <strong><bdi>Acme<\/bdi><\/strong>/);
 });
 
 test('consent is remembered per business', async () => {
@@ -155,7 +155,7 @@ test('consent is remembered per business', async () => {
   const page = await browser.open(server.authorizeUrl(askOpen));
 
   assert.equal(page.status, 200);
-  assert.match(page.text, /access <strong>Beta<\/strong>/);
+  assert.match(page.text, /access <strong><bdi>Beta<\/bdi><\/strong>/);
 });
 
 test('Allow means the business that the screen showed, even if another has become current meanwhile', async () => {

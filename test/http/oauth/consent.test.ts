@@ -29,7 +29,10 @@ test('the screen names the app, its redirect host, each scope in words, the busi
   const page = await browser.open(server.authorizeUrl({ scope: WIDE }));
 
   assert.equal(page.status, 200);
-  assert.match(page.text, /<h1><strong>Ledger<\/strong> wants to access <strong>Acme<\/strong><\/h1>/);
+  assert.match(
+    page.text,
+    /<h1><strong><bdi>Ledger<\/bdi><\/strong> wants to access <strong><bdi>Acme<\/bdi><\/strong><\/h1>/,
+  );
   assert.match(page.text, /<strong>ledger\.example<\/strong>/);
   assert.match(page.text, new RegExp(member.name));
   assert.match(page.text, new RegExp(member.email));

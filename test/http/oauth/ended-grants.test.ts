@@ -217,7 +217,7 @@ test('a user who left a business and rejoined is asked for consent again', async
 
   const page = await (await server.signedIn(user)).open(server.authorizeUrl({ client_id: app.id }));
 
-  assert.match(page.text, /<h1><strong>Ledger<\/strong> wants to access/);
+  assert.match(page.text, /<h1><strong><bdi>Ledger<\/bdi><\/strong> wants to access/);
 });
 
 test('a replayed refresh token ends the grant whatever scope comes with it', async () => {

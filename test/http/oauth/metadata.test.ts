@@ -21,6 +21,7 @@ test('the metadata describe this server correctly [X1][X2]', async () => {
     revocation_endpoint: `${server.api}/api/v1/oauth/revoke`,
     introspection_endpoint: `${server.api}/api/v1/oauth/introspect`,
     service_documentation: `${server.api}/docs`,
+    ui_locales_supported: ['en', 'de'],
     response_types_supported: ['code'],
     response_modes_supported: ['query'],
     grant_types_supported: ['authorization_code', 'refresh_token'],

@@ -157,7 +157,7 @@ test('a public app never gets a code silently: any program can present its clien
   assert.match(page.text, /You have allowed this app before/);
   assert.equal(none.error, 'consent_required');
   assert.equal(own.status, 200);
-  assert.match(own.text, /Console is an app by/);
+  assert.match(own.text, /Console<\/bdi> is an app by/);
   assert.doesNotMatch(own.text, /It is not made by/);
 });
 
@@ -166,8 +166,8 @@ test('the screen of a public app warns of a program on this device that calls it
   const open = async (client_id: string, redirect_uri: string) =>
     (await browser.open(server.authorizeUrl({ client_id, redirect_uri, ...newPkce().request }))).text;
 
-  assert.match(await open(app.id, LOOPBACK), /any program can call itself Desk\./);
-  assert.match(await open(platform.id, LOOPBACK), /any program can call itself Console\./);
+  assert.match(await open(app.id, LOOPBACK), /any program can call itself <bdi>Desk<\/bdi>\./);
+  assert.match(await open(platform.id, LOOPBACK), /any program can call itself <bdi>Console<\/bdi>\./);
   assert.doesNotMatch(await open(app.id, 'https://desk.example/callback'), /any program/);
 });
 

@@ -132,7 +132,7 @@ test('the resource of a business asks about this business, whichever is current,
   for (const business of [beta, server.acme]) {
     const request = server.authorizeUrl({ client_id: open.id, resource: `${MCP}/${business.id}` });
     const page = await browser.open(request);
-    assert.match(page.text, new RegExp(`access <strong>${business.name}</strong>`));
+    assert.match(page.text, new RegExp(`access <strong><bdi>${business.name}</bdi></strong>`));
     const other = business === beta ? server.acme : beta;
     assert.doesNotMatch(page.text, /name="business"|value="switch"/);
     assert.ok(!page.text.includes(other.id));

@@ -121,7 +121,7 @@ test('a refusal is shown with its reason to the member, and the app learns of it
   const page = await member.open(server.authorizeUrl());
 
   assert.match(page.text, /An owner has refused Ledger/);
-  assert.match(page.text, /Their reason: We use Books/);
+  assert.match(page.text, /Their reason: <bdi>We use Books/);
   assert.deepEqual(errorOf(await back(member, page)), denied('app_refused'));
   assert.deepEqual(errorOf(await member.open(server.authorizeUrl({ prompt: 'none' }))), denied('app_refused'));
   const again = await member.submit(page, '/consent', { decision: 'ask', note: 'Please' });
@@ -202,7 +202,7 @@ test('a block ends every connection of the app at once, and nobody connects it a
   assert.equal((await server.refresh(tokens.refresh_token)).body.reason, 'app_blocked');
   for (const browser of [member, owner]) {
     const page = await browser.open(server.authorizeUrl());
-    assert.match(page.text, /Their reason: It leaked data/);
+    assert.match(page.text, /Their reason: <bdi>It leaked data/);
     assert.deepEqual(errorOf(await back(browser, page)), denied('app_blocked'));
     assert.deepEqual(errorOf(await browser.open(server.authorizeUrl({ prompt: 'none' }))), denied('app_blocked'));
   }
@@ -239,7 +239,7 @@ test('only owners and admins connect apps, if the owners say so [C10]', async ()
 
   const page = await member.open(server.authorizeUrl());
 
-  assert.match(page.text, /Only owners and admins connect apps to Acme/);
+  assert.match(page.text, /Only owners and admins connect apps to <bdi>Acme/);
   assert.doesNotMatch(page.text, /Ask for approval/);
   assert.deepEqual(errorOf(await back(member, page)), denied('role_required'));
   assert.ok(await server.allow({}, admin));

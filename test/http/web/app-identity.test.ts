@@ -97,7 +97,7 @@ test('until the platform has verified it, users see the business that registered
 
   const text = await openConsent(app);
 
-  assert.match(text, /Ledger is an app by Acme\./);
+  assert.match(text, /Ledger<\/bdi> is an app by <bdi>Acme<\/bdi>\./);
   assert.doesNotMatch(text, /Incorporated|Verified publisher/);
 });
 
@@ -108,7 +108,10 @@ test('a platform admin verifies the publisher; users see it, and the audit log o
   assert.match((await verify(app)).text, /The publisher is verified/);
 
   const text = await openConsent(app);
-  assert.match(text, /Ledger is an app by Ledger Incorporated\. It is not made by Gatehouse\./);
+  assert.match(
+    text,
+    /Ledger<\/bdi> is an app by <bdi>Ledger Incorporated<\/bdi>\. It is not made by <bdi>Gatehouse<\/bdi>\./,
+  );
   assert.match(text, /Verified publisher<\/span>/);
   const entry = (await entriesOf(app)).at(-1);
   assert.deepEqual([entry?.action, entry?.actor_kind, entry?.actor_name], ['app.verified', 'platform', 'Root']);

@@ -175,7 +175,7 @@ test('what is allowed on a consent screen is for the business on it, after a swi
 
   const { rows } = { rows: await server.storage().durable.selectFrom('grants').selectAll().execute() };
   const [grant] = rows.filter(({ user_id, app_id }) => user_id === user.id && app_id === app.id);
-  assert.match(screen.text, /wants to access <strong>Acme</);
+  assert.match(screen.text, /wants to access <strong><bdi>Acme</);
   assert.ok(allowed.leftTo?.searchParams.get('code'));
   assert.equal(grant?.business_id, server.acme.id);
 });

@@ -77,7 +77,7 @@ test('owners and admins choose for whom they connect an app, and members do not'
   const tokens = await connectFor('business', world, admin.browser);
 
   assert.match(shown.text, /value="user" checked><span><strong>For me<\/strong>/);
-  assert.match(shown.text, /value="business" ><span><strong>For Harbour \d+<\/strong>/);
+  assert.match(shown.text, /value="business" ><span><strong>For <bdi>Harbour \d+<\/bdi><\/strong>/);
   assert.doesNotMatch(toMember.text, /connected_for/);
   assert.equal(forced.leftTo, undefined, 'a forged choice gives no code');
   assert.match(forced.text, /wants to access/);
@@ -394,7 +394,7 @@ test('a connection stays one for the business when more is allowed, also without
   const added = await world.client.exchange(more.leftTo?.searchParams.get('code') ?? '');
   const silent = await world.client.connect({ scope: 'read:contacts' }, world.olga.browser);
 
-  assert.match(screen.text, /is connected for Harbour \d+, under your authority/);
+  assert.match(screen.text, /is connected for <bdi>Harbour \d+<\/bdi>, under your authority/);
   assert.equal((await me(world, added.body.access_token)).connectedFor, 'business');
   assert.equal((await me(world, silent.access_token)).connectedFor, 'business');
 });

@@ -116,7 +116,10 @@ test('an owner disconnects an app for one person, after a confirmation; the very
   assert.equal((await client.listInvoices(bens.access_token)).body.reason, 'disconnected_by_owner');
   assert.equal((await client.refresh(bens.refresh_token)).body.reason, 'disconnected_by_owner');
   assert.equal((await client.listInvoices(cyds.access_token)).status, 200);
-  assert.match((await ben.browser.open(client.authorizeUrl())).text, /<strong>Cabinet<\/strong> wants to access/);
+  assert.match(
+    (await ben.browser.open(client.authorizeUrl())).text,
+    /<strong><bdi>Cabinet<\/bdi><\/strong> wants to access/,
+  );
   assert.deepEqual(await listEntries(app), ['Ada Cabinet {"user":"Ben"}']);
 });
 
@@ -139,7 +142,10 @@ test('an owner disconnects an app for everyone, after seeing how many users that
   assert.deepEqual(reasons, ['disconnected_by_owner', 'disconnected_by_owner', 'revoked_by_app']);
   const events = await db().selectFrom('events').select('data').where('app_id', '=', app.id).orderBy('id').execute();
   assert.equal(events.filter(({ data }) => data.includes('"reason":"disconnected_by_owner"')).length, 2);
-  assert.match((await cyd.browser.open(client.authorizeUrl())).text, /<strong>Dynamo<\/strong> wants to access/);
+  assert.match(
+    (await cyd.browser.open(client.authorizeUrl())).text,
+    /<strong><bdi>Dynamo<\/bdi><\/strong> wants to access/,
+  );
   assert.deepEqual(await listEntries(app), ['Ada Dynamo {"user":"everyone","people":"3"}']);
   assert.equal(rowsOf(await ada.open(PATH), app), '');
 });

@@ -68,7 +68,7 @@ test('a consent is listed as long as it is remembered, even without an active to
 
   assert.match(listed.text, />Ledger<\/a>.*No access now/s);
   assert.match(emptied.text, /You have not connected an app yet\./);
-  assert.match(asked.text, /<strong>Ledger<\/strong> wants to access/);
+  assert.match(asked.text, /<strong><bdi>Ledger<\/bdi><\/strong> wants to access/);
 });
 
 test('disconnecting ends every token at once, and the app learns why [D2]', async () => {
@@ -108,7 +108,7 @@ test('after disconnecting, the app has to ask for consent again [D2]', async () 
 
   assert.ok(remembered.leftTo?.searchParams.get('code'));
   assert.equal(asked.status, 200);
-  assert.match(asked.text, /<strong>Ledger<\/strong> wants to access <strong>Acme<\/strong>/);
+  assert.match(asked.text, /<strong><bdi>Ledger<\/bdi><\/strong> wants to access <strong><bdi>Acme<\/bdi><\/strong>/);
 });
 
 test('disconnecting in one business leaves the other business connected [D2]', async () => {

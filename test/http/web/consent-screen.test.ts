@@ -14,7 +14,7 @@ test('the screen says whose app it is, that the platform did not make it, and si
   server.advanceClock(40 * DAY);
   const page = await (await arrive()).open(server.authorizeUrl());
 
-  assert.match(page.text, /Ledger is an app by Acme\. It is not made by Gatehouse\./);
+  assert.match(page.text, /Ledger<\/bdi> is an app by <bdi>Acme<\/bdi>\. It is not made by <bdi>Gatehouse<\/bdi>\./);
   assert.match(page.text, /<span class="badge">Third-party app<\/span>/);
   assert.match(page.text, /Registered on <time datetime="2030-01-01">1 January 2030<\/time>/);
 });
@@ -22,8 +22,8 @@ test('the screen says whose app it is, that the platform did not make it, and si
 test('the screen says what the app does not get, and how to undo it', async () => {
   const { text } = await (await arrive()).open(server.authorizeUrl());
 
-  assert.match(text, /Ledger never sees your password\. What you allow is for Acme only/);
-  assert.match(text, /You can disconnect Ledger at any time, under <a href="([^"]*)">/);
+  assert.match(text, /Ledger<\/bdi> never sees your password\. What you allow is for <bdi>Acme<\/bdi> only/);
+  assert.match(text, /You can disconnect <bdi>Ledger<\/bdi> at any time, under <a href="([^"]*)">/);
   assert.ok(text.includes(`<a href="${server.acmePath('connected-apps')}">`));
 });
 

@@ -177,7 +177,10 @@ test('a later membership restores neither tokens nor consents', async () => {
   await server.addMember(user, server.acme);
 
   assert.equal((await server.listInvoices(tokens.access_token)).status, 401);
-  assert.match((await browser.open(server.authorizeUrl())).text, /<strong>Ledger<\/strong> wants to access/);
+  assert.match(
+    (await browser.open(server.authorizeUrl())).text,
+    /<strong><bdi>Ledger<\/bdi><\/strong> wants to access/,
+  );
 });
 
 test('every member can leave, and an owner can while there is another one', async () => {

@@ -93,7 +93,7 @@ test('an app that asks for a new sign-in accepts a passkey, and its user returns
   const page = await postCredential(browser, '/sign-in/passkey', key.get(options), { return_to });
 
   assert.match(page.url, /\/consent\?/);
-  assert.match(page.text, /<strong>Ledger<\/strong> wants to access/);
+  assert.match(page.text, /<strong><bdi>Ledger<\/bdi><\/strong> wants to access/);
 });
 
 test('a passkey signs in after the password was changed, and not after it was removed [D3]', async () => {

@@ -204,7 +204,7 @@ test('prompt=login asks for both steps, and then goes on to the app [E5]', async
   const done = await browser.submit(consent, '/consent', { decision: 'allow' });
 
   assert.match(page.url, /\/sign-in\/second-step/);
-  assert.match(page.text, /to continue to Ledger/);
+  assert.match(page.text, /to continue to <bdi>Ledger/);
   assert.ok(done.leftTo?.searchParams.get('code'));
 });
 

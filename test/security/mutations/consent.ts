@@ -100,7 +100,7 @@ export const CONSENT_MUTATIONS: Mutation[] = [
     promise: 'C5',
     breaks: 'scopes are not shown in words',
     file: 'src/web/consent-scopes.ts',
-    find: '{meaning} $',
+    find: '{meaningOf(texts, scope)} $',
     replace: "{''} $",
     tests: [CONSENT],
   },

@@ -48,8 +48,8 @@ export const SIGN_IN_MUTATIONS: Mutation[] = [
     promise: 'S4',
     breaks: 'an unknown user gets another status',
     file: 'src/web/sign-in.ts',
-    find: 'return reject(401, problem.message);',
-    replace: "return reject(email.startsWith('ada') ? 401 : 404, problem.message);",
+    find: 'return reject(401, texts',
+    replace: "return reject(email.startsWith('ada') ? 401 : 404, texts",
     tests: [SIGN_IN],
   },
   {

@@ -1,0 +1,525 @@
+import { html } from '../lib/html.ts';
+import type { Texts } from './en.ts';
+import { createFormats } from './formats.ts';
+import type { Browser } from './texts.ts';
+
+const formats = createFormats('de-DE');
+
+function nameOf({ browser, system }: Browser): string {
+  return `${browser || 'unbekannter Browser'}${system && ` auf ${system}`}`;
+}
+
+const LINK_WORKS_ONCE = 'Der Link funktioniert einmal, 30 Minuten lang. Ein neuerer ersetzt ihn.';
+const IGNORE_ADDRESS_LINK =
+  'Wenn Sie das nicht waren, ignorieren Sie diese E-Mail. Der Link bewirkt nichts, solange man nicht bei diesem Konto angemeldet ist.';
+const NOT_YOU =
+  'Wenn Sie das nicht waren, ändern Sie auf Ihrer Kontoseite Ihr Passwort und melden Sie sich überall sonst ab. Prüfen Sie dort auch Ihre Passkeys und Ihre Authenticator-App.';
+
+export const de: Texts = {
+  tag: 'de',
+  name: 'Deutsch',
+  direction: 'ltr',
+  formats,
+  problems: {
+    nameMissing: 'Geben Sie einen Namen ein.',
+    nothingVisible: 'Geben Sie sichtbare Zeichen ein.',
+    visibleOnly: 'Verwenden Sie nur sichtbare Zeichen.',
+    tooLong: (most) => `Verwenden Sie höchstens ${formats.number(most)} Zeichen.`,
+    emailMalformed: 'Geben Sie eine E-Mail-Adresse ein, zum Beispiel ada@example.com.',
+    emailMixed: 'Verwenden Sie nur Buchstaben eines Alphabets.',
+    passwordShort: 'Verwenden Sie mindestens 8 Zeichen.',
+    passwordIsEmail: 'Verwenden Sie etwas anderes als Ihre E-Mail-Adresse.',
+    passwordCommon: 'Dieses Passwort probieren Angreifer zuerst. Wählen Sie ein anderes.',
+    addressTaken:
+      'Mit dieser E-Mail-Adresse gibt es bereits ein Konto. Melden Sie sich damit an, um beizutreten. Wenn das nicht geht, wählen Sie auf der Anmeldeseite „Passwort vergessen?“.',
+    alreadyMember: (business) => `Sie sind bereits Mitglied von ${business}.`,
+    otherAddress: 'Mit diesem Konto können Sie nicht beitreten: Es hat eine andere Adresse.',
+    addressNotVerified: 'Mit diesem Konto können Sie nicht beitreten: Seine Adresse ist nicht bestätigt.',
+    wrongCode:
+      'Dieser Code ist falsch oder wurde schon verwendet. Warten Sie auf den nächsten und versuchen Sie es erneut.',
+    endMissing: 'Wählen Sie, wie lange die App Zugriff haben darf.',
+    tooManyRequests: (most) =>
+      `${formats.number(most)} Ihrer Anfragen warten auf einen Inhaber dieses Unternehmens. Warten Sie, bis über eine entschieden ist.`,
+    tooManyAttempts: (seconds) =>
+      `Zu viele Versuche. Versuchen Sie es in ${seconds < 120 ? formats.count(seconds, { one: '# Sekunde', other: '# Sekunden' }) : `${formats.number(Math.ceil(seconds / 60))} Minuten`} erneut.`,
+    overloaded: 'Der Server ist überlastet. Versuchen Sie es gleich noch einmal.',
+  },
+  scopes: {
+    'read:invoices': 'Rechnungen, Rechnungspositionen und Zahlungsstatus ansehen',
+    'write:invoices': 'Rechnungen erstellen, ändern und versenden',
+    'read:contacts': 'Kontakte und Firmen im CRM ansehen',
+    'write:contacts': 'Kontakte erstellen und ändern',
+    'read:deals': 'Deals und Pipeline im CRM ansehen',
+    'write:deals': 'Deals erstellen und ihre Phase ändern',
+    'read:expenses': 'Spesenabrechnungen und ihre Kategorien ansehen',
+    'read:reports': 'Finanzberichte und Auswertungen ansehen',
+    'read:employees': 'Personaldaten ansehen (Modul Personal)',
+    'read:orders': 'Bestellungen im Onlineshop und ihre Abwicklung ansehen',
+  },
+  resources: {
+    invoices: 'Rechnungen',
+    contacts: 'Kontakte',
+    deals: 'Deals',
+    expenses: 'Spesen',
+    reports: 'Berichte',
+    employees: 'Personal',
+    orders: 'Bestellungen',
+  },
+  roles: {
+    owner: {
+      name: 'Inhaber',
+      meaning:
+        'Darf alles, was Administratoren dürfen, Personen einladen und entfernen und das Audit-Protokoll einsehen.',
+    },
+    admin: {
+      name: 'Administrator',
+      meaning: 'Darf alles, was Mitglieder dürfen, und die Apps des Unternehmens registrieren und ändern.',
+    },
+    member: { name: 'Mitglied', meaning: 'Darf Apps mit dem Unternehmen verbinden.' },
+  },
+  layout: { skip: 'Zum Inhalt springen', currentBusiness: 'Aktuelles Unternehmen' },
+  fields: {
+    email: 'E-Mail-Adresse',
+    password: 'Passwort',
+    newPassword: 'Neues Passwort',
+    passwordHint: 'Mindestens 8 Zeichen.',
+    code: 'Code',
+    codeHint: 'Die sechs Ziffern, die Ihre Authenticator-App gerade anzeigt.',
+    recoveryCode: 'Wiederherstellungscode',
+    recoveryCodeHint:
+      'Einer der Codes, die Sie beim Einrichten der Anmeldung in zwei Schritten aufbewahrt haben. Jeder funktioniert einmal.',
+  },
+  signIn: {
+    title: 'Anmelden',
+    destination: (name) => html`weiter zu ${name}`,
+    submit: 'Anmelden',
+    forgot: 'Passwort vergessen?',
+    anotherAccount: 'Anderes Konto verwenden',
+    wrongPassword: 'Die E-Mail-Adresse oder das Passwort ist falsch.',
+    wrongPasskey:
+      'Die Anmeldung mit diesem Passkey ist fehlgeschlagen. Versuchen Sie es erneut oder verwenden Sie Ihr Passwort.',
+  },
+  signInMessages: {
+    session_over: 'Ihre Sitzung ist beendet. Melden Sie sich an, um fortzufahren.',
+    signed_out: 'Sie sind abgemeldet.',
+    password_set: 'Ihr neues Passwort ist gesetzt. Melden Sie sich damit an.',
+    password_mailed:
+      'Wenn es ein Konto mit dieser Adresse gibt, ist eine E-Mail mit einem Link zum Setzen eines neuen Passworts unterwegs. Der Link funktioniert 30 Minuten lang.',
+    account_deleted: 'Ihr Konto ist gelöscht.',
+    invitation_mailed:
+      'Eine E-Mail mit einem neuen Link zur Einladung ist unterwegs. Der Link funktioniert 30 Minuten lang.',
+    second_step_required:
+      'Die Anmeldung in zwei Schritten ist erforderlich. Melden Sie sich erneut an, mit Ihrem zweiten Schritt.',
+  },
+  signOut: {
+    title: 'Abmelden',
+    question: 'Abmelden?',
+    appsStay: 'Verbundene Apps bleiben verbunden.',
+    submit: 'Abmelden',
+  },
+  passkeys: {
+    useInstead: 'Stattdessen einen Passkey verwenden',
+    notUsed: 'Es wurde kein Passkey verwendet. Sie können es erneut versuchen.',
+    alreadyHere: 'Dieses Gerät hat bereits einen Passkey für Ihr Konto.',
+    notAtThisAddress: 'Unter dieser Adresse können keine Passkeys verwendet werden.',
+    failed: 'Das hat nicht funktioniert. Laden Sie die Seite neu und versuchen Sie es noch einmal.',
+  },
+  secondStep: {
+    title: 'Anmeldung in zwei Schritten',
+    passkeyRequired: 'Ihr Unternehmen verlangt einen zweiten Schritt. Melden Sie sich mit Ihrem Passkey an.',
+    useRecoveryCode: 'Wiederherstellungscode verwenden',
+    lostPhone: (platform) =>
+      html`Telefon verloren? Ein Inhaber Ihres Unternehmens oder ein Plattform-Administrator von ${platform} kann Ihnen einen Link zum Setzen eines neuen Passworts geben, der auch den zweiten Schritt entfernt.`,
+    lostPhoneAndCodes: (platform) =>
+      html`Telefon und Wiederherstellungscodes verloren? Ein Inhaber Ihres Unternehmens oder ein Plattform-Administrator von ${platform} kann Ihnen einen Link zum Setzen eines neuen Passworts geben, der auch den zweiten Schritt entfernt.`,
+  },
+  forgottenPassword: {
+    title: 'Passwort vergessen?',
+    intro:
+      'Geben Sie die Adresse ein, mit der Sie sich anmelden. Sie erhalten eine E-Mail mit einem Link zum Setzen eines neuen Passworts.',
+    submit: 'Link senden',
+    noMail: (platform) =>
+      html`${platform} versendet keine E-Mails. Eine Person kann Ihnen einen einmaligen Link zum Setzen eines neuen Passworts geben:`,
+    askOwner:
+      'Wenn Sie nur einem Unternehmen angehören und eine andere Person dessen Inhaber ist, kann sie das: auf der Seite des Mitglieds, unter „Members“.',
+    askPlatform: (platform) =>
+      html`Andernfalls kann es ein Plattform-Administrator oder ein Betreiber von ${platform}.`,
+    linkWorksOnce: 'Der Link funktioniert einmal. Auf Ihrer Kontoseite sehen Sie, wer ihn erstellt hat.',
+    back: 'Zurück zur Anmeldung',
+  },
+  newPassword: {
+    title: 'Neues Passwort setzen',
+    account: (email, until) => html`Für das Konto ${email}. Dieser Link funktioniert einmal, bis ${until}.`,
+    ends: {
+      nothing:
+        'Ihre Passkeys, Ihre Authenticator-App und Ihre Wiederherstellungscodes werden entfernt, und alle Browser werden abgemeldet.',
+      'authenticator app':
+        'Ihre Passkeys werden entfernt, und alle Browser werden abgemeldet. Zum Anmelden brauchen Sie weiterhin einen Code Ihrer Authenticator-App oder einen Wiederherstellungscode.',
+      passkeys:
+        'Alle Browser werden abgemeldet. Ihre Passkeys bleiben, und zum Anmelden brauchen Sie weiterhin einen davon.',
+    },
+    disconnect: 'Alle Apps trennen',
+    disconnectHint:
+      'Empfohlen: Jemand anderes könnte Apps mit Ihrem Konto verbunden haben. Ihre eigenen können Sie wieder verbinden.',
+    submit: 'Passwort setzen',
+    closed: {
+      title: 'Dieser Link funktioniert nicht',
+      sentence:
+        'Ein Link zum Setzen eines neuen Passworts funktioniert einmal und für begrenzte Zeit. Er endet, wenn ein neuerer erstellt wird oder sich das Passwort oder die Adresse ändert. Fordern Sie einen neuen an.',
+    },
+  },
+  consent: {
+    title: (app, business) => html`${app} möchte auf ${business} zugreifen`,
+    switched: (business) => `Sie haben ${business} gewählt. Prüfen Sie die Anfrage, bevor Sie zustimmen.`,
+    byPlatform: (app, platform) => html`${app} ist eine App von ${platform}.`,
+    byPublisher: (app, publisher, platform) =>
+      html`${app} ist eine App von ${publisher}. Sie stammt nicht von ${platform}.`,
+    unknownPublisher: 'einem unbekannten Entwickler',
+    verified: 'Verifizierter Anbieter',
+    thirdParty: 'App eines Drittanbieters',
+    registered: (day) => html`Registriert am ${day}`,
+    links: { supportUrl: 'Support', privacyUrl: 'Datenschutzerklärung', termsUrl: 'Nutzungsbedingungen' },
+    selfRegistered: 'Diese App hat sich selbst registriert; ihr Name ist nicht überprüft.',
+    fromHost: (app, host) => html`${app} ist eine App von ${host}.`,
+    notChecked: (platform) => html`Sie stammt nicht von ${platform} und wurde dort nicht geprüft.`,
+    notRegistered: (platform) => html`Nicht bei ${platform} registriert`,
+    toThisDevice: (app) =>
+      html`Sie werden zu einem Programm auf diesem Gerät weitergeleitet, und jedes Programm kann sich ${app} nennen. Wählen Sie „Zugriff erlauben“ nur, wenn Sie das gerade selbst gestartet haben.`,
+    toAnotherSite: (target, home) =>
+      html`Sie werden zu ${target} weitergeleitet, einer anderen Website als ${home}. Wählen Sie „Zugriff erlauben“ nur, wenn Sie beide kennen.`,
+    new: 'Neu',
+    allowedBefore: (mark) =>
+      html`Sie haben dieser App schon einmal Zugriff erlaubt. Was sie zusätzlich anfordert, ist mit ${mark} gekennzeichnet.`,
+    keepsUnticked: 'Was Sie früher erlaubt haben, behält sie, bis Sie sie trennen, auch wenn Sie es hier abwählen.',
+    keeps: 'Was Sie früher erlaubt haben, behält sie, bis Sie sie trennen.',
+    business: 'Unternehmen',
+    switch: 'Wechseln',
+    signedInAs: 'Angemeldet als',
+    sentTo: 'Sie werden weitergeleitet zu',
+    thisSite: 'Eine Seite dieser Website',
+    thisComputer: 'Ein Programm auf diesem Computer',
+    asks: (app) => html`Berechtigungen, die ${app} anfordert`,
+    needs: 'Was sie braucht',
+    may: 'Was sie darf',
+    mayAlready: 'Was sie bereits darf',
+    choose: 'Was Sie auswählen',
+    untickHint: 'Wählen Sie ab, was Sie nicht erlauben möchten. Die App funktioniert auch ohne.',
+    tickHint: 'Wählen Sie aus, was sie darf. Sie kann erneut fragen, wenn sie mehr braucht.',
+    nothingTicked: 'Wählen Sie mindestens eine Berechtigung aus, oder wählen Sie „Ablehnen“.',
+    sensitive: 'Vertraulich',
+    sensitiveHint: 'Vertraulich: betrifft das Personal oder das Geld des Unternehmens.',
+    see: 'Ansehen',
+    change: 'Ändern',
+    seeAndChange: 'Ansehen und ändern',
+    connectIt: 'Verbinden',
+    forMe: 'Für mich',
+    forMeHint: 'Die Verbindung endet, wenn ich das Unternehmen verlasse.',
+    forBusiness: (business) => html`Für ${business}`,
+    forBusinessHint: 'Die Verbindung bleibt, wenn ich gehe. Dann ist ein anderer Inhaber dafür verantwortlich.',
+    isForBusiness: (app, business) =>
+      html`${app} ist für ${business} verbunden, unter Ihrer Verantwortung. Auch was Sie hier erlauben, gilt für ${business}.`,
+    howLong: (app) => html`Wie lange ${app} Zugriff hat`,
+    howLongHint: 'Für alles, was sie hier darf. Sie können sie auch früher trennen.',
+    endsOn: (day) => html`Der Zugriff endet am ${day}.`,
+    untilDay: (day) => `Bis ${day}, wie bisher`,
+    untilDisconnected: 'Bis ich sie trenne',
+    days: (days) => formats.count(days, { one: '# Tag', other: '# Tage' }),
+    deny: 'Ablehnen',
+    allow: 'Zugriff erlauben',
+    smallPrint: (app, business, connectedApps) =>
+      html`${app} sieht Ihren Namen und Ihre E-Mail-Adresse. ${app} sieht nie Ihr Passwort. Was Sie erlauben, gilt nur für ${business}. Unter ${connectedApps('Verbundene Apps')} können Sie ${app} jederzeit trennen.`,
+  },
+  obstacle: {
+    approvalTitle: (app) => html`Ein Inhaber muss ${app} genehmigen`,
+    refusedTitle: (app) => html`Ein Inhaber hat ${app} abgelehnt`,
+    blockedTitle: (app, business) => html`${app} ist bei ${business} gesperrt`,
+    roleTitle: (app, business) => html`Sie können ${app} nicht mit ${business} verbinden`,
+    blocked: (business) =>
+      html`Ein Inhaber von ${business} hat diese App gesperrt, deshalb kann niemand sie verbinden.`,
+    refused: (business) => html`Ein Inhaber von ${business} hat Ihre Anfrage abgelehnt.`,
+    talkToOwner:
+      'Wenn Sie die App für Ihre Arbeit brauchen, sprechen Sie mit einem Inhaber. Er kann die Entscheidung zurücknehmen.',
+    reason: (reason) => html`Begründung: ${reason}`,
+    ownersOnly: (business) =>
+      html`Sie fordert Daten über Personal oder Geld an. Bei ${business} dürfen das nur Inhaber erlauben. Bitten Sie einen Inhaber, die App zu verbinden.`,
+    adminsOnly: (business) =>
+      html`Nur Inhaber und Administratoren verbinden Apps mit ${business}. Bitten Sie einen von ihnen, sie zu verbinden.`,
+    approvedOnly: (business) =>
+      html`${business} lässt nur Apps zu, die ein Inhaber genehmigt hat. Sie können um diese bitten.`,
+    asked: 'Sie haben um Genehmigung gebeten.',
+    mailFollows: 'Sie erhalten eine E-Mail, sobald ein Inhaber entschieden hat.',
+    seeAccountPage: 'Ihre Kontoseite zeigt, wie ein Inhaber entscheidet.',
+    askedAt: (time) =>
+      html`Angefragt: ${time}. Sobald sie genehmigt ist, kehren Sie zur App zurück und verbinden Sie sie erneut.`,
+    asks: 'Angeforderte Berechtigungen',
+    note: 'Wofür Sie sie brauchen (optional)',
+    noteHint: 'Inhaber sehen das mit Ihrer Anfrage.',
+    back: (app) => html`Zurück zu ${app}`,
+    ask: 'Um Genehmigung bitten',
+  },
+  invitation: {
+    title: 'Einladung',
+    join: (business) => html`${business} beitreten`,
+    invites: (inviter, business) => html`${inviter} lädt Sie zu ${business} ein.`,
+    for: 'Für',
+    role: 'Ihre Rolle',
+    until: 'Gültig bis',
+    signInToJoin: 'Anmelden und beitreten',
+    newHere: 'Neu hier? Konto erstellen',
+    yourName: 'Ihr Name',
+    emailHint: 'Die Einladung gilt für diese Adresse, und Sie melden sich damit an.',
+    createAccount: 'Konto erstellen und beitreten',
+    joinAs: (name) => html`Als ${name} beitreten`,
+    signedInAs: (email) => html`Sie sind als ${email} angemeldet.`,
+    expiredTitle: 'Dieser Link ist abgelaufen',
+    expired: (business, until) =>
+      html`Ein Link in einer E-Mail funktioniert 30 Minuten lang und endet, wenn ein neuerer versendet wird. Die Einladung zu ${business} gilt bis ${until}.`,
+    sendNew: (email) => html`Neuen Link an ${email} senden`,
+    otherAddressTitle: 'Diese Einladung gilt für eine andere Adresse',
+    otherAddress: (invited, business, user) =>
+      html`Sie lädt ${invited} zu ${business} ein. Sie sind als ${user} angemeldet.`,
+    unverifiedTitle: 'Ihre E-Mail-Adresse ist noch nicht bestätigt',
+    unverified: (email, business) =>
+      html`Ihr Konto wurde mit einer Einladung zu einem anderen Unternehmen erstellt, und es ist nicht bestätigt, dass ${email} Ihre Adresse ist. Bis dahin kann das Konto ${business} nicht beitreten.`,
+    verifyByMail: (link, until) =>
+      html`${link('Lassen Sie einen Link an Ihre Adresse senden')}, um sie zu bestätigen. Öffnen Sie dann diese Einladung erneut. Sie gilt bis ${until}.`,
+    verifyByPlatform: (platform, until) =>
+      html`Fragen Sie einen Plattform-Administrator oder einen Betreiber von ${platform}. Sie erhalten dann einen einmaligen Link zum Setzen eines neuen Passworts, der auch die Adresse bestätigt. Öffnen Sie danach diese Einladung erneut. Sie gilt bis ${until}.`,
+    memberTitle: (business) => html`Sie sind bereits Mitglied von ${business}`,
+    member: (email) => html`Sie brauchen keine Einladung. Diese wurde nicht verwendet und gilt weiterhin für ${email}.`,
+    seeMembers: 'Mitglieder ansehen',
+    unknown: {
+      title: 'Dieser Link funktioniert nicht',
+      sentence: 'Vielleicht ist er unvollständig. Bitten Sie die Person, von der Sie ihn haben, um einen neuen.',
+    },
+    closed: {
+      open: { title: 'Dieser Link hat nicht funktioniert', sentence: 'Öffnen Sie ihn erneut.' },
+      used: {
+        title: 'Dieser Link wurde schon verwendet',
+        sentence: 'Eine Einladung gilt einmal. Wenn Sie damit beigetreten sind, melden Sie sich an.',
+      },
+      withdrawn: {
+        title: 'Diese Einladung wurde zurückgezogen',
+        sentence: 'Bitten Sie die Person, von der Sie sie haben, um eine neue.',
+      },
+      expired: {
+        title: 'Diese Einladung ist abgelaufen',
+        sentence: 'Eine Einladung gilt 7 Tage. Bitten Sie die Person, von der Sie sie haben, um eine neue.',
+      },
+    },
+  },
+  errors: {
+    notFound: {
+      title: 'Seite nicht gefunden',
+      sentence: 'Diese Seite gibt es nicht, oder Sie haben keinen Zugriff darauf.',
+    },
+    notAllowed: 'Nicht erlaubt',
+    foreignForm:
+      'Dieses Formular stammt nicht von einer Seite, die in diesem Browser geöffnet wurde. Gehen Sie zurück, laden Sie die Seite neu und versuchen Sie es erneut.',
+    foreignConsent: 'Dieses Formular gehört zu einer anderen Sitzung oder wurde verändert. Kehren Sie zur App zurück.',
+    alreadySubmitted: { title: 'Bereits gesendet', sentence: 'Kehren Sie zur App zurück, um neu zu beginnen.' },
+    methodNotAllowed: {
+      title: 'Methode nicht erlaubt',
+      sentence: 'Diese Adresse kann so nicht verwendet werden. Gehen Sie zurück und versuchen Sie es erneut.',
+    },
+    failed: { title: 'Anfrage fehlgeschlagen', sentence: 'Gehen Sie zurück und versuchen Sie es erneut.' },
+    badRequest: { title: 'Ungültige Anfrage', sentence: 'Die Anfrage konnte nicht gelesen werden.' },
+    tooManyRequests: 'Zu viele Anfragen',
+    unavailable: { title: 'Vorübergehend nicht verfügbar', sentence: 'Versuchen Sie es gleich noch einmal.' },
+    unexpected: {
+      title: 'Etwas ist schiefgegangen',
+      sentence: 'Der Fehler wurde protokolliert. Versuchen Sie es erneut, oder kommen Sie später wieder.',
+    },
+    quote: (id) => html`Wenn Sie um Hilfe bitten, nennen Sie ${id}.`,
+    backToApps: 'Zurück zu den verbundenen Apps',
+    appTitle: 'Diese App kann nicht verbunden werden',
+    forDeveloper: 'Für die Entwickler der App:',
+    nothingShared: 'Sie wurden nicht weitergeleitet, und es wurde nichts weitergegeben.',
+  },
+  untrusted: {
+    clientIdMissing: 'Die Anfrage nennt keine App: client_id fehlt.',
+    sentTwice: (name) => `${name} wurde mehr als einmal gesendet.`,
+    unknownClientId: 'Keine App hat diese client_id.',
+    paused: (app) => `${app} ist ausgesetzt.`,
+    disabled: (app) => `${app} ist deaktiviert.`,
+    redirectUriMissing: 'redirect_uri fehlt.',
+    redirectUriUnclear: 'redirect_uri fehlt, und die App hat mehrere.',
+    redirectUriForeign: (uri, app) => `${uri} ist keine Redirect-URI von ${app}.`,
+    unknownApp: 'Dieser Server kennt die App nicht.',
+    notRegistered: 'Diese App ist hier nicht registriert.',
+    unusableDocument: (host) =>
+      `Die Beschreibung dieser App ${host ? `unter ${host}` : 'bei ihrem Host'} kann nicht verwendet werden.`,
+  },
+  mail: {
+    greeting: 'Guten Tag,',
+    greetingTo: (name) => `Guten Tag ${name},`,
+  },
+  mails: {
+    password_reset: ({ platformName, device, address }) => ({
+      subject: `Neues Passwort für ${platformName} setzen`,
+      paragraphs: [
+        `Jemand hat einen Link zum Setzen eines neuen Passworts für Ihr Konto bei ${platformName} angefordert (${nameOf(device)}, IP-Adresse ${address}).`,
+        'Wenn Sie das waren, öffnen Sie diesen Link:',
+      ],
+      action: 'Neues Passwort setzen',
+      closing: [
+        LINK_WORKS_ONCE,
+        'Wenn Sie das nicht waren, ignorieren Sie diese E-Mail. Ihr Passwort bleibt, wie es ist.',
+      ],
+    }),
+    invitation: ({ platformName, businessName, inviterName }) => ({
+      subject: `Einladung zu einem Unternehmen bei ${platformName}`,
+      paragraphs: [
+        `${inviterName} lädt Sie ein, ${businessName} bei ${platformName} beizutreten. Öffnen Sie diesen Link:`,
+      ],
+      action: 'Einladung ansehen',
+      closing: [
+        'Der Link funktioniert einmal, 30 Minuten lang. Danach kann seine Seite Ihnen 7 Tage lang einen neuen senden.',
+        'Wenn Sie den Absender nicht kennen, ignorieren Sie diese E-Mail.',
+      ],
+    }),
+    address_verification: ({ platformName }) => ({
+      subject: `Bestätigen Sie Ihre Adresse für ${platformName}`,
+      paragraphs: [
+        `Sie möchten bestätigen, dass dies die Adresse Ihres Kontos bei ${platformName} ist. Öffnen Sie diesen Link in dem Browser, in dem Sie angemeldet sind:`,
+      ],
+      action: 'Adresse bestätigen',
+      closing: [LINK_WORKS_ONCE, IGNORE_ADDRESS_LINK],
+    }),
+    address_change: ({ platformName }) => ({
+      subject: `Bestätigen Sie Ihre neue Adresse für ${platformName}`,
+      paragraphs: [
+        `Sie möchten diese Adresse für Ihr Konto bei ${platformName} verwenden. Öffnen Sie diesen Link in dem Browser, in dem Sie angemeldet sind:`,
+      ],
+      action: 'Diese Adresse verwenden',
+      closing: [LINK_WORKS_ONCE, IGNORE_ADDRESS_LINK],
+    }),
+    address_taken: ({ platformName }) => ({
+      subject: `Diese Adresse hat ein Konto bei ${platformName}`,
+      paragraphs: [
+        `Jemand wollte diese Adresse bei ${platformName} für ein anderes Konto verwenden. Mit ihr, oder mit einer sehr ähnlichen, gibt es bereits ein Konto; deshalb wurde nichts geändert.`,
+        'Wenn Sie das waren, melden Sie sich stattdessen mit dieser Adresse an. Wenn nicht, ignorieren Sie diese E-Mail.',
+      ],
+    }),
+    address_change_requested: ({ platformName, newAddress, device, address }) => ({
+      subject: `Ihre Adresse bei ${platformName} soll geändert werden`,
+      paragraphs: [
+        `Jemand, der bei Ihrem Konto bei ${platformName} angemeldet ist, möchte dessen Adresse in ${newAddress} ändern (${nameOf(device)}, IP-Adresse ${address}).`,
+        'Wenn Sie das waren, müssen Sie hier nichts tun. Wenn nicht, setzen Sie jetzt ein neues Passwort: Das verhindert die Änderung.',
+      ],
+      action: 'Passwort vergessen oder ersetzen',
+    }),
+    address_changed: ({ platformName, newAddress }) => ({
+      subject: `Ihre Adresse bei ${platformName} wurde geändert`,
+      paragraphs: [
+        `Ihr Konto bei ${platformName} hat jetzt die Adresse ${newAddress}. Sie melden sich mit dieser Adresse an.`,
+        `Wenn Sie das nicht waren, wenden Sie sich sofort an einen Plattform-Administrator von ${platformName}.`,
+      ],
+    }),
+    notice: ({ platformName, title, sentence, advice }) => ({
+      subject: `${title} (${platformName})`,
+      paragraphs: [sentence, advice],
+      action: 'Kontoseite öffnen',
+    }),
+  },
+  notices: {
+    new_sign_in: ({ browser, system, address }) => ({
+      title: 'Neue Anmeldung',
+      sentence: `Bei Ihrem Konto hat sich ein bisher nicht verwendeter Browser angemeldet: ${nameOf({ browser, system })}, IP-Adresse ${address}.`,
+      advice: NOT_YOU,
+    }),
+    wrong_code: ({ address }) => ({
+      title: 'Falscher Code nach Ihrem Passwort',
+      sentence: `Jemand hat von ${address} Ihr Passwort und danach einen falschen Code eingegeben.`,
+      advice: 'Wenn Sie das nicht waren, kennt jemand Ihr Passwort. Ändern Sie es.',
+    }),
+    app_connected: ({ app, business }) => ({
+      title: 'App verbunden',
+      sentence: `Sie haben ${app} den Zugriff auf ${business} erlaubt.`,
+      advice: 'Wenn Sie das nicht waren, trennen Sie die App unter „Connected apps“ und ändern Sie Ihr Passwort.',
+    }),
+    approval_requested: ({ app, business, by }) => ({
+      title: 'Genehmigung angefragt',
+      sentence: `${by} möchte ${app} mit ${business} verbinden.`,
+      advice: 'Entscheiden Sie darüber unter „Business“, „Apps“.',
+    }),
+    app_approved: ({ app, business }) => ({
+      title: 'App genehmigt',
+      sentence: `Ein Inhaber von ${business} hat Ihre Anfrage genehmigt, ${app} zu verbinden.`,
+      advice: `Öffnen Sie ${app} und verbinden Sie die App erneut.`,
+    }),
+    app_refused: ({ app, business, reason }) => ({
+      title: 'App abgelehnt',
+      sentence: `Ein Inhaber von ${business} hat Ihre Anfrage abgelehnt, ${app} zu verbinden.`,
+      advice: reason
+        ? `Begründung: ${reason}`
+        : 'Es wurde keine Begründung angegeben. Fragen Sie nach, wenn Sie die App für Ihre Arbeit brauchen.',
+    }),
+    connection_transferred: ({ app, business, from }) => ({
+      title: 'Sie sind für eine Verbindung verantwortlich',
+      sentence: `${app} ist für ${business} verbunden. Bisher handelte die App unter der Verantwortung von ${from}, jetzt unter Ihrer.`,
+      advice:
+        'Unter „Connected apps“ sehen Sie, was sie darf. Trennen Sie sie, wenn das Unternehmen sie nicht mehr braucht.',
+    }),
+    secret_added: ({ app, by }) => ({
+      title: 'Secret hinzugefügt',
+      sentence: `${by || 'Ein Betreiber'} hat der App ${app} ein Secret hinzugefügt.`,
+      advice: 'Wenn Sie das nicht erwartet haben, sehen Sie im Audit-Protokoll des Unternehmens nach.',
+    }),
+    endpoint_disabled: ({ app, host, why }) => {
+      const reasons = {
+        by_owner: 'Jemand, der die App ändern darf, hat ihn abgeschaltet',
+        failing: 'Er war tagelang nicht erreichbar',
+        gone: 'Er hat mit 410 Gone geantwortet',
+      };
+      return {
+        title: 'Webhook-Endpunkt abgeschaltet',
+        sentence: `Der Endpunkt unter ${host} der App ${app} ist abgeschaltet. Grund: ${reasons[why]}.`,
+        advice: 'Seine Ereignisse bleiben eine Weile erhalten. Schalten Sie ihn auf der Seite der App wieder ein.',
+      };
+    },
+    factor_added: ({ passkey }) => ({
+      title: 'Neue Anmeldemethode',
+      sentence: `${passkey ? `Der Passkey ${passkey}` : 'Die Authenticator-App'} wurde Ihrem Konto hinzugefügt.`,
+      advice: NOT_YOU,
+    }),
+    factor_removed: ({ factor, passkey, by }) => {
+      const names = {
+        app: 'Die Authenticator-App wurde',
+        passkey: `Der Passkey ${passkey} wurde`,
+        all_passkeys: 'Alle Passkeys wurden',
+      };
+      return {
+        title: 'Anmeldemethode entfernt',
+        sentence: `${names[factor]} von ${by === 'user' ? 'Ihnen' : 'einem Betreiber'} aus Ihrem Konto entfernt.`,
+        advice: NOT_YOU,
+      };
+    },
+    recovery_code_used: ({ left }) => ({
+      title: 'Wiederherstellungscode verwendet',
+      sentence: `Ein Wiederherstellungscode Ihres Kontos wurde verwendet. Verbleibende Codes: ${left}.`,
+      advice: NOT_YOU,
+    }),
+    recovery_codes_renewed: () => ({
+      title: 'Neue Wiederherstellungscodes',
+      sentence: 'Für Ihr Konto wurden neue Wiederherstellungscodes erstellt. Die bisherigen funktionieren nicht mehr.',
+      advice: NOT_YOU,
+    }),
+    password_changed: ({ how, two_step }) => {
+      const ways = {
+        account_page: 'auf Ihrer Kontoseite',
+        user: 'mit einem Link, den ein Inhaber Ihres Unternehmens erstellt hat,',
+        platform: 'mit einem Link, den ein Plattform-Administrator erstellt hat,',
+        operator: 'mit einem Link, den ein Betreiber erstellt hat,',
+        mail: 'mit einem Link, der Ihnen per E-Mail gesendet wurde,',
+      };
+      const more = two_step === 'removed' ? ', und die Anmeldung in zwei Schritten wurde entfernt' : '';
+      return {
+        title: 'Passwort geändert',
+        sentence: `Ihr Passwort wurde ${ways[how]} geändert${more}.`,
+        advice:
+          'Wenn Sie das nicht waren, fordern Sie auf der Anmeldeseite einen Link zum Setzen eines neuen Passworts an, oder fragen Sie einen Inhaber Ihres Unternehmens.',
+      };
+    },
+  },
+};

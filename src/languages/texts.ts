@@ -1,0 +1,72 @@
+import type { Html } from '../lib/html.ts';
+
+/** A name, or markup around one. */
+export type Inline = Html | string;
+
+export type Direction = 'ltr' | 'rtl';
+
+/** A mail in words. Text and HTML are made from it (mail/render.ts). */
+export interface MailText {
+  subject: string;
+  paragraphs: string[];
+  /** The label of the link, for kinds that have one. */
+  action?: string;
+  /** After the link. */
+  closing?: string[];
+}
+
+/** What a user is told about their account or their apps. */
+export interface NoticeText {
+  title: string;
+  sentence: string;
+  /** What to do if it is unexpected. */
+  advice: string;
+}
+
+/** The body of an error page. */
+export interface ErrorText {
+  title: string;
+  sentence: string;
+}
+
+/** By name; an empty name is one that was not recognised. */
+export interface Browser {
+  browser: string;
+  system: string;
+}
+
+/** What every mail can use. */
+export interface AtPlatform {
+  platformName: string;
+}
+
+/** Where a request came from. */
+export interface FromDevice {
+  device: Browser;
+  /** An IP address. */
+  address: string;
+}
+
+export interface InBusiness {
+  app: string;
+  business: string;
+}
+
+export type EndpointEnd = 'by_owner' | 'failing' | 'gone';
+
+/** `passkey` is the name of a passkey; empty for an authenticator app. */
+export interface AddedFactor {
+  passkey: string;
+}
+
+export interface RemovedFactor {
+  factor: 'app' | 'passkey' | 'all_passkeys';
+  passkey: string;
+  by: 'user' | 'operator';
+}
+
+export interface PasswordChange {
+  /** On the account page, or with a link, by who created it. */
+  how: 'account_page' | 'user' | 'platform' | 'operator' | 'mail';
+  two_step: 'removed' | 'kept';
+}

@@ -1,0 +1,30 @@
+import type { FastifyRequest } from 'fastify';
+import type { User } from '../accounts/users.ts';
+import type { Texts } from '../languages/en.ts';
+import { chooseLanguage, type Languages } from '../languages/languages.ts';
+
+/** The texts of a hosted page, in the language of its reader: `user`, or whoever is signed in. */
+export function textsOf(
+  { languages }: { languages: Languages },
+  request: FastifyRequest,
+  user: Pick<User, 'language'> | undefined = request.session?.user,
+): Texts {
+  const acceptLanguage = request.headers['accept-language'];
+  return chooseLanguage(languages, { uiLocales: findUiLocales(request), setting: user?.language, acceptLanguage });
+}
+
+/** Of an authorize request, or of the one that the page leads back to. Of a repeated one, the first. */
+export function findUiLocales({ query, body }: Pick<FastifyRequest, 'query' | 'body'>): string | undefined {
+  const [sent, form] = [query, body].map((fields) => (fields ?? {}) as Record<string, unknown>);
+  const [wish] = [sent?.ui_locales].flat();
+  if (typeof wish === 'string') return wish;
+  const returnTo = sent?.return_to ?? form?.return_to;
+  if (typeof returnTo !== 'string') return undefined;
+  return URL.parse(returnTo, 'http://localhost')?.searchParams.get('ui_locales') ?? undefined;
+}
+
+/** For a hosted page without `return_to`, which would forget what the app asked for. */
+export function withUiLocales(request: FastifyRequest, path: string): string {
+  const uiLocales = findUiLocales(request);
+  return uiLocales === undefined ? path : `${path}?${new URLSearchParams({ ui_locales: uiLocales })}`;
+}
