@@ -8,7 +8,7 @@ import { systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import { fsyncDirectory } from '../lib/keyring.ts';
 import { fileOf, isSqlite } from '../storage/inspect.ts';
-import { ensureMigrated, upgrade } from '../storage/migrate.ts';
+import { ensureMigrated } from '../storage/migrate.ts';
 import { openStorage } from '../storage/open.ts';
 import {
   copyDatabase,
@@ -20,28 +20,6 @@ import {
 } from '../storage/sqlite/backup.ts';
 import { StorageError } from '../storage/storage.ts';
 import { type Command, withStorage } from './command.ts';
-
-export const migrateCommand: Command = {
-  name: 'migrate',
-  summary: 'Create or migrate the tables of the database, while nodes of the previous release serve',
-  options: {
-    contract: { help: 'Also remove what only older releases need, though nodes of one seem to be running' },
-  },
-  async run(options, env) {
-    const storage = await openStorage(readDatabaseUrl(env), 'migrating');
-    try {
-      const onProgress = (message: string) => console.error(message);
-      const { applied, waiting, olderNodes } = await upgrade(storage, {
-        contractsAnyway: options.flag('contract'),
-        onProgress,
-      });
-      const older_nodes = olderNodes.map(({ name, release }) => `${name} (${release})`);
-      return { applied, ...(waiting.length > 0 && { waiting, older_nodes }) };
-    } finally {
-      await storage.close();
-    }
-  },
-};
 
 export const backupCommand: Command = {
   name: 'backup',

@@ -5,7 +5,7 @@ import { type Command, explain, type Option, readOptions, requireDatabase } from
 const COMMANDS: Record<string, () => Promise<Command[]>> = {
   serve: async () => [(await import('./serve.ts')).serveCommand],
   demo: async () => [(await import('./demo.ts')).demoCommand],
-  migrate: async () => [(await import('./database.ts')).migrateCommand],
+  migrate: async () => [(await import('./migrate.ts')).migrateCommand],
   doctor: async () => [(await import('./doctor.ts')).doctorCommand],
   health: async () => [(await import('./health.ts')).healthCommand],
   business: async () => (await import('./businesses.ts')).businessCommands,

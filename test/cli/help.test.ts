@@ -9,7 +9,7 @@ const cli = createCommandLine();
 const COMMANDS: Record<string, string[]> = {
   serve: ['workers'],
   demo: [],
-  migrate: ['contract'],
+  migrate: ['plan', 'contract'],
   doctor: [],
   health: ['ready'],
   'business add': ['name'],

@@ -8,6 +8,7 @@ import { MIGRATIONS } from '../../src/storage/migrations/all.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import type { Storage } from '../../src/storage/storage.ts';
 import { registerNode } from '../../src/storage/upgrade/nodes.ts';
+import { planUpgrade } from '../../src/storage/upgrade/plan.ts';
 import { databaseUrl, runAsAdmin, TEMPLATE } from '../support/databases.ts';
 import { createTemplate, startPostgres } from '../support/postgres-server.ts';
 import { SAMPLE_CONTRACT, SAMPLE_EXPAND } from '../support/sample-migrations.ts';
@@ -78,6 +79,31 @@ test('a release does not start on a schema that is not expanded for it, and star
   assert.deepEqual(await phases(), ['expand', 'contract']);
   await migrate(storage, { migrations: EXPANDED });
   assert.deepEqual(await phases(), ['contract']);
+});
+
+test('a plan lists the steps that are left with table, lock and time, and changes nothing', async () => {
+  const storage = await openDatabase(300);
+  const leave = await registerNode(storage);
+
+  const { steps, seconds, olderNodes } = await planUpgrade(storage, NEXT_RELEASE);
+  await leave();
+
+  assert.deepEqual(
+    steps.map(({ migration, title, waits }) => [migration, title, waits]),
+    [
+      [SAMPLE_EXPAND.name, 'add grants.sample_region and grants.sample_day', false],
+      [SAMPLE_EXPAND.name, 'build index grants_by_sample', false],
+      [SAMPLE_EXPAND.name, 'fill rows of grants', false],
+      [SAMPLE_EXPAND.name, 'check grants_sample_region_known', false],
+      [SAMPLE_CONTRACT.name, 'drop index grants_by_sample', true],
+      [SAMPLE_CONTRACT.name, 'drop grants.sample_region', true],
+    ],
+  );
+  assert.ok(steps.every(({ table, rows, bytes }) => table === 'grants' && rows === 300 && bytes > 0));
+  assert.ok(seconds > 0);
+  assert.equal(olderNodes.length, 1);
+  assert.match(steps[1]?.lock ?? '', /reads and writes go on/);
+  assert.deepEqual((await listPending(storage, NEXT_RELEASE)).length, 2);
 });
 
 test('a contract migration waits while a node of an older release is running', async () => {

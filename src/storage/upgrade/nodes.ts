@@ -5,7 +5,7 @@ import { newRandomId } from '../../lib/ids.ts';
 import { VERSION } from '../../lib/package.ts';
 import { MIGRATIONS } from '../migrations/all.ts';
 import type { Database, Storage } from '../storage.ts';
-import { readState, rejectNewer, upgradeTables } from './state.ts';
+import { hasTable, readState, rejectNewer, upgradeTables } from './state.ts';
 
 const HEARTBEAT = 10 * SECOND;
 /** A node that misses some heartbeats, while the database is unavailable, is still counted. */
@@ -59,14 +59,18 @@ const lastKnown = () => MIGRATIONS.at(-1)?.name ?? '';
 
 /** Nodes of releases that do not have this migration yet. */
 export async function listOlderNodes(db: Database, migration: string): Promise<RunningNode[]> {
-  const listed = await upgradeTables(db)
+  return [...(await listRegistered(db, migration)), ...(await listUnregistered(db))];
+}
+
+async function listRegistered(db: Database, migration: string): Promise<RunningNode[]> {
+  if (!(await hasTable(db, 'nodes'))) return [];
+  return upgradeTables(db)
     .selectFrom('nodes')
     .select(['name', 'release'])
     .where('knows', '<', migration)
     .where('seen_at', '>', sql<number>`${databaseNow} - ${ALIVE_FOR}`)
     .orderBy('name')
     .execute();
-  return [...listed, ...(await listUnregistered(db))];
 }
 
 /** Nodes of 0.1.0 are not in the table. Later releases append theirs to the name of the application. */

@@ -87,8 +87,7 @@ export interface SchemaState {
 
 /** Throws if the database is another program's. */
 export async function readState(db: Database): Promise<SchemaState> {
-  const all = await db.introspection.getTables().catch(rejectUnreadable);
-  const tables = all.filter(({ schema }) => schema === undefined || schema === 'public');
+  const tables = await listTables(db);
   const ours = tables.find(({ name }) => name === 'migrations');
   if (!ours) {
     const taken = tables.find(({ name }) => name === 'grants' || name === 'users');
@@ -103,6 +102,15 @@ export async function readState(db: Database): Promise<SchemaState> {
   const incomplete = progress.filter(({ finished_at }) => finished_at === null).map(({ name }) => name);
   const names = new Set([...required, ...progress.map(({ name }) => name)]);
   return { required, complete: [...names].filter((name) => !incomplete.includes(name)) };
+}
+
+async function listTables(db: Database) {
+  const all = await db.introspection.getTables().catch(rejectUnreadable);
+  return all.filter(({ schema }) => schema === undefined || schema === 'public');
+}
+
+export async function hasTable(db: Database, table: string): Promise<boolean> {
+  return (await listTables(db)).some(({ name }) => name === table);
 }
 
 function rejectUnreadable(error: unknown): never {
