@@ -1,10 +1,11 @@
-// `npm run build` makes dist/, the package for operators: `node dist/gatehouse.js serve` needs Node and nothing else.
-import { cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+// `npm run build` makes dist/, which `npm pack` puts into the package for operators: `node dist/gatehouse.js serve` needs
+// Node and nothing else.
+import { chmodSync, cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { brotliCompressSync } from 'node:zlib';
-import { build, type Plugin } from 'esbuild';
+import { build, type Metafile, type Plugin } from 'esbuild';
 import { extractScalar } from '../src/web/reference/scalar.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -31,11 +32,23 @@ const threadUrls: Plugin = {
   },
 };
 
+/** In a stack trace, libraries have names of files and no lines: their full maps would take 3.5 MB. */
+const namedLibraries: Plugin = {
+  name: 'named-libraries',
+  setup({ onLoad }) {
+    onLoad({ filter: /\/node_modules\/.*\.[cm]?js$/ }, ({ path }) => {
+      const map = JSON.stringify({ version: 3, sources: [basename(path)], mappings: 'AAAA' });
+      const comment = `//# sourceMappingURL=data:application/json;base64,${Buffer.from(map).toString('base64')}`;
+      return { contents: `${readFileSync(path, 'utf8')}\n${comment}`, loader: 'js' };
+    });
+  },
+};
+
 rmSync(out, { recursive: true, force: true });
-await build({
+const { metafile } = await build({
   absWorkingDir: root,
   entryPoints: [
-    { in: 'src/cli/main.js', out: 'gatehouse' },
+    { in: 'src/cli/main.js', out: 'main' },
     ...THREADS.map((file) => ({ in: file, out: basename(file, '.ts') })),
   ],
   outdir: out,
@@ -46,13 +59,24 @@ await build({
   target: 'node26',
   minifySyntax: true,
   minifyWhitespace: true,
+  // Node prints the line of an uncaught error.
+  lineLimit: 200,
   keepNames: true,
+  // An import() of CommonJS would have no named exports.
+  mainFields: ['module', 'main'],
+  metafile: true,
   external: ['pg-native', 'cloudflare:sockets', '@scalar/fastify-api-reference'],
-  plugins: [threadUrls],
+  sourcemap: 'linked',
+  sourcesContent: false,
+  plugins: [threadUrls, namedLibraries],
   // Packages in CommonJS call require for modules of Node.
   banner: { js: "import { createRequire } from 'node:module'; const require = createRequire(import.meta.url);" },
   logLevel: 'warning',
 });
+assertNamedExports(metafile);
+cpSync(join(root, 'src/cli/launcher.js'), join(out, 'gatehouse.js'));
+cpSync(join(root, 'src/cli/source-maps.js'), join(out, 'source-maps.js'));
+chmodSync(join(out, 'gatehouse.js'), 0o755);
 for (const file of globSync(FILES, { cwd: root })) {
   mkdirSync(dirname(join(out, file)), { recursive: true });
   cpSync(join(root, file), join(out, file));
@@ -67,11 +91,19 @@ cpSync(
 );
 writeFileSync(join(out, 'package.json'), `${JSON.stringify(describePackage(), null, 2)}\n`);
 
+function assertNamedExports({ inputs }: Metafile): void {
+  for (const [file, { imports }] of Object.entries(inputs)) {
+    const failing = imports.find(({ path, kind }) => kind === 'dynamic-import' && inputs[path]?.format === 'cjs');
+    if (failing) throw new Error(`${file} imports ${failing.path}, which is CommonJS: its exports would be missing.`);
+  }
+}
+
 function describePackage() {
   const { name, version, description, license, optionalDependencies } = JSON.parse(
     readFileSync(join(root, 'package.json'), 'utf8'),
   );
   const [node] = Object.values<string>(optionalDependencies);
   const engines = { node: `>=${node?.split('.')[0]}` };
-  return { name, version, description, license, type: 'module', engines, bin: { gatehouse: 'gatehouse.js' } };
+  const bin = { gatehouse: 'gatehouse.js' };
+  return { name, version, description, license, type: 'module', engines, bin, optionalDependencies };
 }
