@@ -16,6 +16,11 @@ const CALLER =
 const CONSENT =
   'select "consents"."scopes", "consents"."declined", "consents"."connected_for", "consents"."expires_at" from "consents" inner join "memberships" on "memberships"."user_id" = "consents"."user_id" and "memberships"."business_id" = "consents"."business_id" and "memberships"."created_at" <= "consents"."allowed_at" where "consents"."user_id" = ? and "consents"."app_id" = ? and "consents"."business_id" = ? and ("consents"."expires_at" is null or "consents"."expires_at" > ?)';
 
+const REVOKED = 'select ? as "grantId", ? as "appId", ? as "businessId", ? as "userId"';
+
+const addEvent = (data: string) =>
+  `insert into "events" ("id", "type", "app_id", "business_id", "data", "created_at", "dispatched_at") select ? as "id", ? as "type", "changed"."appId" as "app_id", "changed"."businessId" as "business_id", ${data} as "data", ? as "created_at", case when not exists (select "endpoints"."id" from "endpoints" where "endpoints"."app_id" = "changed"."appId") then cast(? as bigint) end as "dispatched_at" from "changed"`;
+
 export const STATEMENTS = {
   app: APP,
   useSecret: 'update "app_secrets" set "last_used_at" = ? where "id" = ?',
@@ -30,7 +35,6 @@ export const STATEMENTS = {
   session:
     'select *, case when (exists (select "user_id" from "authenticator_apps" where "user_id" = "users"."id") or (exists (select "id" from "platform_settings" where "requires_second_factor" = 1) or exists (select "businesses"."id" from "memberships" inner join "businesses" on "businesses"."id" = "memberships"."business_id" where "memberships"."user_id" = "users"."id" and "businesses"."requires_second_factor" = 1))) then 1 else 0 end as "needs_second_factor" from "sessions" inner join "users" on "users"."id" = "sessions"."user_id" where "sessions"."id_hash" = ? and "sessions"."expires_at" > ?',
   seeSession: 'update "sessions" set "last_seen_at" = ?, "expires_at" = ? where "id_hash" = ?',
-  user: 'select * from "users" where "id" = ?',
   memberships:
     'select "memberships"."user_id" as "userId", "memberships"."business_id" as "businessId", "businesses"."name" as "businessName", "memberships"."role" as "role", "memberships"."created_at" as "since" from "memberships" inner join "businesses" on "businesses"."id" = "memberships"."business_id" where "memberships"."user_id" = ? order by "businesses"."name"',
   appRules:
@@ -44,11 +48,12 @@ export const STATEMENTS = {
   unrevokedGrant:
     'select "id" from "grants" where "business_id" = ? and "app_id" = ? and "user_id" = ? and "revoked_at" is null limit ?',
   addGrant:
-    'insert into "grants" ("id", "salt", "app_id", "user_id", "business_id", "scopes", "connected_for", "expires_at", "resource", "redirect_uri", "code_challenge", "created_at", "code_expires_at", "rotation", "removable_on") values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict ("id") do nothing',
-  addEvent:
-    'insert into "events" ("id", "type", "app_id", "business_id", "data", "created_at", "dispatched_at") values (?, ?, ?, ?, ?, ?, case when not exists (select "endpoints"."id" from "endpoints" where "endpoints"."app_id" = ?) then cast(? as bigint) end)',
+    'insert into "grants" ("id", "salt", "app_id", "user_id", "business_id", "scopes", "connected_for", "expires_at", "resource", "redirect_uri", "code_challenge", "created_at", "code_expires_at", "rotation", "removable_on") values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict ("id") do nothing returning "app_id" as "appId", "business_id" as "businessId"',
+  addCreatedEvent: `with "changed" as (select ? as "appId", ? as "businessId") ${addEvent('?')}`,
+  addRevokedEvent: `with "changed" as (${REVOKED}) ${addEvent(`cast(json_object('grantId', "changed"."grantId", 'userId', "changed"."userId", 'reason', cast(? as text)) as text)`)}`,
   addAct:
     'insert into "audit_entries" ("id", "at", "action", "actor_kind", "actor_id", "person_id", "actor_name", "actor_email", "address", "business_id", "subject_kind", "subject_id", "subject_name", "detail") values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
+  addRevokedAct: `with "changed" as (${REVOKED}) insert into "audit_entries" ("id", "at", "action", "actor_kind", "actor_id", "person_id", "actor_name", "actor_email", "address", "business_id", "subject_kind", "subject_id", "subject_name", "detail") select ? as "id", ? as "at", ? as "action", ? as "actor_kind", "changed"."appId" as "actor_id", "changed"."appId" as "person_id", coalesce("apps"."name", ?) as "actor_name", ? as "actor_email", ? as "address", "changed"."businessId" as "business_id", ? as "subject_kind", "changed"."appId" as "subject_id", coalesce("apps"."name", ?) as "subject_name", cast(json_object('user', coalesce("users"."name", ?)) as text) as "detail" from "changed" left join "apps" on "apps"."id" = "changed"."appId" and "apps"."deleted_at" is null left join "users" on "users"."id" = "changed"."userId"`,
   endGrant:
     'update "grants" set "revoked_at" = ?, "revoked_reason" = ? where "revoked_at" is null and "id" = ? returning "id" as "grantId", "app_id" as "appId", "business_id" as "businessId", "user_id" as "userId"',
   begin: 'begin immediate',

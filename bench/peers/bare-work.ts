@@ -106,26 +106,13 @@ export function revoke(bare: Bare, fields: Fields, address: string, now: number)
   return db.atomically(() => {
     const reason = 'revoked_by_app';
     const [ended] = db.all('endGrant', now, reason, row.id);
-    const data = JSON.stringify({ grantId: ended.grantId, userId: ended.userId, reason });
-    addEvent(db, { type: 'grant.revoked', appId: row.app_id, businessId: row.business_id, data }, now);
-    const app = db.one('app', row.app_id);
-    const user = db.one('user', row.user_id);
-    const actor = ['app', app.id, app.id, app.name, null, address];
-    const about = [row.business_id, 'app', app.id, app.name, JSON.stringify({ user: user.name })];
-    db.write('durable', 'addAct', newId(now), now, 'grant.revoked', ...actor, ...about);
+    const changed = [ended.grantId, ended.appId, ended.businessId, ended.userId];
+    db.write('durable', 'addRevokedEvent', ...changed, newId(now), 'grant.revoked', reason, now, now);
+    const actor = ['app', 'A deleted app', null, address];
+    const subject = ['app', 'A deleted app', ''];
+    db.write('durable', 'addRevokedAct', ...changed, newId(now), now, 'grant.revoked', ...actor, ...subject);
     return {};
   });
-}
-
-interface Happening {
-  type: string;
-  appId: string;
-  businessId: string;
-  data: string;
-}
-
-function addEvent(db: BareDatabase, { type, appId, businessId, data }: Happening, now: number): void {
-  db.write('durable', 'addEvent', newId(now), type, appId, businessId, data, now, appId, now);
 }
 
 /** The redirect of the authorize endpoint. */
@@ -151,7 +138,8 @@ export function allow({ db, keys }: Bare, stamped: string, cookies: Fields, from
     const { scopes: scope } = db.one('consent', user.id, app.id, businessId, now);
     const key = `grant.allowed ${app.id} ${businessId} ${user.id} ${scope}`;
     const hasGrant = () => db.one('unrevokedGrant', businessId, app.id, user.id, 1) !== undefined;
-    if (!(db.one('isRepeat', key, now - DAY) && hasGrant())) {
+    const isRepeat = [db.one('isRepeat', key, now - DAY) !== undefined, hasGrant()].every(Boolean);
+    if (!isRepeat) {
       db.write('durable', 'countRepeat', key, now, 1, now - DAY, 1, now - DAY, now);
       if (!hasGrant()) addAllowed(db, { app, user, businessId, scope, address: from.address }, now);
     }
@@ -166,9 +154,10 @@ export function allow({ db, keys }: Bare, stamped: string, cookies: Fields, from
       expiresAt,
       0,
     ];
-    db.write('durable', 'addGrant', id, salt, app.id, user.id, businessId, ...request, removableOn(expiresAt));
+    const [changed] = db.all('addGrant', id, salt, app.id, user.id, businessId, ...request, removableOn(expiresAt));
     const data = JSON.stringify({ grantId: id, userId: user.id, scopes: scope.split(' ') });
-    addEvent(db, { type: 'grant.created', appId: app.id, businessId, data }, now);
+    const event = [newId(now), 'grant.created', data, now, now];
+    db.write('durable', 'addCreatedEvent', changed.appId, changed.businessId, ...event);
   });
   const code = encodeToken(keys, salt, { kind: 'code', grantId: id, rotation: 0, expiresAt, scopeBits: NO_SCOPE_BITS });
   const answer = new URLSearchParams({ code, state: asked.get('state') ?? '', iss: from.issuer });

@@ -1,6 +1,7 @@
 import { type Actor, recordAudit } from '../audit/entries.ts';
 import { isId, newId } from '../lib/ids.ts';
 import { readName } from '../lib/names.ts';
+import { preparedQuery } from '../storage/prepared-query.ts';
 import { contains, type SearchTerm } from '../storage/search.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
@@ -35,9 +36,13 @@ export async function insertBusiness(db: Database, business: { name: string }, n
 
 export async function findBusiness(db: Database, id: string): Promise<Business | undefined> {
   if (!isId(id)) return undefined;
-  const row = await db.selectFrom('businesses').selectAll().where('id', '=', id).executeTakeFirst();
-  return row && fromRow(row);
+  const { rows } = await readBusiness(db, { id });
+  return rows[0] && fromRow(rows[0]);
 }
+
+const readBusiness = preparedQuery((db, { id }: { id: string }) =>
+  db.selectFrom('businesses').selectAll().where('id', '=', id),
+);
 
 export async function listBusinesses(db: Database): Promise<Business[]> {
   return (await db.selectFrom('businesses').selectAll().orderBy('name').execute()).map(fromRow);

@@ -185,9 +185,17 @@ export async function lockRole(
   db: Database,
   { userId, businessId }: Pick<Membership, 'userId' | 'businessId'>,
 ): Promise<Role | undefined> {
-  const membership = db.selectFrom('memberships').select('role').where('user_id', '=', userId);
-  return (await membership.where('business_id', '=', businessId).forShare().executeTakeFirst())?.role;
+  return (await readRoleForShare(db, { userId, businessId })).rows[0]?.role;
 }
+
+const readRoleForShare = preparedQuery((db, { userId, businessId }: Pick<Membership, 'userId' | 'businessId'>) =>
+  db
+    .selectFrom('memberships')
+    .select('role')
+    .where('user_id', '=', userId)
+    .where('business_id', '=', businessId)
+    .forShare(),
+);
 
 /** Checks the locked rows: the actor may have lost the role since the page was shown. */
 export function mayManageMembers({ owners }: Ownership, actor: Pick<Actor, 'kind' | 'id'>): boolean {

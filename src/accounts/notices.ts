@@ -3,6 +3,7 @@ import { DAY, HOUR } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import { type Mailer, queueMail } from '../mail/mails.ts';
 import { type NoticeKind, type NoticeText, type NoticeValues, noticeText } from '../mail/notice-texts.ts';
+import { preparedQuery } from '../storage/prepared-query.ts';
 import { retentionStep } from '../storage/retention.ts';
 import type { Database } from '../storage/storage.ts';
 import { listOwnerIds } from './memberships.ts';
@@ -33,19 +34,38 @@ export async function notify<Kind extends NoticeKind>(
   now: number,
 ): Promise<void> {
   if (userIds.length === 0) return;
-  if (cause !== undefined) {
-    const times = await countRepeat(tx, { key: `notice ${kind} ${cause}`, window: REPEAT_WINDOW }, now);
-    if (times > 1) return;
-  }
-  const rows = userIds.map((userId) => ({
-    id: newId(now),
-    user_id: userId,
-    kind,
-    detail: JSON.stringify(values),
-    at: now,
-    mail_due: 1,
-  }));
+  if (cause !== undefined && !(await isFirstNotice(tx, { kind, cause }, now))) return;
+  const rows = userIds.map((userId) => rowOf(userId, { kind, values }, now));
   await tx.insertInto('notices').values(rows).execute();
+}
+
+/** Counts the notice. */
+export async function isFirstNotice(
+  tx: Database,
+  { kind, cause }: { kind: NoticeKind; cause: string },
+  now: number,
+): Promise<boolean> {
+  return (await countRepeat(tx, { key: `notice ${kind} ${cause}`, window: REPEAT_WINDOW }, now)) === 1;
+}
+
+/** For a caller that has counted it with `isFirstNotice`. */
+export async function addNotice<Kind extends NoticeKind>(
+  tx: Database,
+  userId: string,
+  notice: Omit<NewNotice<Kind>, 'cause'>,
+  now: number,
+): Promise<void> {
+  await insertNotice(tx, rowOf(userId, notice, now));
+}
+
+type NoticeRow = ReturnType<typeof rowOf>;
+
+const insertNotice = preparedQuery((db, { id, user_id, kind, detail, at, mail_due }: NoticeRow) =>
+  db.insertInto('notices').values({ id, user_id, kind, detail, at, mail_due }),
+);
+
+function rowOf<Kind extends NoticeKind>(userId: string, { kind, values }: Omit<NewNotice<Kind>, 'cause'>, now: number) {
+  return { id: newId(now), user_id: userId, kind, detail: JSON.stringify(values), at: now, mail_due: 1 };
 }
 
 /** Notifies the owners of the business that owns an app, or the platform admins about an app of the platform. */

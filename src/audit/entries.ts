@@ -1,8 +1,10 @@
+import type { AliasableExpression, QueryCreator, SelectQueryBuilder } from 'kysely';
 import { firstIdAt, newId } from '../lib/ids.ts';
+import type { Following } from '../storage/chained-writes.ts';
 import { inChunks } from '../storage/chunks.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import type { Database } from '../storage/storage.ts';
-import type { Row } from '../storage/tables.ts';
+import type { Row, Tables } from '../storage/tables.ts';
 
 /** Who made the change. `platform`: a platform admin, on the platform's pages. `operator`: on the command line. */
 export interface Actor {
@@ -200,6 +202,22 @@ const insertEntry = preparedQuery((db, entry: Row<'audit_entries'>) =>
     detail: entry.detail,
   }),
 );
+
+type EntryColumns = { [Column in keyof Row<'audit_entries'>]: AliasableExpression<Row<'audit_entries'>[Column]> };
+
+/** The entry of a change that `chainedWrites` makes. `source` has one row if the change happened. */
+export function insertFollowingEntry<Changed, From extends keyof Tables | 'changed', Joined>(
+  following: Following<Changed>,
+  source: SelectQueryBuilder<Tables & { changed: Changed }, From, Joined>,
+  columns: EntryColumns,
+) {
+  const names = Object.keys(columns) as (keyof EntryColumns)[];
+  const selected = source.select(names.map((name) => (columns[name] as AliasableExpression<unknown>).as(name)));
+  return (following as unknown as QueryCreator<Tables>)
+    .insertInto('audit_entries')
+    .columns(names)
+    .expression(selected as unknown as SelectQueryBuilder<Tables, 'audit_entries', Row<'audit_entries'>>);
+}
 
 /** Deletes the oldest entries before a time. The table's triggers reject every delete outside this transaction. */
 export async function removeOldEntries(db: Database, limit: number, before: number): Promise<number> {

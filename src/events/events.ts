@@ -1,9 +1,10 @@
-import type { InsertObject } from 'kysely';
+import { type AliasableExpression, type Expression, expressionBuilder, type InsertObject } from 'kysely';
 import { DAY, SECOND } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
+import type { Following } from '../storage/chained-writes.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import { retentionStep } from '../storage/retention.ts';
-import type { Database } from '../storage/storage.ts';
+import { type Database, pipelineWrites } from '../storage/storage.ts';
 import type { Row, Tables } from '../storage/tables.ts';
 import { type EventType, guardOf } from './event-types.ts';
 import { findLongTransaction } from './long-transactions.ts';
@@ -31,6 +32,8 @@ export const EVENTS_KEPT_FOR = 30 * DAY;
 export const LISTED_AFTER = 15 * SECOND;
 
 const INSERT_SIZE = 200;
+/** Each by the prepared statement, which takes less time than compiling one for all. */
+const FEW = 5;
 
 /** The column is not nullable. */
 const NO_BUSINESS = '00000000-0000-0000-0000-000000000000';
@@ -45,20 +48,61 @@ const insertEvent = preparedQuery((db, { id, type, app_id, business_id, data, cr
   db.insertInto('events').values(skipDispatchWithoutEndpoint({ id, type, app_id, business_id, data, created_at })),
 );
 
+/** Of a change that `chainedWrites` makes, with the app and the business of the changed row. */
+interface FollowingEvent {
+  id: string;
+  type: EventType;
+  /** The text of a JSON object. */
+  data: AliasableExpression<string>;
+  now: number;
+}
+
+export function insertFollowingEvent<Row extends { appId: string; businessId: string }>(
+  following: Following<Row>,
+  { id, type, data, now }: FollowingEvent,
+) {
+  rejectUndeclared(type);
+  const creator = following as unknown as Following<{ appId: string; businessId: string }>;
+  return creator
+    .insertInto('events')
+    .columns(['id', 'type', 'app_id', 'business_id', 'data', 'created_at', 'dispatched_at'])
+    .expression(({ selectFrom }) =>
+      selectFrom('changed')
+        .select(({ val }) => [val(id).as('id'), val<string>(type).as('type')])
+        .select(['changed.appId as app_id', 'changed.businessId as business_id'])
+        .select(({ val }) => [data.as('data'), val(now).as('created_at')])
+        .select(({ ref }) => whenWithoutEndpoint(ref('changed.appId'), now).as('dispatched_at')),
+    );
+}
+
 /** The event of an app without endpoints counts as dispatched from the start. */
 function skipDispatchWithoutEndpoint(row: EventRow): InsertObject<Tables, 'events'> {
   return {
     ...row,
-    dispatched_at: ({ selectFrom, not, exists, cast, val, case: choose }) =>
-      choose()
-        .when(not(exists(selectFrom('endpoints').select('endpoints.id').where('endpoints.app_id', '=', row.app_id))))
-        // PostgreSQL would infer text.
-        .then(cast<number>(val(row.created_at), 'bigint'))
-        .end(),
+    dispatched_at: ({ val }) => whenWithoutEndpoint(val(row.app_id), row.created_at),
   };
 }
 
+function whenWithoutEndpoint(appId: Expression<string>, time: number) {
+  const { selectFrom, not, exists, cast, val, case: choose } = expressionBuilder<Tables, 'events'>();
+  return (
+    choose()
+      .when(not(exists(selectFrom('endpoints').select('endpoints.id').where('endpoints.app_id', '=', appId))))
+      // PostgreSQL would infer text.
+      .then(cast<number>(val(time), 'bigint'))
+      .end()
+  );
+}
+
+/** Needs a transaction. */
 export async function recordEvents(db: Database, events: NewEvent[], now: number): Promise<void> {
+  if (events.length <= FEW) {
+    const rows = events.map((event) => toRow(event, now));
+    return pipelineWrites(
+      db,
+      rows.map((row) => insertEvent(db, row)),
+    );
+  }
   for (let start = 0; start < events.length; start += INSERT_SIZE) {
     const rows = events
       .slice(start, start + INSERT_SIZE)
@@ -70,7 +114,7 @@ export async function recordEvents(db: Database, events: NewEvent[], now: number
 type EventRow = ReturnType<typeof toRow>;
 
 function toRow({ type, appId, businessId, data }: NewEvent, now: number) {
-  if (!guardOf(type)) throw new Error(`The event type ${type} is not declared in event-types.ts.`);
+  rejectUndeclared(type);
   return {
     id: newId(now),
     type,
@@ -79,6 +123,10 @@ function toRow({ type, appId, businessId, data }: NewEvent, now: number) {
     data: JSON.stringify(data),
     created_at: now,
   };
+}
+
+function rejectUndeclared(type: EventType): void {
+  if (!guardOf(type)) throw new Error(`The event type ${type} is not declared in event-types.ts.`);
 }
 
 /** Polled often, so it runs without a transaction. */

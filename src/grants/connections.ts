@@ -6,7 +6,7 @@ import type { Scopes } from '../lib/scope-lists.ts';
 import { listScopeUses } from '../request-log/counts.ts';
 import type { ConnectedFor } from '../storage/app-tables.ts';
 import type { Database } from '../storage/storage.ts';
-import { inTransaction } from '../storage/storage.ts';
+import { inTransaction, pipelineWrites } from '../storage/storage.ts';
 import { lockAppRules } from './app-policies.ts';
 import {
   type ConnectionFilter,
@@ -163,7 +163,8 @@ export async function disconnect(
     if (!people) return people !== undefined;
     const subject = { kind: 'app' as const, id: app.id, name: app.name };
     const detail: Record<string, string> = user ? { user: user.name } : { user: 'everyone', people: String(people) };
-    await recordAudit(tx, { action: 'grant.disconnected', actor, businessId, subject, detail }, now);
+    const entry = { action: 'grant.disconnected', actor, businessId, subject, detail } as const;
+    await pipelineWrites(tx, [recordAudit(tx, entry, now)]);
     return true;
   });
 }
@@ -175,9 +176,9 @@ export async function endConnections(
   reason: InactiveReason,
   now: number,
 ): Promise<number | undefined> {
-  // In this order: a grant that relies on the consent is either revoked below, or waits and finds no consent.
-  const forgotten = await forgetConsents(tx, parties);
-  const revoked = await revokeGrantsBetween(tx, parties, reason, now);
+  // In this order: a grant that relies on the consent is either revoked here, or waits and finds no consent.
+  const ended = [forgetConsents(tx, parties), revokeGrantsBetween(tx, parties, reason, now)];
+  const [forgotten = [], revoked = []] = await Promise.all(ended);
   const people = new Set([...forgotten, ...revoked]).size;
   return people > 0 || (await wasGranted(tx, parties)) ? people : undefined;
 }

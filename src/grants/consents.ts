@@ -74,13 +74,24 @@ function fromRow(row: ConsentRow | undefined): Consent {
 
 /** Needs a transaction. Adds to the earlier consent. */
 export async function saveConsent(db: Database, key: ConsentKey, decision: Consent, now: number): Promise<void> {
-  await lockConsent(db, key, now);
-  const { allowed, declined, connectedFor, expiresAt } = addDecision(await findConsent(db, key, now), decision);
-  const scopes = { scopes: formatScopes(allowed), declined: formatScopes(declined) };
-  await updateConsent(db, key)
-    .set({ ...scopes, connected_for: connectedFor ?? 'user', allowed_at: now, expires_at: expiresAt })
-    .execute();
+  await changeConsent(db, key, addDecision(await lockConsent(db, key, now), decision), now);
 }
+
+/** Needs a transaction, in which `lockConsent` was called. */
+export async function changeConsent(db: Database, key: ConsentKey, consent: Consent, now: number): Promise<void> {
+  const { allowed, declined, connectedFor = 'user', expiresAt } = consent;
+  const scopes = { scopes: formatScopes(allowed), declined: formatScopes(declined) };
+  await replaceConsent(db, { ...key, ...scopes, connectedFor, expiresAt, now });
+}
+
+type Replacement = TimedKey &
+  Pick<ConsentRow, 'scopes' | 'declined'> &
+  Required<Pick<Consent, 'connectedFor' | 'expiresAt'>>;
+
+const replaceConsent = preparedQuery((db, replacement: Replacement) => {
+  const { scopes, declined, connectedFor: connected_for, now: allowed_at, expiresAt: expires_at } = replacement;
+  return updateConsent(db, replacement).set({ scopes, declined, connected_for, allowed_at, expires_at });
+});
 
 /** Where the two disagree, the newer decision counts. */
 export function addDecision(before: Consent, { allowed, declined, connectedFor, expiresAt }: Consent): Consent {
@@ -93,18 +104,22 @@ export function addDecision(before: Consent, { allowed, declined, connectedFor, 
   };
 }
 
-/** Inserts an empty row, or locks the one that exists. */
-async function lockConsent(db: Database, { userId, appId, businessId }: ConsentKey, now: number): Promise<void> {
-  await db
+/** Needs a transaction. Locks the row, or inserts an empty one: a caller that does not change it then has to roll back. */
+export async function lockConsent(db: Database, key: ConsentKey, now: number): Promise<Consent> {
+  const [, { rows }] = await Promise.all([insertOrLock(db, { ...key, now }), readConsent(db, { ...key, now })]);
+  return fromRow(rows[0]);
+}
+
+const insertOrLock = preparedQuery((db, { userId, appId, businessId, now }: TimedKey) =>
+  db
     .insertInto('consents')
     .values({ user_id: userId, app_id: appId, business_id: businessId, scopes: '', declined: '', allowed_at: now })
     .onConflict((conflict) =>
       conflict
         .columns(['user_id', 'app_id', 'business_id'])
         .doUpdateSet(({ ref }) => ({ scopes: ref('consents.scopes') })),
-    )
-    .execute();
-}
+    ),
+);
 
 /** Needs a transaction, in which it locks the consent. Returns the scopes that it had. */
 export async function withdrawFromConsent(
@@ -137,9 +152,22 @@ export async function forgetConsents(
   db: Database,
   { appId, businessId, userId }: Omit<ConsentKey, 'userId'> & { userId?: string | undefined },
 ): Promise<string[]> {
-  let query = db.deleteFrom('consents').where('business_id', '=', businessId).where('app_id', '=', appId);
-  if (userId !== undefined) query = query.where('user_id', '=', userId);
-  return (await query.returning('user_id as userId').execute()).map((forgotten) => forgotten.userId);
+  const { rows } =
+    userId === undefined
+      ? await deleteOfEveryone(db, { appId, businessId })
+      : await deleteOne(db, { appId, businessId, userId });
+  return rows.map((forgotten) => forgotten.userId);
+}
+
+const deleteOfEveryone = preparedQuery(deleteConsents);
+const deleteOne = preparedQuery((db, key: ConsentKey) => deleteConsents(db, key).where('user_id', '=', key.userId));
+
+function deleteConsents(db: Database, { appId, businessId }: Omit<ConsentKey, 'userId'>) {
+  return db
+    .deleteFrom('consents')
+    .where('business_id', '=', businessId)
+    .where('app_id', '=', appId)
+    .returning('user_id as userId');
 }
 
 export async function forgetEveryConsent(db: Database): Promise<number> {

@@ -1,13 +1,15 @@
 import { findBusiness } from '../accounts/businesses.ts';
 import { findMembership } from '../accounts/memberships.ts';
-import { notify } from '../accounts/notices.ts';
+import { addNotice, isFirstNotice } from '../accounts/notices.ts';
 import type { App } from '../apps/apps.ts';
 import { type Action, recordAudit, type UserActor } from '../audit/entries.ts';
 import { countRepeat, isRepeat } from '../audit/repeats.ts';
 import { DAY, HOUR } from '../lib/clock.ts';
 import { formatScopes, type Scopes } from '../lib/scope-lists.ts';
 import type { ConnectedFor } from '../storage/app-tables.ts';
+import { preparedQuery } from '../storage/prepared-query.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
+import { type GrantParties, selectBetween } from './status.ts';
 
 /** Of a user, about an app in a business, for the audit log. */
 interface Decision {
@@ -24,25 +26,58 @@ interface Allowed extends Decision {
 const SILENT_WINDOW = DAY;
 const DENIED_WINDOW = HOUR;
 
+/** Needs a transaction. Counts the notice, and returns the values of the first within an hour. */
+export async function countConnectedNotice(actor: UserActor, tx: Database, { app, businessId }: Decision, now: number) {
+  const cause = `${actor.id} ${app.id} ${businessId}`;
+  const [business, isFirst] = await Promise.all([
+    findBusiness(tx, businessId),
+    isFirstNotice(tx, { kind: 'app_connected', cause }, now),
+  ]);
+  return isFirst ? { app: app.name, business: business?.name ?? '' } : undefined;
+}
+
+interface AllowedOnScreen extends Allowed {
+  expiresAt: number | null;
+  /** From `countConnectedNotice`. */
+  notice: { app: string; business: string } | undefined;
+}
+
 /** Needs a transaction. */
 export async function recordAllowed(
   actor: UserActor,
   tx: Database,
-  { app, businessId, scopes, connectedFor, expiresAt }: Allowed & { expiresAt: number | null },
+  { app, businessId, scopes, connectedFor, expiresAt, notice }: AllowedOnScreen,
   now: number,
 ): Promise<void> {
   const until = expiresAt !== null && { until: new Date(expiresAt).toISOString() };
   const detail = { scope: formatScopes(scopes), ...describeConnectedFor(connectedFor), ...until };
-  await recordAudit(tx, { action: 'grant.allowed', actor, businessId, subject: subjectOf(app), detail }, now);
-  const values = { app: app.name, business: (await findBusiness(tx, businessId))?.name ?? '' };
-  const cause = `${actor.id} ${app.id} ${businessId}`;
-  await notify(tx, [actor.id], { kind: 'app_connected', values, cause }, now);
+  const entry = { action: 'grant.allowed', actor, businessId, subject: subjectOf(app), detail } as const;
+  await Promise.all([
+    recordAudit(tx, entry, now),
+    notice && addNotice(tx, actor.id, { kind: 'app_connected', values: notice }, now),
+  ]);
 }
 
 /**
- * Needs a transaction, before the grant is created in it. An app may authorize silently as often as it likes: a repeat
- * leaves no audit entry, unless the app was disconnected in between.
+ * Whether an authorization without a screen repeats one of the same day, and the app was not disconnected in between. An app may
+ * authorize as often as it likes: a repeat leaves no audit entry.
  */
+export async function isSilentRepeat(
+  actor: UserActor,
+  tx: Database,
+  { scopes, ...decision }: Decision & { scopes: Scopes },
+  now: number,
+): Promise<boolean> {
+  const repeat = silentRepeat(actor, decision, formatScopes(scopes));
+  const both = await Promise.all([isRepeat(tx, repeat, now), hasUnrevokedGrant(actor, tx, decision)]);
+  return both.every(Boolean);
+}
+
+function silentRepeat(actor: UserActor, decision: Decision, scope: string) {
+  return { key: `${keyOf('grant.allowed', actor, decision)} ${scope}`, window: SILENT_WINDOW };
+}
+
+/** Needs a transaction, before the grant is created in it; not for a repeat. */
 export async function recordSilentlyAllowed(
   actor: UserActor,
   tx: Database,
@@ -50,10 +85,8 @@ export async function recordSilentlyAllowed(
   now: number,
 ): Promise<void> {
   const scope = formatScopes(scopes);
-  const repeat = { key: `${keyOf('grant.allowed', actor, decision)} ${scope}`, window: SILENT_WINDOW };
-  if ((await isRepeat(tx, repeat, now)) && (await hasUnrevokedGrant(actor, tx, decision))) return;
   // Counting locks the row: of several first authorizations at once, each sees the grants of those before it.
-  const times = await countRepeat(tx, repeat, now);
+  const times = await countRepeat(tx, silentRepeat(actor, decision, scope), now);
   if (times > 1 && (await hasUnrevokedGrant(actor, tx, decision))) return;
   const { app, businessId } = decision;
   const detail = { scope, how: 'without asking', ...describeConnectedFor(connectedFor) };
@@ -84,14 +117,9 @@ function keyOf(action: Action, actor: UserActor, { app, businessId }: Decision):
 }
 
 async function hasUnrevokedGrant(actor: UserActor, db: Database, { app, businessId }: Decision): Promise<boolean> {
-  const grant = await db
-    .selectFrom('grants')
-    .select('id')
-    .where('business_id', '=', businessId)
-    .where('app_id', '=', app.id)
-    .where('user_id', '=', actor.id)
-    .where('revoked_at', 'is', null)
-    .limit(1)
-    .executeTakeFirst();
-  return grant !== undefined;
+  return (await readUnrevoked(db, { appId: app.id, businessId, userId: actor.id })).rows.length > 0;
 }
+
+const readUnrevoked = preparedQuery((db, { appId, businessId, userId }: Required<GrantParties>) =>
+  selectBetween(db, { appId, businessId, userId }).where('revoked_at', 'is', null).limit(1),
+);

@@ -1,7 +1,8 @@
 import { recordEvent } from '../events/events.ts';
 import { DAY } from '../lib/clock.ts';
 import type { Database } from '../storage/storage.ts';
-import { markWarned, removableOn, revokeGrants } from './grants.ts';
+import { markWarned, removableOn } from './grants.ts';
+import { revokeGrants } from './revocation.ts';
 import { selectLiveGrants, selectUnrevoked } from './status.ts';
 
 /** How long before an unused grant expires its app gets an event. */

@@ -1,14 +1,16 @@
-import { recordEvent, recordEvents } from '../events/events.ts';
+import { expressionBuilder } from 'kysely';
+import { insertFollowingEvent } from '../events/events.ts';
 import type { InactiveReason } from '../http/errors.ts';
 import { DAY, MINUTE } from '../lib/clock.ts';
+import { newId } from '../lib/ids.ts';
 import { formatScopes, type Scopes } from '../lib/scope-lists.ts';
 import { newSalt } from '../lib/secrets.ts';
+import { chainedWrites } from '../storage/chained-writes.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import { retentionStep } from '../storage/retention.ts';
 import type { Database } from '../storage/storage.ts';
-import { inTransaction } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
-import { type Grant, type GrantParties, selectBetween, type selectUnrevoked } from './status.ts';
+import { type Grant, type GrantParties, selectBetween } from './status.ts';
 
 export { findGrant, type Grant } from './status.ts';
 
@@ -35,38 +37,62 @@ const RETENTION = DAY;
 /** The fields that a code is derived from. */
 export type NewCode = Pick<Grant, 'id' | 'salt' | 'codeExpiresAt'>;
 
-/** Needs a transaction. Undefined if the id is taken, by the first of two clicks on Allow. */
+/** Undefined if the id is taken, by the first of two clicks on Allow. */
 export async function createGrant(db: Database, grant: NewGrant, now: number): Promise<NewCode | undefined> {
   const [salt, codeExpiresAt] = [newSalt(), now + CODE_LIFETIME];
-  const { numAffectedRows } = await insertGrant(db, {
+  const { id: grantId, userId, scopes, connectedFor, expiresAt } = grant;
+  const until = expiresAt !== null && { expiresAt: new Date(expiresAt).toISOString() };
+  const created = await insertGrant(db, {
     ...grant,
-    scopes: formatScopes(grant.scopes),
+    scopes: formatScopes(scopes),
     salt,
     created_at: now,
     code_expires_at: codeExpiresAt,
     removable_on: removableOn(codeExpiresAt),
+    eventId: newId(now),
+    eventData: JSON.stringify({ grantId, userId, scopes, connectedFor, ...until }),
   });
-  if (!numAffectedRows) return undefined;
-  const { id: grantId, appId, userId, businessId } = grant;
-  const { scopes, connectedFor, expiresAt } = grant;
-  const until = expiresAt !== null && { expiresAt: new Date(expiresAt).toISOString() };
-  const data = { grantId, userId, scopes, connectedFor, ...until };
-  await recordEvent(db, { type: 'grant.created', appId, businessId, data }, now);
-  return { id: grant.id, salt, codeExpiresAt };
+  return created.length > 0 ? { id: grantId, salt, codeExpiresAt } : undefined;
 }
 
-type GrantRow = Omit<NewGrant, 'scopes'> &
-  Pick<Row<'grants'>, 'salt' | 'scopes' | 'created_at' | 'code_expires_at' | 'removable_on'>;
+/**
+ * Writes the row again. A commit that a crash has cut off may be missing on the synchronous standbys; this one waits for them, and for all
+ * before it.
+ */
+export async function confirmGrant(db: Database, id: string): Promise<void> {
+  await rewriteGrant(db, { id });
+}
 
-const insertGrant = preparedQuery((db, grant: GrantRow) => {
-  const { id, salt, scopes, created_at, code_expires_at, removable_on } = grant;
-  const parties = { app_id: grant.appId, user_id: grant.userId, business_id: grant.businessId };
-  const { connectedFor: connected_for, resource, redirectUri: redirect_uri, codeChallenge: code_challenge } = grant;
-  const request = { connected_for, expires_at: grant.expiresAt, resource, redirect_uri, code_challenge };
-  return db
-    .insertInto('grants')
-    .values({ id, salt, ...parties, scopes, ...request, created_at, code_expires_at, rotation: 0, removable_on })
-    .onConflict((conflict) => conflict.column('id').doNothing());
+const rewriteGrant = preparedQuery((db, { id }: { id: string }) =>
+  db
+    .updateTable('grants')
+    .set(({ ref }) => ({ salt: ref('salt') }))
+    .where('id', '=', id),
+);
+
+type GrantRow = Omit<NewGrant, 'scopes'> &
+  Pick<Row<'grants'>, 'salt' | 'scopes' | 'created_at' | 'code_expires_at' | 'removable_on'> & {
+    eventId: string;
+    eventData: string;
+  };
+
+const insertGrant = chainedWrites({
+  columns: ['appId', 'businessId'],
+  change(db, grant: GrantRow) {
+    const { id, salt, scopes, created_at, code_expires_at, removable_on } = grant;
+    const parties = { app_id: grant.appId, user_id: grant.userId, business_id: grant.businessId };
+    const { connectedFor: connected_for, resource, redirectUri: redirect_uri, codeChallenge: code_challenge } = grant;
+    const request = { connected_for, expires_at: grant.expiresAt, resource, redirect_uri, code_challenge };
+    return db
+      .insertInto('grants')
+      .values({ id, salt, ...parties, scopes, ...request, created_at, code_expires_at, rotation: 0, removable_on })
+      .onConflict((conflict) => conflict.column('id').doNothing())
+      .returning(['app_id as appId', 'business_id as businessId']);
+  },
+  follow: [
+    (following, { eventId: id, eventData, created_at: now }) =>
+      insertFollowingEvent(following, { id, type: 'grant.created', data: expressionBuilder().val(eventData), now }),
+  ],
 });
 
 /**
@@ -139,39 +165,8 @@ const updateUsed = preparedQuery((db, { id, rotation }: Pick<Grant, 'id' | 'rota
   db.updateTable('grants').set({ used_rotation: rotation }).where('id', '=', id).where('used_rotation', '<', rotation),
 );
 
-/** Ends every token of the grant. False if it was revoked already: it keeps its first reason. */
-export async function revokeGrant(
-  db: Database,
-  grantId: string,
-  reason: InactiveReason,
-  now: number,
-): Promise<boolean> {
-  return inTransaction(db, async (tx) => {
-    const { rows } = await revokeOne(tx, { grantId, reason, now });
-    if (rows[0]) await recordEvent(tx, revokedEvent(rows[0], reason), now);
-    return rows.length > 0;
-  });
-}
-
-const revokeOne = preparedQuery(
-  (db, { grantId, reason, now }: { grantId: string; reason: InactiveReason; now: number }) =>
-    updateRevoked(db, { reason, now }).where('id', '=', grantId),
-);
-
-/** Needs a transaction. Returns the users who had allowed the apps. */
-export async function revokeGrants(
-  db: Database,
-  grants: ReturnType<typeof selectUnrevoked>,
-  reason: InactiveReason,
-  now: number,
-) {
-  const revoked = await updateRevoked(db, { reason, now }).where('id', 'in', grants).execute();
-  const events = revoked.map((grant) => revokedEvent(grant, reason));
-  await recordEvents(db, events, now);
-  return revoked.map(({ userId }) => userId);
-}
-
-function updateRevoked(db: Database, { reason, now }: { reason: InactiveReason; now: number }) {
+/** Ends every token. A grant that was revoked already keeps its first reason. */
+export function updateRevoked(db: Database, { reason, now }: { reason: InactiveReason; now: number }) {
   return db
     .updateTable('grants')
     .set({ revoked_at: now, revoked_reason: reason })
@@ -179,11 +174,7 @@ function updateRevoked(db: Database, { reason, now }: { reason: InactiveReason; 
     .returning(['id as grantId', 'app_id as appId', 'business_id as businessId', 'user_id as userId']);
 }
 
-type Revoked = Pick<Grant, 'appId' | 'businessId' | 'userId'> & { grantId: string };
-
-function revokedEvent({ grantId, userId, ...audience }: Revoked, reason: InactiveReason) {
-  return { type: 'grant.revoked' as const, ...audience, data: { grantId, userId, reason } };
-}
+export type Revoked = Pick<Grant, 'appId' | 'businessId' | 'userId'> & { grantId: string };
 
 /**
  * Needs a transaction, in which the row is locked. The grant is for the business and of another user from now on. It counts as
@@ -209,16 +200,20 @@ export async function markForUser(db: Database, ids: string[]): Promise<void> {
   await db.updateTable('grants').set({ connected_for: 'user' }).where('id', 'in', ids).execute();
 }
 
-/** Needs a transaction. Earlier grants of the same parties end at this time, too. Those that end before are not extended. */
-export async function limitGrants(db: Database, parties: GrantParties, expiresAt: number): Promise<void> {
-  await db
-    .updateTable('grants')
-    .set({ expires_at: expiresAt })
-    .where('id', 'in', selectBetween(db, parties))
-    .where('revoked_at', 'is', null)
-    .where(({ or, eb }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', expiresAt)]))
-    .execute();
+/** Earlier grants of the same parties end at this time, too. Those that end before are not extended. */
+export async function limitGrants(db: Database, parties: Required<GrantParties>, expiresAt: number): Promise<void> {
+  await updateEnd(db, { ...parties, expiresAt });
 }
+
+const updateEnd = preparedQuery(
+  (db, { appId, businessId, userId, expiresAt }: Required<GrantParties> & { expiresAt: number }) =>
+    db
+      .updateTable('grants')
+      .set({ expires_at: expiresAt })
+      .where('id', 'in', selectBetween(db, { appId, businessId, userId }))
+      .where('revoked_at', 'is', null)
+      .where(({ or, eb }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', expiresAt)])),
+);
 
 /** Needs a transaction, in which the row is locked. */
 export async function markWithdrawn(db: Database, grantId: string, scopes: Scopes): Promise<void> {

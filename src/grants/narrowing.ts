@@ -5,7 +5,8 @@ import { commonScopes, formatScopes, parseScopes, type Scopes, scopesBeyond } fr
 import { type Database, inTransaction } from '../storage/storage.ts';
 import type { Named } from './connections.ts';
 import { withdrawFromConsent } from './consents.ts';
-import { type Grant, markWithdrawn, revokeGrant } from './grants.ts';
+import { type Grant, markWithdrawn } from './grants.ts';
+import { revokeGrant } from './revocation.ts';
 import { selectBetween } from './status.ts';
 
 interface Narrowing {

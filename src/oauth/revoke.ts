@@ -1,13 +1,9 @@
-import { findUser } from '../accounts/users.ts';
-import { findApp } from '../apps/apps.ts';
 import { appIdOf } from '../apps/client-ids.ts';
-import { recordAudit } from '../audit/entries.ts';
-import { type Grant, revokeGrant } from '../grants/grants.ts';
+import { revokeByApp } from '../grants/revocation.ts';
 import { DAY } from '../lib/clock.ts';
 import { networkOf } from '../lib/ip-addresses.ts';
 import { retentionStep } from '../storage/retention.ts';
 import type { Database } from '../storage/storage.ts';
-import { inTransaction } from '../storage/storage.ts';
 import { authenticateClient, type ClientCredentials, presentsSecret } from './client-authentication.ts';
 import { missingField } from './errors.ts';
 import type { RevocationRequest } from './schemas.ts';
@@ -44,7 +40,7 @@ async function revokeToken({ storage, limits, uses }: TokenDeps, presented: Pres
   const { token, grant } = verified;
   // An authenticated request has been counted already. Others share no counter with it, nor with those of other networks.
   if (!isAuthenticated) await limits.perApp.count(`${grant.appId} ${networkOf(address)}`);
-  if (token.kind === 'refresh') await revokeByApp(storage.durable, grant, address, now);
+  if (token.kind === 'refresh') await revokeByApp(storage.durable, { grantId: grant.id, address }, now);
   else await revokeAccessToken(storage.durable, token);
   uses.record(grant, token);
   return grant;
@@ -57,19 +53,6 @@ interface PresentedToken {
   isAuthenticated: boolean;
   verified: VerifiedToken | undefined;
   address: string;
-}
-
-/** The app ends its own grant. The owners of the business see it in their audit log. */
-async function revokeByApp(db: Database, grant: Grant, address: string, now: number): Promise<void> {
-  await inTransaction(db, async (tx) => {
-    if (!(await revokeGrant(tx, grant.id, 'revoked_by_app', now))) return;
-    const app = await findApp(tx, grant.appId);
-    const user = await findUser(tx, grant.userId);
-    const subject = { kind: 'app', id: grant.appId, name: app?.name ?? 'A deleted app' } as const;
-    const actor = { ...subject, email: null, address };
-    const detail = { user: user?.name ?? '' };
-    await recordAudit(tx, { action: 'grant.revoked', actor, businessId: grant.businessId, subject, detail }, now);
-  });
 }
 
 function isRevocable({ token, grant }: VerifiedToken, appId: string | undefined, now: number): boolean {

@@ -26,16 +26,24 @@ export function preparedQuery<Values extends object, Row>(
     const { query, bind } = statements.get(adapter) ?? compileFor(db, adapter);
     const runner = runners.get(adapter);
     const run = db.isTransaction ? runner?.inTransaction : runner?.alone;
-    return run ? run<Row>(query, bind(values)) : db.executeQuery({ ...query, parameters: bind(values) });
+    return run ? run<Row>(query, bind(values), db) : db.executeQuery({ ...query, parameters: bind(values) });
   };
 }
 
-export type RunQuery = <Row>(query: CompiledQuery, values: unknown[]) => Promise<Result<Row>>;
+export type RunQuery = <Row>(query: CompiledQuery, values: unknown[], db: Database) => Promise<Result<Row>>;
 
 /** Runs compiled queries on the connection itself, without the work that Kysely does around each. */
 interface Runner {
   alone: RunQuery;
   inTransaction?: RunQuery;
+  /** For engines that can execute a statement before the client has the result of the previous one. */
+  pipelines?: {
+    /** Called when a transaction begins. */
+    begin(tx: Database): Promise<void>;
+    includes(tx: Database): boolean;
+    /** Whether a statement can contain several writes. */
+    combinesWrites(): boolean;
+  };
 }
 
 const runners = new WeakMap<object, Runner>();
@@ -43,6 +51,11 @@ const runners = new WeakMap<object, Runner>();
 /** Without a runner, or while statements are watched, prepared queries run through Kysely. */
 export function setRunner(db: Database, runner: Runner): void {
   if (!areStatementsWatched()) runners.set(db.getExecutor().adapter, runner);
+}
+
+/** Undefined if the engine has none, or while statements are watched. */
+export function pipelinesOf(db: Database): Runner['pipelines'] {
+  return runners.get(db.getExecutor().adapter)?.pipelines;
 }
 
 interface Statement<Values, Row> {

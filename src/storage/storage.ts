@@ -1,5 +1,6 @@
 import type { Kysely, RawBuilder } from 'kysely';
 import type { SharedCounter } from '../lib/rate-limit.ts';
+import { pipelinesOf } from './prepared-query.ts';
 import type { Tables } from './tables.ts';
 
 export type Database = Kysely<Tables>;
@@ -84,11 +85,38 @@ export async function inTransaction<Result>(db: Database, work: (tx: Database) =
   if (db.isTransaction) return work(db);
   for (let attempt = 1; ; attempt++) {
     try {
-      return await db.transaction().execute(work);
+      return await runTransaction(db, work);
     } catch (error) {
       if (!(error instanceof OutdatedPlan) || attempt === MAX_ATTEMPTS) throw error;
     }
   }
+}
+
+async function runTransaction<Result>(db: Database, work: (tx: Database) => Promise<Result>): Promise<Result> {
+  const pending: Promise<unknown>[] = [];
+  const result = await db.transaction().execute(async (tx) => {
+    await pipelinesOf(tx)?.begin(tx);
+    pendingWrites.set(tx, pending);
+    return work(tx);
+  });
+  await Promise.all(pending);
+  return result;
+}
+
+const pendingWrites = new WeakMap<Database, Promise<unknown>[]>();
+
+/**
+ * For prepared writes whose results the transaction does not need. Where statements are pipelined, the next ones and the commit are
+ * sent before the results have arrived; if one fails, the transaction is rolled back and throws.
+ */
+export async function pipelineWrites(tx: Database, writes: Promise<unknown>[]): Promise<void> {
+  const pending = pendingWrites.get(tx);
+  if (!pending || !pipelinesOf(tx)?.includes(tx)) {
+    await Promise.all(writes);
+    return;
+  }
+  for (const write of writes) write.catch(() => {});
+  pending.push(...writes);
 }
 
 /** Whether a write failed because the row would not be unique. In PostgreSQL its transaction has failed with it. */

@@ -43,7 +43,8 @@ async function openConsent(deps: WebDeps, request: FastifyRequest, reply: Fastif
 
   if (needsNoScreen(authRequest, consent)) {
     await countRequest(deps.limits.changesPerUser, authRequest, session);
-    const authorization = { request: authRequest, businessId, sessionId: session.id, grantId: newId(clock()) };
+    const ids = { businessId, sessionId: session.id, grantId: newId(clock()) };
+    const authorization = { request: authRequest, ...ids, consent };
     const code = await issueCodeSilently(actorOf(request), { db: storage.durable, keys }, authorization, clock());
     return code ? reply.redirect(codeLocation(authRequest.callback, code, issuer), 303) : restart(deps, reply, query);
   }

@@ -3,7 +3,7 @@ import { DatabaseSync, StatementSync } from 'node:sqlite';
 /** Statements of background jobs, which belong to no request: webhooks, request log, token use, retention. */
 const BACKGROUND = [
   // An event is recorded by a request, and its statement reads the endpoints.
-  /^(?!insert into "events")[^;]*"(?:endpoints|deliveries|attempts|logged_requests|request_counts|scope_uses|rate_limits)"/,
+  /^(?!insert into "events"|with "changed")[^;]*"(?:endpoints|deliveries|attempts|logged_requests|request_counts|scope_uses|rate_limits)"/,
   /^(?:select|update|delete)[^;]* "events"/,
   /^delete from [^;]* limit \?\)/,
   /"warned_at"/,

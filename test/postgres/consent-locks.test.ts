@@ -89,7 +89,8 @@ test('a silent authorization does not wait for another of the same user and app'
   const { id } = await insertSession(storage.durable, browser, Date.now());
   const authorize = async () => {
     const { actor, deps, authorization } = await newAuthorization(id);
-    return issueCodeSilently(actor, deps, authorization, Date.now());
+    const consent = { allowed: scopes, declined: [], expiresAt: null };
+    return issueCodeSilently(actor, deps, { ...authorization, consent }, Date.now());
   };
   await authorize();
 

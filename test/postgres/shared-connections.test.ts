@@ -2,9 +2,10 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import pg from 'pg';
 import { createGrant, findGrant, type Grant, rotate } from '../../src/grants/grants.ts';
+import { revokeGrant } from '../../src/grants/revocation.ts';
 import { migrate } from '../../src/storage/migrate.ts';
 import { openStorage } from '../../src/storage/open.ts';
-import { StorageUnavailable } from '../../src/storage/storage.ts';
+import { pipelineWrites, StorageUnavailable } from '../../src/storage/storage.ts';
 import { createFixtures } from '../support/fixtures.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 
@@ -24,29 +25,21 @@ after(async () => {
 
 const NOW = Date.now();
 
+const NEW_GRANT = {
+  connectedFor: 'user' as const,
+  appId: people.ledger.id,
+  userId: people.ada.id,
+  businessId: people.acme.id,
+  scopes: ['read:invoices'],
+  expiresAt: null,
+  resource: null,
+  redirectUri: null,
+  codeChallenge: null,
+};
+
 async function newGrant(): Promise<string> {
   const id = crypto.randomUUID();
-  const parties = {
-    connectedFor: 'user' as const,
-    appId: people.ledger.id,
-    userId: people.ada.id,
-    businessId: people.acme.id,
-  };
-  await storage.transaction((db) =>
-    createGrant(
-      db,
-      {
-        id,
-        ...parties,
-        scopes: ['read:invoices'],
-        expiresAt: null,
-        resource: null,
-        redirectUri: null,
-        codeChallenge: null,
-      },
-      NOW,
-    ),
-  );
+  await createGrant(storage.durable, { ...NEW_GRANT, id }, NOW);
   return id;
 }
 
@@ -126,6 +119,20 @@ test('rotations that wait for a locked row do not delay rotations of other grant
   const wins = [await first, ...(await more).map((one) => one.status === 'fulfilled' && one.value)];
   assert.equal(wins.filter(Boolean).length, 1);
   for (const one of await more) assert.ok(one.status === 'fulfilled' || one.reason instanceof StorageUnavailable);
+});
+
+test('a transaction whose last writes fail is rolled back, although its commit was sent with them', async () => {
+  const id = await newGrant();
+  const entry = { ...NEW_GRANT, id: crypto.randomUUID() };
+
+  const written = storage.transaction(async (tx) => {
+    const invalid = createGrant(tx, { ...NEW_GRANT, id: crypto.randomUUID(), appId: 'not an id' }, NOW);
+    await pipelineWrites(tx, [revokeGrant(tx, id, 'revoked_by_app', NOW), invalid, createGrant(tx, entry, NOW)]);
+  });
+
+  await assert.rejects(written, /invalid input syntax for type uuid/);
+  assert.equal((await find(id))?.inactiveReason, null);
+  assert.equal(await find(entry.id), undefined);
 });
 
 test('after a shared connection breaks, the next statement opens another', async () => {

@@ -55,8 +55,10 @@ export async function findPermission(db: Database, { request, userId, businessId
  */
 export async function lockPermission(tx: Database, { request: { app }, userId, businessId }: Asked): Promise<Permit> {
   if (isExempt(app)) return (scopes) => scopes;
-  await lockAppRulesForShare(tx, businessId);
-  const { rows } = await readRules(tx, { appId: app.id, userId, businessId });
+  const [, { rows }] = await Promise.all([
+    lockAppRulesForShare(tx, businessId),
+    readRules(tx, { appId: app.id, userId, businessId }),
+  ]);
   const rules = rows[0];
   return (scopes) => (rules ? permittedScopes(rules, scopes) : []);
 }

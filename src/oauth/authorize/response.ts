@@ -1,23 +1,16 @@
-import { lockRole } from '../../accounts/memberships.ts';
+import { lockRole, type Role } from '../../accounts/memberships.ts';
 import { lockSession } from '../../accounts/sessions.ts';
-import { saveExternalApp } from '../../apps/apps.ts';
+import { type App, saveExternalApp } from '../../apps/apps.ts';
 import type { UserActor } from '../../audit/entries.ts';
-import {
-  addDecision,
-  type Consent,
-  findConsent,
-  findConsentForShare,
-  findConsentForUpdate,
-  saveConsent,
-} from '../../grants/consents.ts';
-import { recordAllowed, recordSilentlyAllowed } from '../../grants/decisions.ts';
-import { createGrant, findGrant, type Grant, limitGrants, type NewCode } from '../../grants/grants.ts';
+import { addDecision, type Consent, changeConsent, findConsentForShare, lockConsent } from '../../grants/consents.ts';
+import { countConnectedNotice, isSilentRepeat, recordAllowed, recordSilentlyAllowed } from '../../grants/decisions.ts';
+import { confirmGrant, createGrant, findGrant, type Grant, limitGrants, type NewCode } from '../../grants/grants.ts';
 import { scopesAllowedBefore, undecidedScopes } from '../../grants/requested-scopes.ts';
 import { type ConnectedFor, canConnectForBusiness, mayConnectForBusiness } from '../../grants/transfers.ts';
 import { errorUri, toErrorCharacters } from '../../http/errors.ts';
 import type { Keyring } from '../../lib/keyring.ts';
-import { commonScopes, type Scopes } from '../../lib/scope-lists.ts';
-import { type Database, inTransaction } from '../../storage/storage.ts';
+import { commonScopes, formatScopes, type Scopes } from '../../lib/scope-lists.ts';
+import { type Database, inTransaction, pipelineWrites } from '../../storage/storage.ts';
 import type { Callback, CallbackError } from '../errors.ts';
 import { readScopes } from '../scopes.ts';
 import { encodeToken, NO_SCOPE_BITS } from '../tokens.ts';
@@ -51,44 +44,69 @@ interface CodeDeps {
 export async function issueCode(
   actor: UserActor,
   { db, keys }: CodeDeps,
-  { decision, shown, ...authorization }: Allowed,
+  allowed: Allowed,
   now: number,
 ): Promise<string | undefined> {
-  const { request, businessId, grantId, sessionId } = authorization;
-  await inTransaction(db, async (tx) => {
-    if (!(await lockSession(tx, sessionId))) return;
-    const permit = await lockPermission(tx, { request, userId: actor.id, businessId });
-    if (permit(decision.allowed).length < decision.allowed.length) return;
-    const connectedFor = await lockConnectedFor(actor, tx, authorization, decision, now);
-    if (!connectedFor) return;
-    // The consent may have grown since it was compared with the screen.
-    const scopes = commonScopes(permit(await scopesToGrant(actor, tx, authorization, decision, now)), shown);
-    const { expiresAt } = decision;
-    const isFirst = await createGrant(tx, grantOf(actor, authorization, { scopes, connectedFor, expiresAt }), now);
-    if (!isFirst) return;
-    if (request.app.ownerScope === 'external') await saveExternalApp(tx, request.app, now);
-    const parties = { userId: actor.id, appId: request.app.id, businessId };
-    await saveConsent(tx, parties, decision, now);
-    if (expiresAt !== null) await limitGrants(tx, parties, expiresAt);
-    await recordAllowed(actor, tx, { app: request.app, businessId, scopes, connectedFor, expiresAt }, now);
-  });
-  const grant = await findGrant(db, { grantId, rotation: 0 }, now);
+  const { created } = await inTransaction(db, (tx) => allowOnScreen(actor, tx, allowed, now)).catch(ignoreRefusal);
+  const code = await created;
+  if (code) return codeOf(keys, code);
+  const grant = await findGrant(db, { grantId: allowed.grantId, rotation: 0 }, now);
   const isOpen = grant && grant.exchangedAt === null && !grant.inactiveReason && now < grant.codeExpiresAt;
-  return isOpen ? codeOf(keys, grant) : undefined;
+  if (!isOpen) return undefined;
+  await confirmGrant(db, grant.id);
+  return codeOf(keys, grant);
+}
+
+/** Rolls back. */
+class NotAllowed extends Error {}
+
+function ignoreRefusal(error: unknown): { created: undefined } {
+  if (error instanceof NotAllowed) return { created: undefined };
+  throw error;
+}
+
+/** Two round trips on PostgreSQL: all locks and reads are sent at once, and so are all writes with the commit. */
+async function allowOnScreen(
+  actor: UserActor,
+  tx: Database,
+  { decision, shown, ...authorization }: Allowed,
+  now: number,
+) {
+  const { request, businessId, grantId } = authorization;
+  const { app } = request;
+  const { expiresAt } = decision;
+  const parties = { userId: actor.id, appId: app.id, businessId };
+  // In this order: the removal of a member locks the membership before the consent, too.
+  const [isSignedIn, permit, role, before, earlier, notice] = await Promise.all([
+    lockSession(tx, authorization.sessionId),
+    lockPermission(tx, { request, userId: actor.id, businessId }),
+    canConnectForBusiness(app) ? lockRole(tx, parties) : undefined,
+    lockConsent(tx, parties, now),
+    findGrant(tx, { grantId, rotation: 0 }, now),
+    countConnectedNotice(actor, tx, { app, businessId }, now),
+  ]);
+  const connectedFor = connectedForOf(app, { before, decision, role });
+  const isPermitted = permit(decision.allowed).length === decision.allowed.length;
+  if (!isSignedIn || !isPermitted || !connectedFor || earlier) throw new NotAllowed();
+  // The consent may have grown since it was compared with the screen.
+  const scopes = commonScopes(permit(scopesToGrant(request, before, decision)), shown);
+  if (app.ownerScope === 'external') await saveExternalApp(tx, app, now);
+  const created = createGrant(tx, grantOf(actor, authorization, { scopes, connectedFor, expiresAt }), now);
+  await pipelineWrites(tx, [
+    created,
+    changeConsent(tx, parties, addDecision(before, decision), now),
+    ...(expiresAt === null ? [] : [limitGrants(tx, parties, expiresAt)]),
+    recordAllowed(actor, tx, { app, businessId, scopes, connectedFor, expiresAt, notice }, now),
+  ]);
+  return { created };
 }
 
 /** Undefined if the connection is for the business, and the user is no longer an owner or admin of it. */
-async function lockConnectedFor(
-  actor: UserActor,
-  tx: Database,
-  { request: { app }, businessId }: Authorization,
-  decision: Consent,
-  now: number,
-): Promise<ConnectedFor | undefined> {
+function connectedForOf(
+  app: App,
+  { before, decision, role }: { before: Consent; decision: Consent; role: Role | undefined },
+): ConnectedFor | undefined {
   if (!canConnectForBusiness(app)) return decision.connectedFor === 'business' ? undefined : 'user';
-  // Before the consent: the removal of a member locks in this order, too.
-  const role = await lockRole(tx, { userId: actor.id, businessId });
-  const before = await findConsent(tx, { userId: actor.id, appId: app.id, businessId }, now);
   if (addDecision(before, decision).connectedFor !== 'business') return 'user';
   return mayConnectForBusiness(app, role) ? 'business' : undefined;
 }
@@ -97,15 +115,8 @@ async function lockConnectedFor(
  * At a resource of its own, a client asks for further scopes when a call needs them, and then uses the new token only. So the
  * new grant has what the user allowed before, too. Earlier grants keep what they have: another device may use them.
  */
-async function scopesToGrant(
-  actor: UserActor,
-  tx: Database,
-  { request: { app, resource }, businessId }: Authorization,
-  decision: Consent,
-  now: number,
-): Promise<Scopes> {
+function scopesToGrant({ app, resource }: AuthorizationRequest, before: Consent, decision: Consent): Scopes {
   if (resource === null) return decision.allowed;
-  const before = await findConsentForUpdate(tx, { userId: actor.id, appId: app.id, businessId }, now);
   return readScopes(commonScopes(addDecision(before, decision).allowed, app.allowedScopes)).scopes;
 }
 
@@ -129,24 +140,39 @@ export function needsNoScreen(authRequest: AuthorizationRequest, consent: Consen
 }
 
 /**
- * No consent screen is needed: the app is the platform's own, or the user has allowed the request before. Undefined if
- * the user has withdrawn that consent, the session has ended, or the business has changed its rules, in the meantime.
+ * No consent screen is needed: the app is the platform's own, or the user has allowed the request before, by this `consent`. Undefined
+ * if the consent has changed, the session has ended, or the business has changed its rules, in the meantime.
  */
 export async function issueCodeSilently(
   actor: UserActor,
   { db, keys }: CodeDeps,
-  authorization: Authorization,
+  { consent, ...authorization }: Authorization & { consent: Consent },
   now: number,
 ): Promise<string | undefined> {
   const { request, businessId, sessionId } = authorization;
-  const grant = await inTransaction(db, async (tx) => {
-    if (!(await lockSession(tx, sessionId))) return undefined;
-    const { expiresAt, ...allowed } = await findSilentConsent(actor, tx, authorization, now);
-    if (allowed.scopes.length === 0) return undefined;
-    await recordSilentlyAllowed(actor, tx, { app: request.app, businessId, ...allowed }, now);
-    return createGrant(tx, grantOf(actor, authorization, { ...allowed, expiresAt }), now);
+  const decision = { app: request.app, businessId };
+  const expected = silentScopes(request, consent);
+  if (expected.length === 0) return undefined;
+  const { created } = await inTransaction(db, async (tx) => {
+    // Sent at once, as are the writes with the commit.
+    const [isSignedIn, allowed, isRepeat] = await Promise.all([
+      lockSession(tx, sessionId),
+      findSilentConsent(actor, tx, authorization, now),
+      isSilentRepeat(actor, tx, { ...decision, scopes: expected }, now),
+    ]);
+    if (!isSignedIn || formatScopes(allowed.scopes) !== formatScopes(expected)) return { created: undefined };
+    if (!isRepeat) await recordSilentlyAllowed(actor, tx, { ...decision, ...allowed }, now);
+    const grant = createGrant(tx, grantOf(actor, authorization, allowed), now);
+    await pipelineWrites(tx, [grant]);
+    return { created: grant };
   });
-  return grant && codeOf(keys, grant);
+  const code = await created;
+  return code && codeOf(keys, code);
+}
+
+function silentScopes(request: AuthorizationRequest, consent: Consent): Scopes {
+  if (request.app.isPublic) return [];
+  return request.app.ownerScope === 'platform' ? request.scopes : scopesAllowedBefore(request, consent);
 }
 
 /** The new grant ends when the consent does. */
@@ -156,12 +182,13 @@ async function findSilentConsent(
   { request, businessId }: Authorization,
   now: number,
 ): Promise<AllowedScopes> {
-  const unlimited = { connectedFor: 'user', expiresAt: null } as const;
-  if (request.app.isPublic) return { scopes: [], ...unlimited };
-  if (request.app.ownerScope === 'platform') return { scopes: request.scopes, ...unlimited };
-  const permit = await lockPermission(db, { request, userId: actor.id, businessId });
-  const consent = await findConsentForShare(db, { userId: actor.id, appId: request.app.id, businessId }, now);
-  const scopes = scopesAllowedBefore(request, consent);
+  const { app } = request;
+  if (app.ownerScope === 'platform') return { scopes: request.scopes, connectedFor: 'user', expiresAt: null };
+  const [permit, consent] = await Promise.all([
+    lockPermission(db, { request, userId: actor.id, businessId }),
+    findConsentForShare(db, { userId: actor.id, appId: app.id, businessId }, now),
+  ]);
+  const scopes = silentScopes(request, consent);
   const { connectedFor = 'user', expiresAt } = consent;
   return { scopes: permit(scopes).length < scopes.length ? [] : scopes, connectedFor, expiresAt };
 }

@@ -1,5 +1,6 @@
 import { isRegistered } from '../../apps/redirect-uris.ts';
-import { type Grant, markExchanged, revokeGrant } from '../../grants/grants.ts';
+import { type Grant, markExchanged } from '../../grants/grants.ts';
+import { revokeGrant } from '../../grants/revocation.ts';
 import { explain } from '../../grants/status.ts';
 import type { Keyring } from '../../lib/keyring.ts';
 import type { RequestContext } from '../../request-log/log.ts';

@@ -1,4 +1,5 @@
-import { findGrant, type Grant, revokeGrant, rotate } from '../../grants/grants.ts';
+import { findGrant, type Grant, rotate } from '../../grants/grants.ts';
+import { revokeGrant } from '../../grants/revocation.ts';
 import { explain } from '../../grants/status.ts';
 import type { TokenUses } from '../../grants/token-uses.ts';
 import type { Keyring } from '../../lib/keyring.ts';

@@ -10,7 +10,8 @@ import {
 } from 'kysely';
 import type pg from 'pg';
 import { sha256 } from '../../lib/secrets.ts';
-import { OutdatedPlan, StorageUnavailable } from '../storage.ts';
+import type { RunQuery } from '../prepared-query.ts';
+import { type Database, OutdatedPlan, StorageUnavailable } from '../storage.ts';
 import type { Pipeline } from './pipeline.ts';
 import { connect, outdatePlans, type Pools, translateError } from './pools.ts';
 
@@ -24,14 +25,16 @@ export function createDialect(pools: Pools): Dialect {
       const { client, isBroken } = connection as PooledConnection;
       client.release(isBroken);
     },
+    // Sent with the first statement, which fails if this does.
     async beginTransaction(connection) {
       const pooled = connection as PooledConnection;
       pooled.isInTransaction = true;
-      await pooled.run('begin');
+      pooled.run('begin').catch(() => {});
     },
+    // If a statement before it fails, PostgreSQL rolls back, and the commit reports no error.
     async commitTransaction(connection) {
       const pooled = connection as PooledConnection;
-      await pooled.run('commit');
+      await Promise.all([...pooled.unsettled, pooled.run('commit')]);
       await pooled.confirm();
     },
     // A broken connection is closed, and the server rolls back.
@@ -54,6 +57,8 @@ interface PooledConnection extends DatabaseConnection {
   /** A statement may still be running on it, so it must not be used again. */
   isBroken: boolean;
   isInTransaction: boolean;
+  /** Statements that were sent, and whose results have not arrived. */
+  unsettled: Set<Promise<unknown>>;
   /** Writes, and how many rows they changed. */
   writes: { count: number; rows: bigint };
   run(query: string | pg.QueryConfig): Promise<pg.QueryResult>;
@@ -75,6 +80,7 @@ function createConnection(pools: Pools, client: pg.PoolClient): PooledConnection
     client,
     isBroken: false,
     isInTransaction: false,
+    unsettled: new Set(),
     writes: { count: 0, rows: 0n },
     async run(query) {
       try {
@@ -86,16 +92,12 @@ function createConnection(pools: Pools, client: pg.PoolClient): PooledConnection
         throw translated;
       }
     },
-    async execute(text, values) {
-      const { run, isInTransaction, writes } = connection;
-      const { name, isWrite } = describe(text);
-      // After an error the transaction is aborted, so no statement can be repeated within it.
-      const running = isInTransaction ? run({ name, text, values }).then(toResult) : runNamed(run, text, values);
-      const result = await running;
-      writes.count += isWrite ? 1 : 0;
-      writes.rows += isWrite ? (result.numAffectedRows ?? 0n) : 0n;
-      if (!isInTransaction) await connection.confirm();
-      return result;
+    execute(text, values) {
+      const running = executeOn(connection, text, values);
+      const settle = () => connection.unsettled.delete(running);
+      connection.unsettled.add(running);
+      running.then(settle, settle);
+      return running;
     },
     async confirm() {
       const { count, rows } = connection.writes;
@@ -109,6 +111,35 @@ function createConnection(pools: Pools, client: pg.PoolClient): PooledConnection
   };
   return connection;
 }
+
+async function executeOn(connection: PooledConnection, text: string, values: unknown[]): Promise<QueryResult<unknown>> {
+  const { run, isInTransaction, writes } = connection;
+  const { name, isWrite } = describe(text);
+  // After an error the transaction is aborted, so no statement can be repeated within it.
+  const running = isInTransaction ? run({ name, text, values }).then(toResult) : runNamed(run, text, values);
+  const result = await running;
+  writes.count += isWrite ? 1 : 0;
+  writes.rows += isWrite ? (result.numAffectedRows ?? 0n) : 0n;
+  if (!isInTransaction) await connection.confirm();
+  return result;
+}
+
+/** By executor. */
+const transactions = new WeakMap<object, PooledConnection>();
+
+/** Lets prepared queries bypass Kysely, which sends a statement of a transaction only after the result of the previous one. */
+export async function pipelineTransaction(tx: Database): Promise<void> {
+  const executor = tx.getExecutor();
+  transactions.set(executor, (await executor.provideConnection(async (connection) => connection)) as PooledConnection);
+}
+
+export const isPipelined = (tx: Database): boolean => transactions.has(tx.getExecutor());
+
+/** Sends the statement at once. */
+export const runInTransaction = (async (query: CompiledQuery, values: unknown[], tx: Database) => {
+  const connection = transactions.get(tx.getExecutor());
+  return connection ? connection.execute(query.sql, values) : tx.executeQuery({ ...query, parameters: values });
+}) as RunQuery;
 
 export async function withConnection<Result>(
   pools: Pools,

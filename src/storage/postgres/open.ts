@@ -6,7 +6,15 @@ import { type RunQuery, setRunner } from '../prepared-query.ts';
 import { statementLog } from '../statement-log.ts';
 import { type ColumnTypes, type CounterLimit, inTransaction, type Storage, type TimeoutProfile } from '../storage.ts';
 import type { Tables } from '../tables.ts';
-import { createDialect, type Execute, runNamed, withConnection } from './dialect.ts';
+import {
+  createDialect,
+  type Execute,
+  isPipelined,
+  pipelineTransaction,
+  runInTransaction,
+  runNamed,
+  withConnection,
+} from './dialect.ts';
 import { createPipeline, PIPELINE_LOCK_TIMEOUT, type Pipeline, retryLocked } from './pipeline.ts';
 import { openPools, type Pools, poolUse } from './pools.ts';
 import { readPostgresUrl } from './url.ts';
@@ -16,7 +24,7 @@ export function openPostgres(url: string, timeouts: TimeoutProfile): Storage {
   const target = readPostgresUrl(url);
   const durablePools = openPools(target, timeouts, { commit: 'on' });
   const relaxedPools = openPools(target, timeouts, { commit: 'off' });
-  const pipelined = { commit: 'off', pipeline: true } as const;
+  const pipelined = { commit: 'off' } as const;
   const single = { ...target, poolSize: 1 };
   const readPools = openPools(single, timeouts, pipelined);
   const writePools = openPools(single, timeouts, { ...pipelined, lockTimeout: PIPELINE_LOCK_TIMEOUT });
@@ -24,8 +32,12 @@ export function openPostgres(url: string, timeouts: TimeoutProfile): Storage {
   const durable = new Kysely<Tables>({ dialect: createDialect(durablePools), ...statementLog() });
   const relaxed = new Kysely<Tables>({ dialect: createDialect(relaxedPools), ...statementLog() });
   const write: Execute = (text, values) => withConnection(durablePools, ({ execute }) => execute(text, values));
-  setRunner(durable, { alone: runAlone(reads, write) });
-  setRunner(relaxed, { alone: runAlone(reads, (text, values) => runNamed(writes.run, text, values)) });
+  const writeRelaxed: Execute = (text, values) => runNamed(writes.run, text, values);
+  for (const [db, run] of [[durable, write] as const, [relaxed, writeRelaxed] as const]) {
+    const combinesWrites = () => !readPools.isSharded;
+    const pipelines = { begin: pipelineTransaction, includes: isPipelined, combinesWrites };
+    setRunner(db, { alone: runAlone(reads, run), inTransaction: runInTransaction, pipelines });
+  }
   return {
     engine: 'postgres',
     durable,
@@ -51,7 +63,9 @@ export function openPostgres(url: string, timeouts: TimeoutProfile): Storage {
 
 function runAlone(reads: Pipeline, write: Execute): RunQuery {
   return (async ({ sql: text, query }: CompiledQuery, values: unknown[]) =>
-    query.kind === 'SelectQueryNode' ? runNamed(reads.run, text, values) : write(text, values)) as RunQuery;
+    query.kind === 'SelectQueryNode' && !query.with
+      ? runNamed(reads.run, text, values)
+      : write(text, values)) as RunQuery;
 }
 
 function createCounter(pools: Pools, { name, points, seconds }: CounterLimit): SharedCounter {

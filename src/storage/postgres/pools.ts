@@ -12,6 +12,8 @@ export interface Pools {
   isDurable: boolean;
   /** Connections that were opened before an upgrade was noticed have outdated plans. */
   outdated: { schema: number; connections: WeakMap<pg.ClientBase, number> };
+  /** Citus cannot run a statement that writes to a distributed table and to others. */
+  isSharded: boolean;
 }
 
 /** Short, so that requests fail soon instead of queueing behind a database that does not respond. */
@@ -26,17 +28,18 @@ const RANDOM_PAGE_COST = 'random_page_cost=1.1';
 interface PoolOptions {
   /** `synchronous_commit` */
   commit: 'on' | 'off';
-  pipeline?: boolean;
   /** How long a statement waits for a lock, in milliseconds. */
   lockTimeout?: number;
 }
 
 export function openPools(target: PostgresTarget, timeouts: TimeoutProfile, options: PoolOptions): Pools {
   const { hosts, user, password, database, poolSize, ssl } = target;
-  const { commit, pipeline = false, lockTimeout = LOCK_TIMEOUT } = options;
+  const { commit, lockTimeout = LOCK_TIMEOUT } = options;
   const limits = timeouts === 'serving' ? [...SERVER_LIMITS, `lock_timeout=${lockTimeout}`] : [];
   const settings = [`synchronous_commit=${commit}`, RANDOM_PAGE_COST, ...limits];
-  const all = hosts.map(({ host, port }) => {
+  const outdated = { schema: 0, connections: new WeakMap<pg.ClientBase, number>() };
+  const pools: Pools = { all: [], last: 0, isDurable: commit === 'on', outdated, isSharded: false };
+  pools.all = hosts.map(({ host, port }) => {
     const pool = new pg.Pool({
       host,
       port,
@@ -46,7 +49,8 @@ export function openPools(target: PostgresTarget, timeouts: TimeoutProfile, opti
       ssl,
       options: settings.map((setting) => `-c ${setting}`).join(' '),
       max: poolSize,
-      pipeline,
+      // A statement can be sent before the results of the previous ones have arrived.
+      pipeline: true,
       connectionTimeoutMillis: CONNECT_TIMEOUT,
       ...(timeouts === 'serving' && { query_timeout: QUERY_TIMEOUT }),
       keepAlive: true,
@@ -54,13 +58,13 @@ export function openPools(target: PostgresTarget, timeouts: TimeoutProfile, opti
       allowExitOnIdle: true,
       application_name: `gatehouse ${VERSION}`,
       types: { getTypeParser },
-      onConnect: rejectStandby,
+      onConnect: (client: pg.ClientBase) => inspectServer(pools, client),
     });
     // A broken idle connection is removed; the next query opens another.
     pool.on('error', () => {});
     return pool;
   });
-  return { all, last: 0, isDurable: commit === 'on', outdated: { schema: 0, connections: new WeakMap() } };
+  return pools;
 }
 
 export async function connect(pools: Pools): Promise<pg.PoolClient> {
@@ -110,11 +114,15 @@ export function poolUse({ all }: Pools) {
   };
 }
 
+const INSPECTION =
+  "select pg_is_in_recovery() as standby, exists (select from pg_extension where extname = 'citus') as sharded";
+
 /** A standby may lag behind, and would accept tokens that were revoked. */
-async function rejectStandby(client: pg.ClientBase): Promise<void> {
+async function inspectServer(pools: Pools, client: pg.ClientBase): Promise<void> {
   client.on('error', () => {});
-  const { rows } = await client.query('select pg_is_in_recovery() as standby');
+  const { rows } = await client.query(INSPECTION);
   if (rows[0].standby) throw new StorageUnavailable('this server is a standby');
+  pools.isSharded = rows[0].sharded;
 }
 
 /** Times and rotations are safe integers, so `bigint` columns are read as numbers. */

@@ -23,8 +23,8 @@ export const DASHBOARD_MUTATIONS: Mutation[] = [
     promise: 'D2',
     breaks: 'disconnecting ends no grant',
     file: 'src/grants/revocation.ts',
-    find: "return revokeGrants(db, selectBetween(db, parties).where('revoked_at', 'is', null), reason, now);",
-    replace: 'return [];',
+    find: 'const { userId, ...app } = parties;',
+    replace: 'const { userId, ...app } = { ...parties, appId: parties.businessId };',
     tests: [CONNECTED],
   },
   {

@@ -1,0 +1,56 @@
+import type { Compilable, QueryCreator } from 'kysely';
+import { pipelinesOf, preparedQuery } from './prepared-query.ts';
+import { type Database, inTransaction } from './storage.ts';
+import type { Tables } from './tables.ts';
+
+/** Sees the rows that the first write has changed as a table. */
+export type Following<Row> = QueryCreator<Tables & { changed: Row }>;
+
+interface Chain<Values, Row> {
+  /** Returns `columns`. */
+  change(db: Database, values: Values): Compilable<Row>;
+  columns: readonly (keyof Row & string)[];
+  /** Writes nothing if `changed` is empty. */
+  follow: ((following: Following<Row>, values: Values, db: Database) => Compilable<unknown>)[];
+}
+
+/**
+ * A change of one row and the writes that follow from it, all or nothing. One statement on PostgreSQL. SQLite has no writes in
+ * a `with` clause, and there a transaction costs little: it runs them one after the other.
+ */
+export function chainedWrites<Values extends object, Row extends object>(
+  chain: Chain<Values, Row>,
+): (db: Database, values: Values) => Promise<Row[]> {
+  const combined = preparedQuery((db, values: Values) => combine(db, chain, values));
+  const change = preparedQuery(chain.change);
+  const follow = chain.follow.map((each) =>
+    preparedQuery((db, values: Values & Row) => each(withRow(db, chain.columns, values), values, db)),
+  );
+  return async (db, values) => {
+    if (pipelinesOf(db)?.combinesWrites()) return (await combined(db, values)).rows;
+    return inTransaction(db, async (tx) => {
+      const { rows } = await change(tx, values);
+      for (const row of rows) for (const write of follow) await write(tx, { ...values, ...row });
+      return rows;
+    });
+  };
+}
+
+// Kysely's types cannot express a list of common table expressions.
+type Untyped = { with(name: string, query: () => unknown): Untyped } & QueryCreator<Record<string, object>>;
+
+function combine<Values, Row>(db: Database, { change, follow }: Chain<Values, Row>, values: Values): Compilable<Row> {
+  let query = (db as unknown as Untyped).with('changed', () => change(db, values));
+  const following = db as unknown as Following<Row>;
+  for (const [index, write] of follow.entries()) {
+    query = query.with(`following_${index}`, () => write(following, values, db));
+  }
+  return query.selectFrom('changed').selectAll() as unknown as Compilable<Row>;
+}
+
+function withRow<Row extends object>(db: Database, columns: readonly (keyof Row & string)[], row: Row): Following<Row> {
+  const changed = db.with('changed', (creator) =>
+    creator.selectNoFrom(({ val }) => columns.map((column) => val(row[column] as string).as(column))),
+  );
+  return changed as unknown as Following<Row>;
+}

@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { insertSession } from '../../src/accounts/sessions.ts';
+import { userActor } from '../../src/accounts/users.ts';
+import { disconnect } from '../../src/grants/connections.ts';
+import { createTokenUses } from '../../src/grants/token-uses.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { newId } from '../../src/lib/ids.ts';
+import { createKeyring } from '../../src/lib/keyring.ts';
+import { createRateLimit } from '../../src/lib/rate-limit.ts';
+import { readAuthorizationRequest } from '../../src/oauth/authorize/request.ts';
+import { issueCode, issueCodeSilently } from '../../src/oauth/authorize/response.ts';
+import { respondToIntrospection } from '../../src/oauth/introspect.ts';
+import { respondToRevocation } from '../../src/oauth/revoke.ts';
+import { respondToTokenRequest } from '../../src/oauth/token/endpoint.ts';
+import type { TokenResponse } from '../../src/oauth/tokens.ts';
+import { startPostgresFixtures } from '../support/postgres-fixtures.ts';
+import { startRoundTripCounter } from '../support/round-trips.ts';
+
+type Counter = Awaited<ReturnType<typeof startRoundTripCounter>>;
+let counter: Counter | undefined;
+const { storage, ada, acme, ledger } = await startPostgresFixtures(async (port) => {
+  counter = await startRoundTripCounter(port);
+  return counter.port;
+});
+const count = (work: () => Promise<unknown>) => (counter as Counter).count(work);
+
+const keys = createKeyring(['the-key-that-the-tests-sign-their-tokens-with']);
+const issuer = 'https://api.example.com';
+const limit = createRateLimit({ points: 1000, seconds: 60 });
+const uses = createTokenUses(storage, assert.ifError);
+// Stores nothing in the background, which would be counted.
+await uses.stop();
+const tokenDeps = {
+  storage,
+  keys,
+  issuer,
+  retryWindow: 30_000,
+  uses,
+  introspectionClients: new Set<string>(),
+  limits: { perApp: limit, wrongSecrets: limit },
+};
+const actor = userActor(ada, '127.0.0.1');
+const session = await insertSession(
+  storage.durable,
+  { user: ada, browser: 'A test', address: '127.0.0.1' },
+  Date.now(),
+);
+const scopes = ['read:invoices'];
+
+const credentials = () => ({
+  authorization: undefined,
+  clientId: ledger.id,
+  clientSecret: ledger.secret,
+  address: '127.0.0.1',
+  context: {},
+});
+
+async function newAuthorization() {
+  const query = new URLSearchParams({
+    response_type: 'code',
+    client_id: ledger.id,
+    scope: 'read:invoices',
+    state: 's',
+  });
+  query.set('redirect_uri', ledger.redirectUris[0] ?? '');
+  const externalClients = { documents: undefined, acceptsRegistrations: false, privateSchemes: [] };
+  const deps = { storage, keys, clock: systemClock, issuer, servesMcp: true, externalClients };
+  const request = await readAuthorizationRequest(deps, query.toString(), '127.0.0.1');
+  return { request, grantId: newId(Date.now()), sessionId: session.id, businessId: acme.id };
+}
+
+const consent = { allowed: scopes, declined: [], expiresAt: null };
+const codeDeps = { db: storage.durable, keys };
+
+async function allow(authorization: Awaited<ReturnType<typeof newAuthorization>>): Promise<string> {
+  const code = await issueCode(actor, codeDeps, { ...authorization, decision: consent, shown: scopes }, Date.now());
+  return code ?? assert.fail('there is no code');
+}
+
+const exchange = (code: string) =>
+  respondToTokenRequest(
+    tokenDeps,
+    { grant_type: 'authorization_code', code, redirect_uri: ledger.redirectUris[0] },
+    credentials(),
+    Date.now(),
+  );
+
+const refresh = ({ refresh_token }: TokenResponse) =>
+  respondToTokenRequest(tokenDeps, { grant_type: 'refresh_token', refresh_token }, credentials(), Date.now());
+
+const introspect = ({ access_token }: TokenResponse) =>
+  respondToIntrospection(tokenDeps, { token: access_token }, credentials(), Date.now());
+
+const revoke = ({ refresh_token }: TokenResponse) =>
+  respondToRevocation(tokenDeps, { token: refresh_token }, credentials(), Date.now());
+
+const connect = async () => exchange(await allow(await newAuthorization()));
+const leave = () => disconnect(actor, storage.durable, { app: ledger, businessId: acme.id, user: ada }, Date.now());
+const authorizeSilently = async () => {
+  const code = await issueCodeSilently(actor, codeDeps, { ...(await newAuthorization()), consent }, Date.now());
+  return code ?? assert.fail('there is no code');
+};
+
+// Opens the connections, and stores what is stored once a minute: that the secret was used.
+const [warm, left] = [await connect(), await connect()];
+await refresh(warm);
+await introspect(warm);
+await revoke(left);
+await leave();
+await connect();
+await authorizeSilently();
+
+test('a refresh takes one round trip to read and one to write', async () => {
+  const tokens = await connect();
+
+  assert.deepEqual(await count(() => refresh(tokens)), { trips: 2, statements: 2 });
+});
+
+test('a code exchange takes one round trip to read and one to write', async () => {
+  const code = await allow(await newAuthorization());
+
+  assert.deepEqual(await count(() => exchange(code)), { trips: 2, statements: 2 });
+});
+
+test('an introspection takes one round trip', async () => {
+  const tokens = await connect();
+
+  assert.deepEqual(await count(() => introspect(tokens)), { trips: 1, statements: 1 });
+});
+
+test('a revocation takes one round trip to read, and one statement for the grant, its event and its audit entry', async () => {
+  const tokens = await connect();
+
+  assert.deepEqual(await count(() => revoke(tokens)), { trips: 2, statements: 2 });
+});
+
+test('a reused code ends its grant with one statement', async () => {
+  const code = await allow(await newAuthorization());
+  await exchange(code);
+
+  assert.deepEqual(await count(() => exchange(code).catch(() => {})), { trips: 2, statements: 2 });
+});
+
+test('an authorization without a screen takes one round trip to lock and read, and one to write and commit', async () => {
+  const authorization = { ...(await newAuthorization()), consent };
+
+  const { trips } = await count(() => issueCodeSilently(actor, codeDeps, authorization, Date.now()));
+
+  assert.equal(trips, 2);
+});
+
+test('Allow takes one round trip to lock and read, and one to write and commit', async () => {
+  const authorization = await newAuthorization();
+
+  const { trips } = await count(() => allow(authorization));
+
+  assert.equal(trips, 2);
+});
+
+test('disconnecting an app takes one round trip to end its grants, and one to record it and commit', async () => {
+  await leave();
+  await connect();
+
+  const { trips } = await count(leave);
+
+  assert.equal(trips, 2);
+});
