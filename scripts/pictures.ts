@@ -121,12 +121,12 @@ async function takePictures(page: Page, suffix: string): Promise<void> {
   await takeTwoStep(page, suffix);
 }
 
-/** The pages of a user with two-step sign-in, who signed in before it was on. */
+/** The pages of a user with two-step sign-in. */
 async function takeTwoStep(page: Page, suffix: string): Promise<void> {
   if (!isWanted('two-step-on') && !isWanted('step-up')) return;
   await signIn(page, 'owner');
   const user = await requireUser(server.storage.durable, DEMO_USERS.owner.email);
-  await turnOnTwoStep(server.storage.durable, keys, user, Date.now());
+  await turnOnTwoStep(server.storage.durable, keys, user.id, Date.now());
   await page.goto(`${settings.consentUrl}/settings/two-step`);
   await shoot(page, 'two-step-on', suffix);
   await page.goto(`${settings.consentUrl}/settings/two-step/remove`);

@@ -39,6 +39,57 @@ export function section({ title, id, intro, actions, body }: Section): Html {
 ${body}</section>`;
 }
 
+interface Settings {
+  title: string;
+  id?: string;
+  intro?: Html | string | false;
+  body: Html;
+}
+
+/** A section of a settings page: at a desk, what it is about is on the left, and its fields are on the right. */
+export function settings({ id, ...shown }: Settings): Html {
+  return html`<section class="card settings" ${id && html`id="${id}"`}>${columns(shown)}</section>`;
+}
+
+/** Several such sections that one form saves. */
+export function settingsForm(parts: Omit<Settings, 'id'>[], buttons: Html): Html {
+  return html`${parts.map((part) => html`<section class="settings">${columns(part)}</section>`)}
+<div class="settings"><div class="content">${buttons}</div></div>`;
+}
+
+function columns({ title, intro, body }: Omit<Settings, 'id'>): Html {
+  return html`<div class="about"><h2>${title}</h2>${intro && html`<p class="muted">${intro}</p>`}</div>
+<div class="content">${body}</div>`;
+}
+
+interface DangerousAction {
+  title: string;
+  text: Html | string;
+  /** A link to a page that asks again, or a form. */
+  action: Html;
+}
+
+/** The last section of a page. */
+export function dangerZone(rows: (DangerousAction | false)[]): Html {
+  const row = ({ title, text, action }: DangerousAction) =>
+    html`<li><div><strong>${title}</strong><p class="muted small">${text}</p></div>${action}</li>`;
+  return html`<section class="card danger-zone"><h2>Danger zone</h2>
+<ul class="rows">${rows.map((each) => each && row(each))}</ul></section>`;
+}
+
+interface Question {
+  title: string;
+  /** The page to which it belongs. */
+  back?: { to: string; name: string } | false;
+  body: Html;
+}
+
+/** A page that asks before something happens. Its buttons are a `form-actions` in the body. */
+export function question({ title, back, body }: Question): Html {
+  return html`${back && backLink(back)}<div class="card question"><h1>${title}</h1>
+${body}</div>`;
+}
+
 /** Rows in a card. Each row is an `li` of its page. */
 export function list(rows: Html[]): Html {
   return html`<div class="card"><ul class="rows">${rows}</ul></div>`;

@@ -18,6 +18,8 @@ import { decrypt, encrypt, type Keyring } from '../../lib/keyring.ts';
 import { hashSecret } from '../../lib/secrets.ts';
 import { describeUserAgent } from '../../lib/user-agents.ts';
 import { access } from '../access.ts';
+import { badge } from '../components/display.ts';
+import { pageHead, settings } from '../components/structure.ts';
 import { roleBadge, unverifiedBadge } from '../components.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
@@ -28,7 +30,7 @@ import { type PageContext, sendPage } from '../layout.ts';
 import { loadPageContext } from '../page-context.ts';
 import { actorOf, clientOf, isSafeMethod, requireSession, setSessionCookie } from '../session.ts';
 import { noticeSection } from './notices.ts';
-import { ownDataSection } from './own-data.ts';
+import { deletionSection, ownDataSection } from './own-data.ts';
 import { mountPasskeys, passkeySection } from './passkeys.ts';
 import { mountTwoStep, showTwoStep } from './two-step.ts';
 import { twoStepSection } from './two-step-views.ts';
@@ -112,16 +114,17 @@ async function showAccount(deps: WebDeps, request: FastifyRequest, reply: Fastif
   const sessions = await listSessions(storage.durable, wanted, clock());
   const factors = await findSecondFactors(storage.durable, context.user.id);
   const typed = isSafeMethod(request) ? {} : (request.body as Form);
-  const body = html`<h1>Account</h1>
+  const body = html`${pageHead({ title: 'Account', intro: 'Your name, how you sign in, and what happened to your account.' })}
 ${personSection(context, { typed, problem })}
 ${passwordSection(context, await recoveryHistory(deps, context.user), problem)}
 ${twoStepSection(factors)}
 ${passkeySection({ context, factors, request, typed, problem }, clock())}
-${await noticeSection(deps, context.user.id)}
-${failedSection(await listFailedSignIns(storage.durable, context.user.id, clock()))}
 ${sessionSection({ context, sessions, here: hashSecret(context.session.id), keys })}
-${ownDataSection}`;
-  const page = { title: 'Account', platformName, width: 'form' as const, context, body };
+${failedSection(await listFailedSignIns(storage.durable, context.user.id, clock()))}
+${await noticeSection(deps, context.user.id)}
+${ownDataSection}
+${deletionSection}`;
+  const page = { title: 'Account', platformName, width: 'wide' as const, context, body };
   return sendPage(reply, page, { status: problem ? 400 : 200 });
 }
 
@@ -132,29 +135,33 @@ interface Person {
 
 function personSection({ user, csrf, memberships }: PageContext, { typed, problem }: Person): Html {
   const name = problem?.field === 'name' ? text(typed, 'name') : user.name;
-  return html`<section class="card"><h2>You</h2>
-<dl class="facts">
-<div><dt>Email</dt><dd>${user.email} ${unverifiedBadge(user)}<br><span class="muted small">You sign in with it. <a href="/settings/address">Change${user.emailVerifiedAt === null && ' or verify'} the address</a></span></dd></div>
-<div><dt>Businesses</dt><dd>${memberships.map(({ businessName, role }) => html`<div>${businessName} ${roleBadge(role)}</div>`)}</dd></div>
-</dl>
-${postForm({
-  action: `${ACCOUNT}/name`,
-  csrf,
-  body: html`${input({ name: 'name', label: 'Name', value: name, autocomplete: 'name' }, problem)}
-<button class="secondary">Change name</button>`,
-})}</section>`;
+  const rename = postForm({
+    action: `${ACCOUNT}/name`,
+    csrf,
+    body: html`${input({ name: 'name', label: 'Name', value: name, autocomplete: 'name' }, problem)}
+<button class="primary">Change name</button>`,
+  });
+  const facts = html`<dl class="facts">
+<div><dt>Email</dt><dd>${user.email} ${unverifiedBadge(user)}<br><span class="small"><a href="/settings/address">Change${user.emailVerifiedAt === null && ' or verify'} the address</a></span></dd></div>
+<div><dt>Businesses</dt><dd>${memberships.length === 0 && 'None. An owner can invite you to one.'}${memberships.map(({ businessName, role }) => html`<div>${businessName} ${roleBadge(role)}</div>`)}</dd></div>
+</dl>`;
+  return settings({
+    title: 'Profile',
+    intro: 'You sign in with your address. Others in your businesses see your name.',
+    body: html`${facts}${rename}`,
+  });
 }
 
 function passwordSection({ csrf }: PageContext, history: Html | false, problem?: Problem): Html {
-  return html`<section class="card"><h2>Change password</h2>
-${history}
-${postForm({
-  action: `${ACCOUNT}/password`,
-  csrf,
-  body: html`${input({ name: 'current_password', label: 'Current password', type: 'password', autocomplete: 'current-password' }, problem)}
-${input({ name: 'password', label: 'New password', type: 'password', hint: 'At least 8 characters. Every other session is signed out. Passkeys stay.', autocomplete: 'new-password' }, problem)}
+  const form = postForm({
+    action: `${ACCOUNT}/password`,
+    csrf,
+    body: html`${input({ name: 'current_password', label: 'Current password', type: 'password', autocomplete: 'current-password' }, problem)}
+${input({ name: 'password', label: 'New password', type: 'password', hint: 'At least 8 characters.', autocomplete: 'new-password' }, problem)}
 <button class="primary">Change password</button>`,
-})}</section>`;
+  });
+  const intro = 'When you change it, every other session is signed out. Passkeys stay.';
+  return settings({ title: 'Password', intro, body: html`${history}${form}` });
 }
 
 interface SessionSection {
@@ -169,11 +176,14 @@ function sessionSection({ context, sessions, here, keys }: SessionSection): Html
   const shown = sessions.slice(0, SESSIONS_SHOWN);
   const rows = html`<ul class="rows">${shown.map((session) => sessionRow(session, session.idHash === here, keys))}</ul>`;
   const endOthers = html`<button class="danger">Sign out everywhere else</button>`;
-  return html`<section class="card"><h2>Where you are signed in</h2>
-<p class="muted">A session ends 12 hours after it was last used, and after 30 days at the latest. The owners of your businesses see when and from where you sign in.</p>
-${postForm({ action: `${ACCOUNT}/end-session`, csrf: context.csrf, body: rows })}
-${sessions.length > shown.length && html`<p class="muted">These are the ${SESSIONS_SHOWN} most recent; there are more.</p>`}
-${sessions.length > 1 && postForm({ action: `${ACCOUNT}/end-other-sessions`, csrf: context.csrf, style: 'apart', body: endOthers })}</section>`;
+  return settings({
+    title: 'Where you are signed in',
+    intro:
+      'A session ends 12 hours after it was last used, and after 30 days at the latest. The owners of your businesses see when and from where you sign in.',
+    body: html`${postForm({ action: `${ACCOUNT}/end-session`, csrf: context.csrf, body: rows })}
+${sessions.length > shown.length && html`<p class="muted small">These are the ${SESSIONS_SHOWN} most recent; there are more.</p>`}
+${sessions.length > 1 && postForm({ action: `${ACCOUNT}/end-other-sessions`, csrf: context.csrf, style: 'apart', body: endOthers })}`,
+  });
 }
 
 function failedSection(failed: AuditEntry[]): Html | false {
@@ -181,18 +191,21 @@ function failedSection(failed: AuditEntry[]): Html | false {
     html`<li><div>${time(at)}<p class="muted small">${actor.address}. ${describeDetail(detail)}</p></div></li>`;
   return (
     failed.length > 0 &&
-    html`<section class="card"><h2>Failed sign-ins</h2>
-<p class="muted">Repeated attempts within an hour are counted together. If these were not you, choose a password that you use nowhere else, or add a passkey.</p>
-<ul class="rows">${failed.map(row)}</ul></section>`
+    settings({
+      title: 'Failed sign-ins',
+      intro:
+        'Repeated attempts within an hour are counted together. If these were not you, choose a password that you use nowhere else, or add a passkey.',
+      body: html`<ul class="rows">${failed.map(row)}</ul>`,
+    })
   );
 }
 
 function sessionRow(session: SessionSummary, isHere: boolean, keys: Keyring): Html {
   const { browser, address, signedInAt, lastSeenAt } = session;
   const name = describeUserAgent(browser);
-  return html`<li><div><strong>${name}</strong> ${isHere && html`<span class="badge">This browser</span>`}
+  return html`<li><div><strong>${name}</strong> ${isHere && badge('This browser', 'good')}
 <p class="muted small">${address}. Last seen ${time(lastSeenAt)}, signed in since ${time(signedInAt)}</p></div>
-${!isHere && html`<button class="danger" name="session" value="${encrypt(keys, SESSION_PURPOSE, session.idHash)}" aria-label="End the session of ${name} at ${address}">End</button>`}</li>`;
+${!isHere && html`<button class="quiet danger" name="session" value="${encrypt(keys, SESSION_PURPOSE, session.idHash)}" aria-label="End the session of ${name} at ${address}">End</button>`}</li>`;
 }
 
 const RESETS_SHOWN = 5;

@@ -6,6 +6,7 @@ import { readEmail } from '../../lib/email-addresses.ts';
 import { FormError } from '../../lib/errors.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { access } from '../access.ts';
+import { pageHead, question, settings } from '../components/structure.ts';
 import { unverifiedBadge } from '../components.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound, PageError } from '../errors.ts';
@@ -82,7 +83,7 @@ function mountLink(host: FastifyInstance, deps: WebDeps): void {
     const email = await findAddressLink(storage.durable, wanted, clock());
     if (email === undefined) throw closedLink();
     const body = confirmBody(context, { email, token: request.params.token });
-    return sendPage(reply, { title: 'Confirm address', platformName, width: 'narrow', context, body });
+    return sendPage(reply, { title: 'Confirm address', platformName, width: 'wide', context, body });
   });
 
   host.post<LinkRoute>(`${PATH}/:token`, access('signed_in'), async (request, reply) => {
@@ -109,11 +110,21 @@ async function show(
   const { platformName, mailer } = deps;
   const context = await loadPageContext(deps, request);
   const typed = text((request.body ?? {}) as Form, 'email');
-  const body = html`<h1>Email address</h1>
-<section class="card"><h2>Your address</h2><p>${context.user.email} ${unverifiedBadge(context.user)}</p>
-${context.user.emailVerifiedAt === null && verification(context, deps)}</section>
-${mailer.isOn ? changeForm(context, typed, problem) : html`<section class="card"><h2>Change it</h2><p>${platformName} sends no mail, so a new address cannot be verified, and the address cannot be changed.</p></section>`}
-<p><a href="${ACCOUNT}">Back to the account</a></p>`;
+  const back = { to: ACCOUNT, name: 'Account' };
+  const body = html`${pageHead({ title: 'Email address', intro: 'You sign in with it, and can set a new password with it.', back })}
+${settings({
+  title: 'Your address',
+  body: html`<p>${context.user.email} ${unverifiedBadge(context.user)}</p>
+${context.user.emailVerifiedAt === null && verification(context, deps)}`,
+})}
+${
+  mailer.isOn
+    ? changeForm(context, typed, problem)
+    : settings({
+        title: 'Change it',
+        body: html`<p>${platformName} sends no mail, so a new address cannot be verified, and the address cannot be changed.</p>`,
+      })
+}`;
   return sendPage(reply, { title: 'Email address', platformName, width: 'wide', context, body }, { status });
 }
 
@@ -131,26 +142,29 @@ ${
 }
 
 function changeForm({ csrf }: PageContext, typed: string, problem: Problem | undefined): Html {
-  return postForm({
+  const form = postForm({
     action: PATH,
     csrf,
-    style: 'card',
-    body: html`<h2>Change it</h2>
-<p class="muted">You get a link at the new address, and a notice at the present one. The change takes effect when you open the link and confirm it. Every other browser is then signed out.</p>
-${input({ name: 'email', label: 'New address', type: 'email', value: typed, autocomplete: 'email' }, problem)}
+    body: html`${input({ name: 'email', label: 'New address', type: 'email', value: typed, autocomplete: 'email' }, problem)}
 ${input({ name: 'current_password', label: 'Current password', type: 'password', autocomplete: 'current-password' }, problem)}
 <button class="primary">Send link</button>`,
+  });
+  return settings({
+    title: 'Change it',
+    intro:
+      'You get a link at the new address, and a notice at the present one. The change takes effect when you open the link and confirm it. Every other browser is then signed out.',
+    body: form,
   });
 }
 
 function confirmBody({ csrf, user }: PageContext, { email, token }: { email: string; token: string }): Html {
   const isNew = email !== user.email;
-  return html`<div class="card"><h1>${isNew ? 'Use this address?' : 'Confirm your address'}</h1>
-<p><strong>${email}</strong></p>
+  const body = html`<p><strong>${email}</strong></p>
 <p class="muted">${isNew ? `You will sign in with it instead of ${user.email}. Every other browser is signed out.` : 'You can then join other businesses.'}</p>
 ${postForm({
   action: `${PATH}/${encodeURIComponent(token)}`,
   csrf,
   body: html`<button class="primary wide">${isNew ? 'Use this address' : 'Confirm address'}</button>`,
-})}</div>`;
+})}`;
+  return question({ title: isNew ? 'Use this address?' : 'Confirm your address', body });
 }

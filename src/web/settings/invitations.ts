@@ -12,7 +12,10 @@ import { type Html, html } from '../../lib/html.ts';
 import { newSecret } from '../../lib/secrets.ts';
 import { access } from '../access.ts';
 import { businessRoute } from '../business-address.ts';
+import { avatar, emptyState } from '../components/display.ts';
+import { list, pageHead, settings } from '../components/structure.ts';
 import { AS_ROLE, roleBadge, roleField } from '../components.ts';
+import { day } from '../days.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound, PageError } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
@@ -20,7 +23,14 @@ import { formKey, readFormKey } from '../form-keys.ts';
 import { copyable, type Form, input, type Problem, postForm, text, time, tryForm } from '../forms.ts';
 import { PAGE_SIZE, pager, readListing, takePage } from '../listing.ts';
 import { isMailAllowed } from '../mail-limits.ts';
-import { loadMembersContext, type MembersContext, membersPath, memberTabs, sendMembersPage } from './members.ts';
+import {
+  loadMembersContext,
+  type MembersContext,
+  membersHead,
+  membersPath,
+  memberTabs,
+  sendMembersPage,
+} from './members.ts';
 
 const LIST = businessRoute('members/invitations');
 const INVITE = businessRoute('members/invite');
@@ -112,18 +122,23 @@ interface InviteForm {
 
 function inviteBody(context: MembersContext, { key, role, email }: InviteForm, problem?: Problem): Html {
   const hint = 'Only an account with this address can join with the link.';
-  return html`<h1>Invite someone to ${context.business.businessName}</h1>
-<p class="muted">You get a link that you can send in any way you like. It works once, within 7 days, and for this address only.</p>
-${postForm({
-  action: `${membersPath(context)}/invite`,
-  csrf: context.csrf,
-  style: 'card',
-  body: html`<input type="hidden" name="form_key" value="${key}">
-${roleField(role, problem)}
+  return html`${pageHead({
+    title: `Invite someone to ${context.business.businessName}`,
+    intro: 'You get a link that you can send in any way you like.',
+    back: { to: membersPath(context), name: 'Members' },
+  })}
+${settings({
+  title: 'Invitation',
+  intro: 'It works once, within 7 days, and for this address only.',
+  body: postForm({
+    action: `${membersPath(context)}/invite`,
+    csrf: context.csrf,
+    body: html`<input type="hidden" name="form_key" value="${key}">
 ${input({ name: 'email', label: 'Email', type: 'email', value: email, hint }, problem)}
+${roleField(role, problem)}
 <button class="primary">Create invitation link</button>`,
-})}
-<p><a href="${membersPath(context)}">All members</a></p>`;
+  }),
+})}`;
 }
 
 interface ShownLink {
@@ -133,13 +148,12 @@ interface ShownLink {
 
 function linkBody(context: MembersContext, invitation: Invitation, { link, isMailed }: ShownLink): Html {
   const { businessName, role, email, expiresAt } = invitation;
-  return html`<h1>The invitation is ready</h1>
+  return html`${pageHead({ title: 'The invitation is ready', back: { to: listPath(context), name: 'Invitations' } })}
 ${isMailed && html`<p class="notice">A mail with a link is on its way to ${email}. A person who joins with that link has proven the address.</p>`}
 <section class="card"><h2>${isMailed ? 'Or send' : 'Send'} this link to ${email}</h2>
 <p class="notice warn"><strong>Copy it now.</strong> It is not shown again.</p>
 <p>${copyable('invitation', link)}</p>
-<p class="muted">It works once, until ${time(expiresAt)}. With it, ${email} can join ${businessName} as ${AS_ROLE[role]}. Send it to nobody else: if the address has no account yet, anyone who has the link can create one.</p></section>
-<p><a class="button secondary" href="${listPath(context)}">All invitations</a></p>`;
+<p class="muted">It works once, until ${time(expiresAt)}. With it, ${email} can join ${businessName} as ${AS_ROLE[role]}. Send it to nobody else: if the address has no account yet, anyone who has the link can create one.</p></section>`;
 }
 
 interface OpenInvitations {
@@ -150,21 +164,20 @@ interface OpenInvitations {
 
 function invitationsBody(context: MembersContext, { listed, after, open }: OpenInvitations): Html {
   const { shown, next } = takePage(listed);
-  return html`<div class="head"><div><h1>Invitations</h1>
-<p class="muted">Invitations to ${context.business.businessName} that have not been used yet.</p></div>
-<a class="button primary" href="${membersPath(context)}/invite">Invite someone</a></div>
+  return html`${membersHead(context, 'Invitations', `Invitations to ${context.business.businessName} that have not been used yet.`)}
 ${memberTabs(context, 'invitations', open)}
-${shown.length === 0 && html`<p class="empty">No invitation is open. Used, withdrawn and expired invitations are not listed.</p>`}
-${shown.length > 0 && html`<div class="card"><ul class="rows">${shown.map((invitation) => row(context, invitation))}</ul></div>`}
+${shown.length === 0 && emptyState({ icon: 'users', title: 'No invitation is open', text: 'Used, withdrawn and expired invitations are not listed. Invite someone, and the invitation is listed here until it is used.' })}
+${shown.length > 0 && list(shown.map((invitation) => row(context, invitation)))}
 ${pager({ path: listPath(context), search: '', after }, next)}`;
 }
 
 function row(context: MembersContext, { id, email, role, inviterName, expiresAt }: Invitation): Html {
-  return html`<li><div><strong>${email}</strong> ${roleBadge(role)}
-<p class="muted small">By ${inviterName}, until ${time(expiresAt)}</p></div>
+  return html`<li class="entry">${avatar({ id, name: email })}<div><strong>${email}</strong>
+<p class="muted small">Invited by ${inviterName}</p></div>
+<div class="meta muted small">${roleBadge(role)}<span>Until ${day(expiresAt)}</span></div>
 ${postForm({
   action: `${listPath(context)}/${id}/withdraw`,
   csrf: context.csrf,
-  body: html`<button class="danger" aria-label="Withdraw the invitation: ${email}">Withdraw</button>`,
+  body: html`<button class="quiet danger" aria-label="Withdraw the invitation: ${email}">Withdraw</button>`,
 })}</li>`;
 }

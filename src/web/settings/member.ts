@@ -6,6 +6,8 @@ import { findSuccessor } from '../../grants/transfers.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { access } from '../access.ts';
 import { businessRoute } from '../business-address.ts';
+import { badge } from '../components/display.ts';
+import { dangerZone, pageHead, question, settings } from '../components/structure.ts';
 import { roleBadge, roleField, unverifiedBadge } from '../components.ts';
 import type { WebDeps } from '../deps.ts';
 import { forbidden, notFound } from '../errors.ts';
@@ -122,30 +124,46 @@ async function removalEffects(
 function memberBody(
   context: MembersContext,
   member: Member,
-  { role, problem }: { role: string; problem?: Problem },
+  { role, problem }: { role: string; problem?: Problem | undefined },
 ): Html {
   const isSelf = member.id === context.user.id;
-  return html`<h1>${member.name}</h1>
-<section class="card"><h2>In ${context.business.businessName}</h2>
-<dl class="facts">
+  const { businessName } = context.business;
+  const facts = html`<dl class="facts">
 <div><dt>Email</dt><dd>${member.email} ${unverifiedBadge(member)}</dd></div>
 <div><dt>Role</dt><dd>${roleBadge(member.role)}</dd></div>
 <div><dt>Since</dt><dd>${time(member.since)}</dd></div>
-</dl></section>
-${postForm({
-  action: `${membersPath(context)}/${member.id}/role`,
-  csrf: context.csrf,
-  style: 'card',
-  body: html`<h2>Change the role</h2>
-${roleField(role, problem)}
-<p class="muted small">The change applies immediately. If an owner gets another role, the invitations that they created are withdrawn. If an owner or admin becomes a member, the apps that they connected for the business act under your authority.</p>
-<button class="primary">Save</button>`,
-})}
+</dl>`;
+  return html`${pageHead({ title: member.name, badges: isSelf && badge('You'), intro: isSelf ? `Your role in ${businessName}.` : `Their role in ${businessName}, and a new password if they need one.`, back: { to: membersPath(context), name: 'Members' } })}
+${settings({ title: `In ${businessName}`, body: facts })}
+${roleSection(context, member, { role, problem })}
 ${!isSelf && passwordLinkSection(context, member)}
-<section class="card"><h2>${isSelf ? 'Leave' : 'Remove'}</h2>
-<p>${isSelf ? `The apps that you connected to ${context.business.businessName} lose their access, except for those that you connected for the business.` : `You decide what becomes of the apps that they connected to ${context.business.businessName}.`}</p>
-<p><a class="button danger" href="${membersPath(context)}/${member.id}/remove">${isSelf ? 'Leave' : 'Remove'}…</a></p></section>
-<p><a href="${membersPath(context)}">All members</a></p>`;
+${dangerZone([
+  {
+    title: isSelf ? `Leave ${businessName}` : `Remove from ${businessName}`,
+    text: isSelf
+      ? `The apps that you connected to ${businessName} lose their access, except for those that you connected for the business.`
+      : `You decide what becomes of the apps that they connected to ${businessName}.`,
+    action: html`<a class="button danger" href="${membersPath(context)}/${member.id}/remove">${isSelf ? 'Leave' : 'Remove'}…</a>`,
+  },
+])}`;
+}
+
+function roleSection(
+  context: MembersContext,
+  member: Member,
+  { role, problem }: { role: string; problem?: Problem | undefined },
+): Html {
+  return settings({
+    title: 'Change the role',
+    intro:
+      'The change applies immediately. If an owner gets another role, the invitations that they created are withdrawn. If an owner or admin becomes a member, the apps that they connected for the business act under your authority.',
+    body: postForm({
+      action: `${membersPath(context)}/${member.id}/role`,
+      csrf: context.csrf,
+      body: html`${roleField(role, problem)}
+<button class="primary">Save</button>`,
+    }),
+  });
 }
 
 function removalTitle({ user, business }: MembersContext, member: Member): string {
@@ -155,10 +173,12 @@ function removalTitle({ user, business }: MembersContext, member: Member): strin
 
 /** Shown to the last owner, who wants to leave. */
 function lastOwnerBody(context: MembersContext, title: string, problem: Problem | undefined): Html {
-  return html`<div class="card"><h1>${title}</h1>
-${problem && problemText(problem)}
+  return question({
+    title,
+    body: html`${problem && problemText(problem)}
 <p>You are the only owner. Make someone else an owner first. Then you can leave.</p>
-<p><a class="button secondary" href="${membersPath(context)}">All members</a></p></div>`;
+<p><a class="button" href="${membersPath(context)}">All members</a></p>`,
+  });
 }
 
 interface Removal {
@@ -176,17 +196,22 @@ ${member.role === 'owner' && html`<p>Invitations that ${isSelf ? 'you have' : `$
 <p>To come back, ${isSelf ? 'you' : 'they'} need a new invitation, and apps have to be connected again.</p>
 <div class="form-actions"><a class="button secondary" href="${membersPath(context)}">Cancel</a>
 <button class="danger">${isSelf ? `Leave ${businessName}` : `Remove ${member.name}`}</button></div>`;
-  return html`<div class="card"><h1>${removalTitle(context, member)}</h1>
-${problem && problem.field !== 'connections' && problemText(problem)}
-${postForm({ action: `${membersPath(context)}/${member.id}/remove`, csrf: context.csrf, body: form })}</div>`;
+  return question({
+    title: removalTitle(context, member),
+    body: html`${problem && problem.field !== 'connections' && problemText(problem)}
+${postForm({ action: `${membersPath(context)}/${member.id}/remove`, csrf: context.csrf, body: form })}`,
+  });
 }
 
 function passwordLinkSection(context: MembersContext, member: Member): Html {
-  return html`<section class="card"><h2>Forgotten password</h2>
-<p>A one-time link lets ${member.name} set a new password. It removes their passkeys, authenticator app and recovery codes, and signs them out everywhere. You can create one only for people who belong to no other business than ${context.business.businessName}.</p>
+  return settings({
+    title: 'Forgotten password',
+    intro: `A one-time link lets ${member.name} set a new password. It removes their passkeys, authenticator app and recovery codes, and signs them out everywhere.`,
+    body: html`<p>You can create one only for people who belong to no other business than ${context.business.businessName}.</p>
 ${postForm({
   action: `${membersPath(context)}/${member.id}/password-link`,
   csrf: context.csrf,
   body: html`<button class="secondary">Create password link</button>`,
-})}</section>`;
+})}`,
+  });
 }

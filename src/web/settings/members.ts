@@ -5,11 +5,13 @@ import type { UserActor } from '../../audit/entries.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { access } from '../access.ts';
 import { businessPath, businessRoute } from '../business-address.ts';
-import { avatar, emptyState } from '../components/display.ts';
+import { avatar, badge, emptyState } from '../components/display.ts';
+import { dangerZone, list, pageHead, tabs } from '../components/structure.ts';
 import { roleBadge, unverifiedBadge } from '../components.ts';
+import { day } from '../days.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
-import { type Form, time } from '../forms.ts';
+import type { Form } from '../forms.ts';
 import { type PageContext, sendPage } from '../layout.ts';
 import { type Listing, PAGE_SIZE, pager, readListing, searchForm, takePage } from '../listing.ts';
 import { loadPageContext } from '../page-context.ts';
@@ -43,23 +45,30 @@ function listBody(context: MembersContext, { listing, members, open }: Shown): H
   const { shown, next } = takePage(members);
   const { businessName } = context.business;
   const path = membersPath(context);
-  return html`<div class="head"><div><h1>Members</h1>
-<p class="muted">The people of ${businessName} and their roles.</p></div>
-${context.isOwner && html`<a class="button primary" href="${path}/invite">Invite someone</a>`}</div>
+  return html`${membersHead(context, 'Members', `The people of ${businessName} and their roles.`)}
 ${context.isOwner && memberTabs(context, 'members', open)}
 ${searchForm({ path, search: listing.search, label: 'Search by name or email' })}
 ${shown.length === 0 && emptyState({ icon: 'users', text: listing.search ? 'No member matches this name or email.' : 'No more members.' })}
-${shown.length > 0 && html`<div class="card"><ul class="rows">${shown.map((member) => row(context, member))}</ul></div>`}
+${shown.length > 0 && list(shown.map((member) => row(context, member)))}
 ${pager({ path, ...listing }, next)}
-<p><a href="${path}/${context.user.id}/remove">Leave ${businessName}…</a></p>`;
+${dangerZone([
+  {
+    title: 'Leave the business',
+    text: 'You lose your access to it. To come back, you need a new invitation.',
+    action: html`<a class="button danger" href="${path}/${context.user.id}/remove">Leave ${businessName}…</a>`,
+  },
+])}`;
 }
 
 function row(context: MembersContext, member: Member): Html {
   const { user, isOwner } = context;
   const { id, name, email, role, since, disabledAt } = member;
-  return html`<li>${avatar({ id, name })}<div><strong>${name}</strong> ${roleBadge(role)} ${id === user.id && html`<span class="badge">You</span>`} ${disabledAt !== null && html`<span class="badge warn">Disabled</span>`} ${unverifiedBadge(member)}
-<p class="muted small">${email}, since ${time(since)}</p></div>
-${isOwner && html`<a class="button secondary" href="${membersPath(context)}/${id}" aria-label="Manage ${name}">Manage</a>`}</li>`;
+  const shown = isOwner
+    ? html`<a href="${membersPath(context)}/${id}" aria-label="Manage ${name}">${name}</a>`
+    : html`<strong>${name}</strong>`;
+  return html`<li class="entry">${avatar({ id, name })}<div>${shown} ${id === user.id && badge('You')} ${disabledAt !== null && badge('Disabled', 'warn')} ${unverifiedBadge(member)}
+<p class="muted small">${email}</p></div>
+<div class="meta muted small">${roleBadge(role)}<span>Since ${day(since)}</span></div></li>`;
 }
 
 /** A member on a page about the business. */
@@ -108,9 +117,14 @@ export function sendMembersPage(
 /** Shown to owners. */
 export function memberTabs(context: MembersContext, active: 'members' | 'invitations', openInvitations: number): Html {
   const path = membersPath(context);
-  const current = (name: string) => name === active && html`aria-current="page"`;
-  return html`<nav class="tabs" aria-label="Members"><ul>
-<li><a href="${path}" ${current('members')}>Members</a></li>
-<li><a href="${path}/invitations" ${current('invitations')}>Invitations${openInvitations > 0 && ` (${openInvitations})`}</a></li>
-</ul></nav>`;
+  const invitations = openInvitations > 0 ? `Invitations (${openInvitations})` : 'Invitations';
+  return tabs('Members', [
+    { to: path, name: 'Members', isHere: active === 'members' },
+    { to: `${path}/invitations`, name: invitations, isHere: active === 'invitations' },
+  ]);
+}
+
+export function membersHead(context: MembersContext, title: string, intro: string): Html {
+  const invite = html`<a class="button primary" href="${membersPath(context)}/invite">Invite someone</a>`;
+  return pageHead({ title, intro, actions: context.isOwner && invite });
 }

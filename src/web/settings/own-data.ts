@@ -6,6 +6,7 @@ import { countAffected, type Impact } from '../../grants/impact.ts';
 import { FormError } from '../../lib/errors.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { access } from '../access.ts';
+import { dangerZone, question, settings } from '../components/structure.ts';
 import { pluralize } from '../components.ts';
 import type { WebDeps } from '../deps.ts';
 import { redirectWithFlash } from '../flash.ts';
@@ -73,16 +74,20 @@ async function show(
   const isMoved = ended.length > 0 && ended.every(({ successor }) => successor);
   const ending = isMoved ? ({ ...all, connected_for: 'user' } as const) : all;
   const impact = await countAffected(storage.durable, ending, clock());
-  const body = html`<div class="card"><h1>Delete your account?</h1>
-${ended.some(({ needsOwner }) => needsOwner) ? obstacle(ended) : deletionForm(context, { ended, impact, problem })}
-<p class="apart"><a href="/settings/account">Back to the account</a></p></div>`;
-  return sendPage(reply, { title: 'Delete your account', platformName, width: 'narrow', context, body }, { status });
+  const isBlocked = ended.some(({ needsOwner }) => needsOwner);
+  const body = question({
+    title: 'Delete your account?',
+    back: { to: '/settings/account', name: 'Account' },
+    body: isBlocked ? obstacle(ended) : deletionForm(context, { ended, impact, problem }),
+  });
+  return sendPage(reply, { title: 'Delete your account', platformName, width: 'wide', context, body }, { status });
 }
 
 function obstacle(ended: EndedMembership[]): Html {
   const owned = ended.filter(({ needsOwner }) => needsOwner);
   return html`<p>Other people belong to these businesses, and you are their only owner. Make someone else an owner first, or remove the other members:</p>
-<ul>${owned.map(({ businessName }) => html`<li>${businessName}</li>`)}</ul>`;
+<ul>${owned.map(({ businessName }) => html`<li>${businessName}</li>`)}</ul>
+<p><a class="button" href="/settings/account">Keep the account</a></p>`;
 }
 
 interface Deletion {
@@ -109,11 +114,21 @@ ${postForm({
   action: DELETE,
   csrf,
   body: html`${input({ name: 'current_password', label: 'Current password', type: 'password', autocomplete: 'current-password' }, problem)}
-<button class="danger wide">Delete account</button>`,
+<div class="form-actions"><a class="button" href="/settings/account">Keep the account</a><button class="danger">Delete account</button></div>`,
 })}`;
 }
 
-/** A section of the account page. */
-export const ownDataSection = html`<section class="card"><h2>Your data</h2>
-<p>The export contains your account, memberships, connected apps, sign-ins, and your entries of the audit log.</p>
-<p><a class="button secondary" href="${EXPORT}">Export as JSON</a> <a class="button danger" href="${DELETE}">Delete account…</a></p></section>`;
+/** The last two sections of the account page. */
+export const ownDataSection = settings({
+  title: 'Your data',
+  intro: 'The export contains your account, memberships, connected apps, sign-ins, and your entries of the audit log.',
+  body: html`<p><a class="button" href="${EXPORT}">Export as JSON</a></p>`,
+});
+
+export const deletionSection = dangerZone([
+  {
+    title: 'Delete your account',
+    text: 'Your memberships and the apps that you connected end at once. This cannot be undone.',
+    action: html`<a class="button danger" href="${DELETE}">Delete account…</a>`,
+  },
+]);

@@ -15,6 +15,7 @@ import { readName } from '../../lib/names.ts';
 import { hashSecret } from '../../lib/secrets.ts';
 import { describeUserAgent } from '../../lib/user-agents.ts';
 import { access, accessBeforeSecondFactor } from '../access.ts';
+import { settings } from '../components/structure.ts';
 import { passkeyForm } from '../components.ts';
 import { siteOf, type WebDeps } from '../deps.ts';
 import { notFound, sessionExpired } from '../errors.ts';
@@ -132,11 +133,14 @@ export function passkeySection(section: PasskeySection, now: number): Html {
   const { context, factors } = section;
   const { passkeys } = factors;
   const stepUp = needsStepUp(factors);
-  return html`<section class="card" id="passkeys"><h2>Passkeys</h2>
-<p class="muted">A passkey signs you in with the lock of your device – fingerprint, face or PIN – instead of your password.</p>
-${passkeys.length > 0 && html`<ul class="rows">${passkeys.map((passkey) => passkeyRow(passkey, { csrf: context.csrf, stepUp }))}</ul>`}
-${hasSignedInRecently(context.session, now) ? addForm(section) : signInAgain}
-</section>`;
+  const rows = passkeys.map((passkey) => passkeyRow(passkey, { csrf: context.csrf, stepUp }));
+  return settings({
+    title: 'Passkeys',
+    id: 'passkeys',
+    intro: 'A passkey signs you in with the lock of your device – fingerprint, face or PIN – instead of your password.',
+    body: html`${rows.length > 0 && html`<ul class="rows">${rows}</ul>`}
+${hasSignedInRecently(context.session, now) ? addForm(section) : signInAgain}`,
+  });
 }
 
 const signInAgain = html`<p>To add a passkey, <a href="/sign-in?return_to=${encodeURIComponent('/settings/account')}">sign in again</a> first: your last sign-in was more than 15 minutes ago.</p>`;
@@ -148,7 +152,7 @@ function passkeyRow(passkey: Passkey, { csrf, stepUp }: { csrf: string; stepUp: 
   const label = html`aria-label="Remove the passkey ${name}"`;
   return html`<li><div><strong>${name}</strong>
 <p class="muted small">Added ${time(createdAt)}, ${lastUsedAt === null ? 'not used yet' : html`last used ${time(lastUsedAt)}`}</p></div>
-${stepUp ? html`<a class="button danger" href="${action}" ${label}>Remove…</a>` : postForm({ action, csrf, body: html`<button class="danger" ${label}>Remove</button>` })}</li>`;
+${stepUp ? html`<a class="button quiet danger" href="${action}" ${label}>Remove…</a>` : postForm({ action, csrf, body: html`<button class="quiet danger" ${label}>Remove</button>` })}</li>`;
 }
 
 function addForm({ context, request, typed, problem }: PasskeySection): Html {
@@ -158,7 +162,7 @@ function addForm({ context, request, typed, problem }: PasskeySection): Html {
     action: PASSKEYS,
     csrf: context.csrf,
     body: html`${input({ name: 'passkey_name', label: 'Name of the new passkey', value, hint }, problem)}
-<button class="secondary">Add a passkey</button>`,
+<button class="primary">Add a passkey</button>`,
   });
   return html`${passkeyForm({ method: 'create', form, problem })}
 <p class="hint" data-without-passkeys>Adding a passkey needs JavaScript and a browser that supports passkeys.</p>`;

@@ -5,6 +5,7 @@ import { claimedCredential, verifyAuthentication } from '../../accounts/webauthn
 import { type Html, html } from '../../lib/html.ts';
 import { hashSecret } from '../../lib/secrets.ts';
 import { codeForms, submittedCode } from '../code-forms.ts';
+import { question } from '../components/structure.ts';
 import { passkeyForm } from '../components.ts';
 import { siteOf, type WebDeps } from '../deps.ts';
 import { type Form, type Problem, postForm, text, tryRateLimitedForm } from '../forms.ts';
@@ -67,7 +68,7 @@ export async function showStepUpForm(
   const context = await loadPageContext(deps, request);
   const factors = await findSecondFactors(deps.storage.durable, context.user.id);
   const body = proofBody(context, factors, { ...shown, problem });
-  const page = { title: shown.title, platformName: deps.platformName, width: 'narrow' as const, context, body };
+  const page = { title: shown.title, platformName: deps.platformName, width: 'wide' as const, context, body };
   return sendPage(reply, page, { status });
 }
 
@@ -82,9 +83,8 @@ function proofBody(
     body: html`<button class="secondary wide">Confirm with a passkey</button>`,
   });
   const hasApp = factors.appAddedAt !== null;
-  return html`<div class="card"><h1>${title}</h1>
-${explanation}
+  const body = html`${explanation}
 ${hasApp && codeForms({ action, csrf, factors, button, ...(style && { style }), problem })}
-${factors.passkeys.length > 0 && passkeyForm({ method: 'get', form: byPasskey, options: STEP_UP_OPTIONS, problem: hasApp ? undefined : problem && { ...problem, field: 'passkey' } })}
-<p class="apart"><a href="/settings/account">Back to the account</a></p></div>`;
+${factors.passkeys.length > 0 && passkeyForm({ method: 'get', form: byPasskey, options: STEP_UP_OPTIONS, problem: hasApp ? undefined : problem && { ...problem, field: 'passkey' } })}`;
+  return question({ title, back: { to: '/settings/account', name: 'Account' }, body });
 }

@@ -4,10 +4,13 @@ import type { SecondFactors } from '../../accounts/second-factors.ts';
 import type { Session } from '../../accounts/sessions.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { codeField } from '../code-forms.ts';
+import { badge } from '../components/display.ts';
+import { dangerZone, pageHead, question, settings } from '../components/structure.ts';
 import { passkeyForm, pluralize } from '../components.ts';
 import { copyable, type Problem, postForm, time } from '../forms.ts';
 
 const PATH = '/settings/two-step';
+const ACCOUNT = { to: '/settings/account', name: 'Account' };
 
 interface SetUpPage {
   platformName: string;
@@ -26,13 +29,11 @@ export function setUpBody(page: SetUpPage): Html {
   const { session, csrf, returnTo, isRecent } = page;
   const isForced = session.lacksSecondFactor;
   const again = `/sign-in?${new URLSearchParams({ return_to: isForced ? returnTo : PATH })}`;
-  return html`<div class="card"><h1>Set up two-step sign-in</h1>
-${isForced ? html`<p class="notice">Your business or the platform requires two-step sign-in. Set it up to continue.</p>` : html`<p>After your password you enter a code from an app on your phone. A stolen password is then not enough to sign in.</p>`}
-${isRecent ? appSetUp(page) : html`<p>To set it up, <a href="${again}">sign in again</a> first: your last sign-in was more than 15 minutes ago.</p>`}
-</div>
+  const body = html`${isForced ? html`<p class="notice">Your business or the platform requires two-step sign-in. Set it up to continue.</p>` : html`<p>After your password you enter a code from an app on your phone. A stolen password is then not enough to sign in.</p>`}
+${isRecent ? appSetUp(page) : html`<p>To set it up, <a href="${again}">sign in again</a> first: your last sign-in was more than 15 minutes ago.</p>`}`;
+  return html`${question({ title: 'Set up two-step sign-in', back: !isForced && ACCOUNT, body })}
 ${isForced && isRecent && passkeySetUp(page)}
-${isForced && postForm({ action: '/sign-out', csrf, body: html`<button class="quiet">Sign out</button>` })}
-${!isForced && html`<p><a href="/settings/account">Back to the account</a></p>`}`;
+${isForced && postForm({ action: '/sign-out', csrf, body: html`<button class="quiet">Sign out</button>` })}`;
 }
 
 function appSetUp({ platformName, session, csrf, returnTo, secret, setUp, problem }: SetUpPage): Html {
@@ -63,7 +64,7 @@ function passkeySetUp({ csrf, returnTo, problem }: SetUpPage): Html {
 <input type="hidden" name="passkey_name" value="Passkey">
 <button class="secondary wide">Add a passkey instead</button>`,
   });
-  return html`<div class="card"><h2>Or use a passkey</h2>
+  return html`<div class="card question"><h2>Or use a passkey</h2>
 <p class="muted">It signs you in with the lock of your device – fingerprint, face or PIN – in one step.</p>
 ${passkeyForm({ method: 'create', form, problem })}
 <p class="hint" data-without-passkeys>Adding a passkey needs JavaScript and a browser that supports passkeys.</p></div>`;
@@ -77,28 +78,49 @@ function qrCode(content: string): Html {
 }
 
 export function recoveryCodesBody(codes: string[], returnTo: string): Html {
-  return html`<div class="card"><h1>Keep your recovery codes</h1>
-<p class="notice warn"><strong>Copy them now.</strong> They are not shown again.</p>
+  const body = html`<p class="notice warn"><strong>Copy them now.</strong> They are not shown again.</p>
 <p>If you lose your phone, one of these codes signs you in together with your password. Each works once.</p>
 <ul class="codes" id="recovery-codes">${codes.map((code) => html`<li><code>${code}</code></li>\n`)}</ul>
 <p><button type="button" class="secondary" data-copy="recovery-codes" hidden>Copy</button></p>
 <p>Print them, or keep them in your password manager.</p>
-<p><a class="button primary wide" href="${returnTo}">I have kept them. Continue</a></p></div>`;
+<p><a class="button primary wide" href="${returnTo}">I have kept them. Continue</a></p>`;
+  return question({ title: 'Keep your recovery codes', body });
 }
 
 export function manageBody({ appAddedAt, recoveryCodes }: SecondFactors): Html {
-  return html`<div class="card"><h1>Two-step sign-in</h1>
-<p>On since ${time(appAddedAt ?? 0)}. After your password you enter a code from your authenticator app.</p>
-<p>You have ${pluralize(recoveryCodes, 'recovery code', 'recovery codes')} left.${recoveryCodes < 3 && ' Create new ones soon.'}</p>
-<div class="answers"><a class="button secondary" href="${PATH}/recovery-codes">New recovery codes…</a>
-<a class="button danger" href="${PATH}/remove">Remove…</a></div>
-<p class="apart"><a href="/settings/account">Back to the account</a></p></div>`;
+  return html`${pageHead({
+    title: 'Two-step sign-in',
+    badges: badge('On', 'good'),
+    intro: 'After your password you enter a code from your authenticator app.',
+    back: ACCOUNT,
+  })}
+${settings({
+  title: 'Recovery codes',
+  intro: 'If you lose your phone, one of them signs you in together with your password.',
+  body: html`<p>You have ${pluralize(recoveryCodes, 'recovery code', 'recovery codes')} left.${recoveryCodes < 3 && ' Create new ones soon.'}</p>
+<p><a class="button" href="${PATH}/recovery-codes">New recovery codes…</a></p>`,
+})}
+${dangerZone([
+  {
+    title: 'Remove the authenticator app',
+    text: html`On since ${time(appAddedAt ?? 0)}. Without it, a stolen password is enough to sign in as you.`,
+    action: html`<a class="button danger" href="${PATH}/remove">Remove…</a>`,
+  },
+])}`;
 }
 
 /** On the account page. */
 export function twoStepSection({ appAddedAt, recoveryCodes, isRequired }: SecondFactors): Html {
   const text = html`On since ${time(appAddedAt ?? 0)}. ${pluralize(recoveryCodes, 'recovery code', 'recovery codes')} left.`;
-  return html`<section class="card" id="two-step"><h2>Two-step sign-in</h2>
-<p class="muted">After your password you enter a code from an authenticator app on your phone.${isRequired && ' Your business or the platform requires this or a passkey.'}</p>
-${appAddedAt === null ? html`<p><a class="button secondary" href="${PATH}">Set up two-step sign-in</a></p>` : html`<p>${text}</p><p><a class="button secondary" href="${PATH}">Manage</a></p>`}</section>`;
+  return settings({
+    title: 'Two-step sign-in',
+    id: 'two-step',
+    intro: html`After your password you enter a code from an authenticator app on your phone.${isRequired && ' Your business or the platform requires this or a passkey.'}`,
+    body:
+      appAddedAt === null
+        ? html`<p>${badge('Off', 'caution')} A stolen password is enough to sign in as you.</p>
+<p><a class="button" href="${PATH}">Set up two-step sign-in</a></p>`
+        : html`<p>${badge('On', 'good')} ${text}</p>
+<p><a class="button" href="${PATH}">Manage</a></p>`,
+  });
 }

@@ -135,9 +135,11 @@ async function sendTwoStepPage(
   reply: FastifyReply,
   { body, status = 200 }: { body: ReturnType<typeof html>; status?: number },
 ): Promise<FastifyReply> {
-  const page = { title: 'Two-step sign-in', platformName: deps.platformName, width: 'narrow' as const, body };
-  if (requireSession(request).lacksSecondFactor) return sendPage(reply, { ...page, runsScript: true }, { status });
-  return sendPage(reply, { ...page, context: await loadPageContext(deps, request) }, { status });
+  const page = { title: 'Two-step sign-in', platformName: deps.platformName, body };
+  if (requireSession(request).lacksSecondFactor) {
+    return sendPage(reply, { ...page, width: 'narrow', runsScript: true }, { status });
+  }
+  return sendPage(reply, { ...page, width: 'wide', context: await loadPageContext(deps, request) }, { status });
 }
 
 async function showRecoveryCodes(

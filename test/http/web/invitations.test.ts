@@ -77,7 +77,7 @@ test('the link is in no list and in no table: only its hash is stored [T28]', as
   const rows = await server.storage().durable.selectFrom('invitations').selectAll().execute();
   const acts = await server.storage().durable.selectFrom('audit_entries').selectAll().execute();
 
-  assert.match(listed.text, /<strong>kim@example\.com<\/strong> <span class="badge">Member<\/span>/);
+  assert.match(listed.text, /<strong>kim@example\.com<\/strong>.*?<span class="badge">Member<\/span>/s);
   assert.match(listed.text, /Invitations \(1\)/);
   assert.ok(rows.some(({ token_hash }) => token_hash === hashSecret(token)));
   for (const text of [listed.text, JSON.stringify(rows), JSON.stringify(acts)]) assert.ok(!text.includes(token));
@@ -105,7 +105,7 @@ test('a form whose invitation was withdrawn or used does not create another one'
 
   const again = await owner.submit(form, INVITE, { role: 'owner', email: 'kim@example.com' });
 
-  assert.match(again.text, /No invitation is open\./);
+  assert.match(again.text, /No invitation is open/);
   assert.equal((await server.browse().open(link)).status, 410);
   assert.deepEqual(await actsIn(business.id), ['member.invited', 'member.invitation_withdrawn']);
 });

@@ -57,8 +57,8 @@ test('every member sees the list of members; only owners see how to manage it', 
   const seen = await bob.open(MEMBERS);
   const owned = await ada.open(MEMBERS);
 
-  assert.match(seen.text, /<strong>Ada<\/strong> <span class="badge">Owner<\/span>/);
-  assert.match(seen.text, /bob@example\.com, since <time datetime="2030-01-01/);
+  assert.match(seen.text, /<strong>Ada<\/strong>.*?<span class="badge">Owner<\/span>/s);
+  assert.match(seen.text, /bob@example\.com<.*?Since <time datetime="2030-01-01/s);
   assert.doesNotMatch(seen.text, /Manage|Invit/);
   assert.match(owned.text, /aria-label="Manage Bob"/);
   assert.match(owned.text, /Invite someone/);
@@ -78,11 +78,11 @@ test('members of another business are not listed, and searching finds by name an
   const search = async (browser: Browser, q: string) =>
     (await browser.open(`${MEMBERS}?${new URLSearchParams({ q })}`)).text;
 
-  assert.match(await search(ada, 'ZOË'), /<strong>Zoë<\/strong>/);
-  assert.match(await search(ada, 'zoë@EXAMPLE'), /<strong>Zoë<\/strong>/);
-  assert.doesNotMatch(await search(ada, 'zoë'), /<strong>Ada<\/strong>/);
-  assert.doesNotMatch(await search(ada, 'Bea'), /<strong>Bea<\/strong>/);
-  for (const q of ['%', '_', "' or 1=1 --"]) assert.doesNotMatch(await search(ada, q), /<strong>Ada<\/strong>/);
+  assert.match(await search(ada, 'ZOË'), />Zoë<\/a>/);
+  assert.match(await search(ada, 'zoë@EXAMPLE'), />Zoë<\/a>/);
+  assert.doesNotMatch(await search(ada, 'zoë'), />Ada<\/a>/);
+  assert.doesNotMatch(await search(ada, 'Bea'), />Bea<\/a>/);
+  for (const q of ['%', '_', "' or 1=1 --"]) assert.doesNotMatch(await search(ada, q), />Ada<\/a>/);
   assert.doesNotMatch((await people[0]?.browser.open(MEMBERS))?.text ?? '', /Zoë/);
 });
 

@@ -21,7 +21,7 @@ const operator = createCommandRunner(server);
 /** The notices on the account page, newest first. */
 async function noticesIn(browser: Browser): Promise<string[]> {
   const { text } = await browser.open('/settings/account');
-  const [, section = ''] = /<section class="card" id="notices">(.*?)<\/section>/s.exec(text) ?? [];
+  const [, section = ''] = /<section class="card settings" id="notices">(.*?)<\/section>/s.exec(text) ?? [];
   return [...section.matchAll(/<strong>([^<]*)<\/strong>\s*<p class="small">([^<]*)/g)].map(
     ([, title, sentence]) => `${title}: ${sentence}`,
   );

@@ -20,7 +20,9 @@ async function isSignedIn(browser: Browser): Promise<boolean> {
 
 /** By which the page would end each of the other sessions, those seen last first. */
 function endable({ text }: BrowserPage): string[] {
-  return [...text.matchAll(/<button class="danger" name="session" value="([^"]+)"/g)].map(([, value = '']) => value);
+  return [...text.matchAll(/<button class="quiet danger" name="session" value="([^"]+)"/g)].map(
+    ([, value = '']) => value,
+  );
 }
 
 test('a user sees where they are signed in, and which session is the current one [D3]', async () => {
@@ -41,7 +43,7 @@ test('a user sees where they are signed in, and which session is the current one
     here.text,
     /<strong>Firefox on Android<\/strong>\s*<p class="muted small">(?:127\.0\.0\.1|::1)\. Last seen/,
   );
-  assert.match(there.text, /<strong>Firefox on Android<\/strong> <span class="badge">This browser</);
+  assert.match(there.text, /<strong>Firefox on Android<\/strong> <span class="badge good">This browser</);
   assert.equal(here.text.split('>This browser<').length, 2);
 });
 
