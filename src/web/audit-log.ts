@@ -19,6 +19,7 @@ import {
 } from './audit-filters.ts';
 import { businessPath, businessRoute } from './business-address.ts';
 import { emptyState } from './components/display.ts';
+import { pageHead } from './components/structure.ts';
 import type { WebDeps } from './deps.ts';
 import { notFound } from './errors.ts';
 import { type Form, preciseTime } from './forms.ts';
@@ -41,7 +42,7 @@ interface AuditScope {
   /** Undefined for the log of the whole platform. */
   tenant: Tenant | undefined;
   path: string;
-  head: Html;
+  head: { above: Html; intro: string };
 }
 
 /** The audit log of a business, for its owners. */
@@ -54,8 +55,8 @@ export function mountAuditLog(host: FastifyInstance, deps: WebDeps): void {
       const context = await loadPageContext(deps, request);
       const { current } = context;
       if (!current) throw notFound();
-      const head = html`<h1>Audit log</h1>
-<p class="muted">Who did what in ${current.businessName}, newest first. ${describeRetention(deps)}</p>`;
+      const intro = `Who did what in ${current.businessName}, newest first. ${describeRetention(deps)}`;
+      const head = { above: html``, intro };
       const tenant = { businessId: current.businessId, platformName: deps.platformName };
       return { context, tenant, path: businessPath(current, 'audit-log'), head };
     },
@@ -72,8 +73,8 @@ export function mountPlatformAuditLog(host: FastifyInstance, deps: WebDeps): voi
     groups: Object.keys(ACTION_GROUPS) as ActionGroup[],
     async load(request) {
       const context = await loadPageContext(deps, request);
-      const head = html`${platformTabs(context)}<h1>Audit log</h1>
-<p class="muted">Who did what, in every business and on the platform, newest first. ${describeRetention(deps)}</p>`;
+      const intro = `Who did what, in every business and on the platform, newest first. ${describeRetention(deps)}`;
+      const head = { above: platformTabs(context), intro };
       return { context, tenant: undefined, path: PLATFORM_LOG, head };
     },
   });
@@ -95,7 +96,8 @@ function mountAuditSection(host: FastifyInstance, deps: WebDeps, section: AuditS
     const { entries, searchedTo } = await searchEntries(db, wanted);
     const { shown, next } = takePage(entries);
     const view = { ...filters, path, groups: section.groups, namesBusiness: tenant === undefined };
-    const body = html`${head}${auditBody(view, { entries: shown, next, searchedTo })}`;
+    const title = pageHead({ title: 'Audit log', intro: head.intro, actions: shown.length > 0 && exportLink(view) });
+    const body = html`${head.above}${title}${auditBody(view, { entries: shown, next, searchedTo })}`;
     return sendPage(reply, { title: 'Audit log', platformName: deps.platformName, width: 'wide', context, body });
   });
 
@@ -151,8 +153,13 @@ function auditBody(view: AuditView, { entries, next, searchedTo }: AuditPage): H
 ${describePerson(view, entries)}
 ${entries.length > 0 ? table(view, entries) : emptyState({ icon: 'scroll-text', text: `${isFiltered ? 'Nothing matches' : 'No entries'} ${within(view, searchedTo)}.` })}
 ${pager({ ...view, filters }, next)}
-${!next && olderEntriesLink(view, searchedTo)}
-${entries.length > 0 && html`<p class="export"><a class="button secondary" href="${listingUrl(`${view.path}.csv`, { q: view.search, ...filters })}" download>Export as CSV</a></p>`}`;
+${!next && olderEntriesLink(view, searchedTo)}`;
+}
+
+/** Of what is shown, and of all pages after it. */
+function exportLink(view: AuditView): Html {
+  const url = listingUrl(`${view.path}.csv`, { q: view.search, ...filtersOf(view) });
+  return html`<a class="button" href="${url}" download>Export as CSV</a>`;
 }
 
 /** A failed sign-in names the person as its subject. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Page } from 'playwright-core';
+import type { BrowserContextOptions, Page } from 'playwright-core';
 import { launchChromium, signIn, signOut } from '../support/chromium.ts';
 import { PASSWORD } from '../support/fixtures.ts';
 import { startTestServer } from '../support/test-server.ts';
@@ -20,8 +20,8 @@ const longest = await server.addUser('Bartholomew-Featherstonehaugh-Cholmondeley
   [server.acme, 'member'],
 ]);
 
-async function openPage(path: string, width: number) {
-  const { page } = await chromium.newPage({ viewport: { width, height: 740 } });
+async function openPage(path: string, width: number, options: BrowserContextOptions = {}) {
+  const { page } = await chromium.newPage({ viewport: { width, height: 740 }, ...options });
   await page.goto(server.web + path);
   await signIn(page, admin.email, PASSWORD);
   await page.getByRole('navigation', { name: 'Settings' }).waitFor();
@@ -42,7 +42,7 @@ for (const width of [320, 1280]) {
 test('at a desk the navigation is a sidebar, on a phone a bar with tabs that scroll and show the current one', async () => {
   const desk = await openPage('/settings/members', 1280);
   const phone = await openPage('/settings/developer', 360);
-  await phone.goto(`${server.web}/platform/apps`);
+  const withoutScript = await openPage('/settings/developer', 360, { javaScriptEnabled: false });
   const measure = (page: Page, selector: string) =>
     page.evaluate((selector) => {
       const { left, right, top, bottom, width } = document.querySelector(selector)?.getBoundingClientRect() ?? {};
@@ -51,7 +51,10 @@ test('at a desk the navigation is a sidebar, on a phone a bar with tabs that scr
 
   assert.deepEqual((await measure(desk, 'main')).left, (await measure(desk, '.bar')).right);
   assert.ok((await measure(phone, '.bar')).bottom < 110);
-  assert.ok((await measure(phone, '.places [aria-current]')).right <= 360);
+  for (const page of [phone, withoutScript]) {
+    await page.goto(`${server.web}/platform/apps`);
+    assert.ok((await measure(page, '.places [aria-current]')).right <= 360);
+  }
 });
 
 test('the menus open and close without a script, and lead to the account, to another business and out', async () => {

@@ -76,7 +76,7 @@ flowTest(
     await clickButton(page, 'Create invitation link');
     await assertAccessible(page);
     const link = (await page.locator('#invitation').textContent()) ?? '';
-    await clickLink(page, 'All invitations');
+    await clickLink(page, 'Invitations');
     await waitForText(page, 'kim@example.com');
     await assertAccessible(page);
 

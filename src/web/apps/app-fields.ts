@@ -3,7 +3,7 @@ import { MAX_URIS } from '../../apps/redirect-uris.ts';
 import { type Html, html } from '../../lib/html.ts';
 import type { Scopes } from '../../lib/scope-lists.ts';
 import { readScopes, SCOPES, type Scope } from '../../oauth/scopes.ts';
-import { table } from '../components/structure.ts';
+import { type Settings, table } from '../components/structure.ts';
 import { ariaAttributes, type Form, input, list, type Problem, problemText, text } from '../forms.ts';
 import type { AppSection } from './app-page.ts';
 
@@ -26,11 +26,35 @@ export function readAppForm(form: Form, section: AppSection): AppSettings {
   };
 }
 
-export function appFields(app: AppSettings, section: AppSection, problem?: Problem): Html {
-  return html`${input({ name: 'name', label: 'App name', value: app.name, hint: 'Shown to users on the consent screen.' }, problem)}
-${redirectUriFields(app.redirectUris, problem)}
-${scopeFields(app.allowedScopes, problem)}
-${section.canOpenToAnyBusiness && openField(app)}`;
+interface Around {
+  problem: Problem | undefined;
+  /** Further fields of the last section. */
+  more: Html | undefined;
+}
+
+/** The sections of the form of an app. */
+export function appSections(app: AppSettings, section: AppSection, { problem, more }: Around): Settings[] {
+  const name = { name: 'name', label: 'App name', value: app.name };
+  const canOpen = section.canOpenToAnyBusiness;
+  const parts: (Settings | false)[] = [
+    { title: 'Name', intro: 'Shown to users on the consent screen.', body: input(name, problem) },
+    {
+      title: 'Redirect URIs',
+      intro: 'Users are redirected here after they allow or deny access.',
+      body: redirectUriFields(app.redirectUris, problem),
+    },
+    {
+      title: 'Scopes',
+      intro: 'The most that the app can ask for. Users see the meaning, not the name.',
+      body: scopeFields(app.allowedScopes, problem),
+    },
+    (canOpen || more !== undefined) && {
+      title: canOpen ? 'Access and security' : 'Security',
+      intro: canOpen && 'Who can connect it, and how it is protected.',
+      body: html`${canOpen && openField(app)}${more}`,
+    },
+  ];
+  return parts.filter((part) => part !== false);
 }
 
 const MIN_ROWS = 3;
@@ -45,15 +69,15 @@ function redirectUriFields(uris: string[], problem: Problem | undefined): Html {
     uri: uris[i] ?? '',
     problem: wrong?.rows?.[i],
   }));
-  const hint = 'https, or http on localhost. Users are redirected here after they allow or deny access.';
+  const hint = 'https, or http on localhost.';
   // Every wrong row says so itself.
   const isWhole = wrong !== undefined && wrong.rows === undefined;
   return html`<fieldset class="field" ${ariaAttributes('redirect_uris', { hint, wrong: isWhole })}>
-<legend>Redirect URIs</legend>
+<legend class="visually-hidden">Redirect URIs</legend>
 <p class="hint" id="redirect_uris-hint">${hint}</p>
 ${wrong && isWhole && problemText(wrong)}
 ${rows.map(redirectUriRow)}
-<p class="hint">Leave a row empty to remove it. Save for more rows.</p>
+<p class="hint below">Leave a row empty to remove it. Save for more rows.</p>
 </fieldset>`;
 }
 
@@ -73,19 +97,19 @@ function scopeFields(chosen: Scopes, problem: Problem | undefined): Html {
   const wrong = problem?.field === 'scope' ? problem : undefined;
   const resources = [...new Set(SCOPES.map(resourceOf))];
   return html`<fieldset class="field" ${ariaAttributes('scope', { wrong: wrong !== undefined })}>
-<legend>Allowed scopes</legend>
+<legend class="visually-hidden">Allowed scopes</legend>
 ${wrong && problemText(wrong)}
-${table({
-  label: 'Allowed scopes',
-  columns: ['Resource', 'Read', 'Write'],
-  rows: resources.map((resource) => [
-    html`<strong>${sentenceOf(resource)}</strong>`,
-    ...(['read', 'write'] as const).map((kind) => {
-      const scopes = SCOPES.filter((scope) => resourceOf(scope) === resource && scope.kind === kind);
-      return scopes.length === 0 ? '' : html`${scopes.map((scope) => scopeChoice(scope, chosen))}`;
-    }),
-  ]),
-})}
+<div class="scope-table">${table({
+    label: 'Allowed scopes',
+    columns: ['Resource', 'Read', 'Write'],
+    rows: resources.map((resource) => [
+      html`<strong>${sentenceOf(resource)}</strong>`,
+      ...(['read', 'write'] as const).map((kind) => {
+        const scopes = SCOPES.filter((scope) => resourceOf(scope) === resource && scope.kind === kind);
+        return scopes.length === 0 ? '' : html`${scopes.map((scope) => scopeChoice(scope, chosen))}`;
+      }),
+    ]),
+  })}</div>
 </fieldset>`;
 }
 

@@ -4,6 +4,7 @@ import type { App, AppIdentity } from '../../apps/apps.ts';
 import { FormError } from '../../lib/errors.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { appAvatar } from '../app-identity-views.ts';
+import { settings, settingsForm } from '../components/structure.ts';
 import { notFound } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
 import {
@@ -86,7 +87,6 @@ function showIdentity(pages: AppPages, reply: FastifyReply, viewer: Viewer, view
   const { app, identity = app.identity, problem } = view;
   const at = { path: `${viewer.path}/${app.id}`, csrf: viewer.context.csrf };
   const body = html`${appHead(pages.section, viewer, app, 'Identity')}
-<p class="muted">Users see this on the consent screen, where they decide whether to trust the app.</p>
 ${verification(app, pages.platformName)}
 ${logoSection(at, app, problem)}
 ${postForm({ action: `${at.path}/identity`, csrf: at.csrf, style: 'card', body: identityFields(identity, problem) })}`;
@@ -102,8 +102,7 @@ function verification({ ownerScope, verifiedAt }: App, platformName: string): Ht
 function logoSection({ path, csrf }: { path: string; csrf: string }, app: App, problem: Problem | undefined): Html {
   const hint = 'PNG, JPEG or WebP, at most 256 kB, 32 to 1,024 pixels wide and high. Square looks best.';
   const wrong = problem?.field === 'logo';
-  return html`<section class="card"><h2>Logo</h2>
-<p>${appAvatar(app, 'lg')}</p>
+  const body = html`<p>${appAvatar(app, 'lg')}</p>
 <form method="post" action="${path}/logo" enctype="multipart/form-data" class="logo-form">
 <input type="hidden" name="csrf" value="${csrf}">
 <div class="field">
@@ -114,21 +113,36 @@ ${wrong && problemText(problem)}
 </div>
 <button class="primary">Upload logo</button>
 </form>
-${app.logoHash !== null && postForm({ action: `${path}/logo/remove`, csrf, body: html`<button class="danger">Remove logo</button>` })}
-</section>`;
+${app.logoHash !== null && postForm({ action: `${path}/logo/remove`, csrf, body: html`<button class="danger">Remove logo</button>` })}`;
+  const intro = 'Users see it on the consent screen, where they decide whether to trust the app.';
+  return settings({ title: 'Logo', intro, body });
 }
 
 /** The names of the fields are those of `identityRow`, whose errors name them. */
 function identityFields(identity: AppIdentity, problem: Problem | undefined): Html {
   const field = (name: string, label: string, value: string | null, hint?: string) =>
     input({ name, label, value: value ?? '', optional: true, ...(hint !== undefined && { hint }) }, problem);
-  return html`<h2>Publisher</h2>
-${field('publisher', 'Publisher', identity.publisherName, 'Who is responsible for the app, such as a company. Users see it once it is verified; until then, they see the name of the business.')}
-${field('homepage', 'Homepage', identity.homepageUrl, 'Addresses start with https://.')}
+  const parts = [
+    {
+      title: 'Publisher',
+      intro: 'Users see it once it is verified; until then, they see the name of the business.',
+      body: field(
+        'publisher',
+        'Publisher',
+        identity.publisherName,
+        'Who is responsible for the app, such as a company.',
+      ),
+    },
+    {
+      title: 'Addresses',
+      intro: 'Links on the consent screen. Addresses start with https://.',
+      body: html`${field('homepage', 'Homepage', identity.homepageUrl)}
 ${field('support', 'Support', identity.supportUrl)}
 ${field('privacy', 'Privacy policy', identity.privacyUrl)}
-${field('terms', 'Terms of service', identity.termsUrl)}
-<button class="primary">Save</button>`;
+${field('terms', 'Terms of service', identity.termsUrl)}`,
+    },
+  ];
+  return settingsForm(parts, html`<button class="primary">Save</button>`);
 }
 
 function readIdentityForm(form: Form): AppIdentity {

@@ -5,13 +5,15 @@ import { listLastUses } from '../../apps/secrets.ts';
 import { countConnections } from '../../grants/impact.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { appAvatar } from '../app-identity-views.ts';
-import { list } from '../components/structure.ts';
+import { emptyState } from '../components/display.ts';
+import { icon } from '../components/icon.ts';
+import { list, pageHead, settings, settingsForm } from '../components/structure.ts';
 import { pluralize } from '../components.ts';
 import { formKey, readFormKey } from '../form-keys.ts';
 import { copyable, type Form, type Problem, postForm, text, time, tryForm } from '../forms.ts';
 import { type Listing, PAGE_SIZE, pager, readListing, searchForm, takePage } from '../listing.ts';
 import { actorOf } from '../session.ts';
-import { appFields, emptyApp, pkceField, readAppForm } from './app-fields.ts';
+import { appSections, emptyApp, pkceField, readAppForm } from './app-fields.ts';
 import { type AppPages, type AppSection, appStatusBadges, type Viewer } from './app-page.ts';
 import { endpointFacts, newSecretBody } from './app-secrets.ts';
 import { newAppSteps } from './next-steps.ts';
@@ -52,11 +54,13 @@ function appListBody(section: AppSection, viewer: Viewer, appList: AppList): Htm
   const { apps, search, after, next, issuer } = appList;
   const { path } = viewer;
   const isLong = Boolean(search || after || next);
-  return html`<div class="head"><h1>${section.title}</h1>
-${viewer.canChange && html`<a class="button primary" href="${path}/new">New app</a>`}</div>
-<p class="muted">${viewer.intro} New here? Follow <a href="${issuer}/docs/guides/connect-your-app">Connect your app</a>. Something failing? See <a href="${issuer}/docs/errors">the error list</a>. All requests are in <a href="${issuer}/docs">the API reference</a>.</p>
+  return html`${pageHead({
+    title: section.title,
+    intro: html`${viewer.intro} New here? Follow <a href="${issuer}/docs/guides/connect-your-app">Connect your app</a>. Something failing? See <a href="${issuer}/docs/errors">the error list</a>. All requests are in <a href="${issuer}/docs">the API reference</a>.`,
+    actions: viewer.canChange && html`<a class="button primary" href="${path}/new">${icon('plus')}New app</a>`,
+  })}
 ${isLong && searchForm({ path, search, label: 'Search by name or client_id' })}
-${apps.length === 0 && html`<p class="empty">${emptyText(viewer, appList)}</p>`}
+${apps.length === 0 && emptyState({ icon: 'code-xml', text: emptyText(viewer, appList) })}
 ${apps.length > 0 && list(apps.map((listed) => appRow(path, listed)))}
 ${pager({ path, search, after }, next)}`;
 }
@@ -70,8 +74,9 @@ function emptyText({ canChange }: Viewer, { search, after }: AppList): string {
 }
 
 function appRow(path: string, { app, connections, lastUsedAt }: ListedApp): Html {
-  return html`<li>${appAvatar(app)}<div><a href="${path}/${app.id}">${app.name}</a> ${appStatusBadges(app)}
-<p class="muted small">${pluralize(connections, 'connection', 'connections')} · ${lastUsedAt === null ? 'never used' : html`last used ${time(lastUsedAt)}`} · <code>${app.id}</code></p></div></li>`;
+  return html`<li class="entry">${appAvatar(app)}<div><a href="${path}/${app.id}">${app.name}</a> ${appStatusBadges(app)}
+<p class="muted small"><code>${app.id}</code></p></div>
+<div class="meta muted small"><span>${pluralize(connections, 'connection', 'connections')}</span><span>${lastUsedAt === null ? 'never used' : html`last used ${time(lastUsedAt)}`}</span></div></li>`;
 }
 
 export function mountNewApp(host: FastifyInstance, pages: AppPages): void {
@@ -104,16 +109,18 @@ export function mountNewApp(host: FastifyInstance, pages: AppPages): void {
 }
 
 function newAppBody(section: AppSection, viewer: Viewer, form: NewAppForm): Html {
-  return html`<h1>Register an app</h1>
+  const more = html`${kindField(form.isPublic)}${pkceField(form.settings)}`;
+  return html`${pageHead({
+    title: 'Register an app',
+    intro: 'You get a client_id, and a secret if the app runs on a server.',
+    back: { to: viewer.path, name: section.title },
+  })}
 ${postForm({
   action: viewer.path,
   csrf: viewer.context.csrf,
   style: 'card',
   body: html`<input type="hidden" name="form_key" value="${form.key}">
-${appFields(form.settings, section, form.problem)}
-${kindField(form.isPublic)}
-${pkceField(form.settings)}
-<button class="primary">Register app</button>`,
+${settingsForm(appSections(form.settings, section, { problem: form.problem, more }), html`<button class="primary">Register app</button>`)}`,
 })}`;
 }
 
@@ -128,12 +135,11 @@ function kindField(isPublic: boolean): Html {
 /** A public app has no secret to copy. */
 function registeredBody(at: { path: string; issuer: string }, { app, secret }: RegisteredApp): Html {
   if (secret !== null) return newSecretBody(at, app, secret);
-  return html`<h1>${app.name}</h1>
-<div class="card">
-<dl class="facts"><div><dt>client_id</dt><dd>${copyable('client-id', app.id)}</dd></div>
+  const body = html`<dl class="facts"><div><dt>client_id</dt><dd>${copyable('client-id', app.id)}</dd></div>
 ${endpointFacts(at.issuer)}</dl>
-<p><a class="button primary" href="${at.path}/${app.id}">Settings of the app</a></p>
-</div>`;
+<p><a class="button primary" href="${at.path}/${app.id}">Settings of the app</a></p>`;
+  return html`${pageHead({ title: app.name, intro: 'The app is registered.' })}
+${settings({ title: 'Credentials', intro: 'A public app has no secret.', body })}`;
 }
 
 interface NewAppForm {

@@ -4,7 +4,8 @@ import { type Html, html } from '../../lib/html.ts';
 import type { Database } from '../../storage/storage.ts';
 
 import type { RouteAccess } from '../access.ts';
-import { backLink, tabs } from '../components/structure.ts';
+import { appAvatar, verifiedBadge } from '../app-identity-views.ts';
+import { pageHead, tabs } from '../components/structure.ts';
 
 import { appBadges } from '../components.ts';
 import type { WebDeps } from '../deps.ts';
@@ -48,8 +49,12 @@ export function appHead(section: AppSection, viewer: Viewer, app: App, here: App
     ...(viewer.canChange ? [{ name: 'Webhooks', to: `${path}/endpoints` }] : []),
     ...(viewer.canChange && !app.isPublic ? [{ name: 'Try it', to: `${path}/try` }] : []),
   ];
-  return html`${backLink({ to: viewer.path, name: section.title })}
-<h1>${app.name} ${appStatusBadges(app)}</h1>
+  return html`${pageHead({
+    title: app.name,
+    avatar: appAvatar(app),
+    badges: html`${appStatusBadges(app)} ${verifiedBadge(app)}`,
+    back: { to: viewer.path, name: section.title },
+  })}
 ${tabs(
   app.name,
   links.map((link) => ({ ...link, isHere: link.name === here })),

@@ -4,6 +4,7 @@ import { type AppSecret, addSecret, listSecrets, removeSecret, secretName } from
 import { DAY } from '../../lib/clock.ts';
 import { type Html, html } from '../../lib/html.ts';
 import type { Database } from '../../storage/storage.ts';
+import { pageHead, question, settings } from '../components/structure.ts';
 import { notFound } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
 import { copyable, type Form, type Problem, postForm, text, time, tryForm } from '../forms.ts';
@@ -97,7 +98,7 @@ ${
   postForm({
     action: `${path}/${secret.id}/remove`,
     csrf: viewer.context.csrf,
-    body: html`<button class="danger" aria-label="Remove the secret that ends in ${secret.hint}">${isInUse(secret, now) ? 'Remove…' : 'Remove'}</button>`,
+    body: html`<button class="quiet danger" aria-label="Remove the secret that ends in ${secret.hint}">${isInUse(secret, now) ? 'Remove…' : 'Remove'}</button>`,
   })
 }</li>`;
 }
@@ -118,24 +119,23 @@ function removeSecretBody(
   { id, hint, lastUsedAt }: AppSecret,
 ): Html {
   const body = html`<input type="hidden" name="sure" value="yes"><button class="danger">Remove secret</button>`;
-  return html`<div class="card"><h1>Remove a secret of ${app.name}?</h1>
-<p>The secret <code>${secretName(hint)}</code> was ${lastUsedAt === null ? 'never used' : html`last used ${time(lastUsedAt)}`}. Requests that still use it will be rejected. This cannot be undone.</p>
+  const explanation = html`<p>The secret <code>${secretName(hint)}</code> was ${lastUsedAt === null ? 'never used' : html`last used ${time(lastUsedAt)}`}. Requests that still use it will be rejected. This cannot be undone.</p>
 <div class="form-actions"><a class="button secondary" href="${path}">Keep it</a>
-${postForm({ action: `${path}/secrets/${id}/remove`, csrf: viewer.context.csrf, body })}</div></div>`;
+${postForm({ action: `${path}/secrets/${id}/remove`, csrf: viewer.context.csrf, body })}</div>`;
+  return question({ title: `Remove a secret of ${app.name}?`, back: { to: path, name: app.name }, body: explanation });
 }
 
 /** The only page that shows a secret. */
 export function newSecretBody({ path, issuer }: { path: string; issuer: string }, app: App, secret: string): Html {
-  return html`<h1>${app.name}</h1>
-<div class="card">
-<p class="notice"><strong>Copy the secret now.</strong> Only a hash of it is stored, so it cannot be shown again.</p>
+  const body = html`<p class="notice"><strong>Copy the secret now.</strong> Only a hash of it is stored, so it cannot be shown again.</p>
 <dl class="facts">
 <div><dt>client_id</dt><dd>${copyable('client-id', app.id)}</dd></div>
 <div><dt>client_secret</dt><dd>${copyable('client-secret', secret)}</dd></div>
 ${endpointFacts(issuer)}
 </dl>
-<p><a class="button primary" href="${path}/${app.id}">I have copied it</a></p>
-</div>`;
+<p><a class="button primary" href="${path}/${app.id}">I have copied it</a></p>`;
+  return html`${pageHead({ title: app.name, intro: 'Its new secret is shown once, here.' })}
+${settings({ title: 'Credentials', intro: 'Store them where only your server can read them.', body })}`;
 }
 
 export function endpointFacts(issuer: string): Html {

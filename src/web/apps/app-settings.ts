@@ -7,13 +7,14 @@ import { type Html, html } from '../../lib/html.ts';
 import { listScopes } from '../../oauth/scopes.ts';
 import { countExchanges } from '../../request-log/counts.ts';
 import { type Endpoint, listEndpoints } from '../../webhooks/endpoints.ts';
+import { settings, settingsForm } from '../components/structure.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
 import { copyable, type Form, type Problem, postForm, time, tryForm } from '../forms.ts';
 import { findReason } from '../platform/page.ts';
 import { actorOf } from '../session.ts';
-import { appFields, pkceField, readAppForm } from './app-fields.ts';
+import { appSections, pkceField, readAppForm } from './app-fields.ts';
 import { type AppPages, type AppRequest, type AppSection, appHead, type Viewer } from './app-page.ts';
 import { endpointFacts, secretRows } from './app-secrets.ts';
 import { stopSection } from './app-status.ts';
@@ -31,12 +32,12 @@ export function mountAppSettings(host: FastifyInstance, pages: AppPages): void {
 
   host.post<ForApp>(`${section.route}/:id`, section.edit, async (request, reply) => {
     const { viewer, app, path } = await loadApp(request);
-    const settings = readAppForm(request.body, section);
+    const typed = readAppForm(request.body, section);
     const change = async () => {
-      await storeSettings(pages, request, () => settings);
+      await storeSettings(pages, request, () => typed);
       return redirectWithFlash(reply, path, 'saved');
     };
-    return tryForm(change, (problem) => showSettings(pages, reply, viewer, { app, settings, problem }));
+    return tryForm(change, (problem) => showSettings(pages, reply, viewer, { app, settings: typed, problem }));
   });
 
   host.post<ForApp>(`${section.route}/:id/require-pkce`, section.edit, async (request, reply) => {
@@ -59,13 +60,24 @@ export async function showSettings(
   pages: AppPages,
   reply: FastifyReply,
   viewer: Viewer,
-  { app, settings = app, problem }: { app: App; settings?: AppSettings; problem?: Problem },
+  { app, settings: shown = app, problem }: { app: App; settings?: AppSettings; problem?: Problem },
 ): Promise<FastifyReply> {
   const { section, db, issuer, platformName, clock } = pages;
   const [secrets, endpoints] = [await listSecrets(db, app.id), await listEndpoints(db, app.id)];
   const offer = await pkceOffer(pages, { app, viewer, path: `${viewer.path}/${app.id}` });
   const pauseReason = app.pausedAt === null ? undefined : await findReason(db, app.id, 'app.paused');
-  const view = { app, settings, problem, secrets, endpoints, offer, pauseReason, issuer, platformName, now: clock() };
+  const view = {
+    app,
+    settings: shown,
+    problem,
+    secrets,
+    endpoints,
+    offer,
+    pauseReason,
+    issuer,
+    platformName,
+    now: clock(),
+  };
   return pages.show(reply, viewer, settingsBody(section, viewer, view), problem ? 400 : 200);
 }
 
@@ -74,14 +86,16 @@ function settingsBody(section: AppSection, viewer: Viewer, view: AppView): Html 
   return html`${appHead(section, viewer, app, 'Settings')}
 ${app.pausedAt !== null && html`<p class="notice">Paused by ${view.platformName} since ${time(app.pausedAt)}: the app does not work until the platform resumes it.${view.pauseReason !== undefined && html`<br>Reason: ${view.pauseReason}`}</p>`}
 ${viewer.canChange && failingNotices(`${viewer.path}/${app.id}/endpoints`, view.endpoints, view.now)}
-<section class="card"><h2>Credentials</h2>
-<dl class="facts"><div><dt>client_id</dt><dd>${copyable('client-id', app.id)}</dd></div>
+${settings({
+  title: 'Credentials',
+  intro: 'Your app sends them with its requests. Only a hash of a secret is stored.',
+  body: html`<dl class="facts"><div><dt>client_id</dt><dd>${copyable('client-id', app.id)}</dd></div>
 ${endpointFacts(view.issuer)}</dl>
 ${problem?.field === 'secret' && html`<p class="problem">${problem.message}</p>`}
 ${app.isPublic && html`<p>This is a public app: it has no secret, and sends its client_id alone. PKCE is always required.</p>`}
 ${secretRows({ viewer, path: `${viewer.path}/${app.id}/secrets`, secrets, now: view.now })}
-${viewer.canChange && !app.isPublic && secrets.length < 2 && action(viewer, `${viewer.path}/${app.id}/secrets`, html`<button class="secondary">Add a second secret</button>`)}
-</section>
+${viewer.canChange && !app.isPublic && secrets.length < 2 && action(viewer, `${viewer.path}/${app.id}/secrets`, html`<button>Add a second secret</button>`)}`,
+})}
 ${view.offer}
 ${viewer.canChange ? changes(section, viewer, view) : summary(app)}`;
 }
@@ -101,24 +115,26 @@ interface AppView {
   now: number;
 }
 
-function changes(section: AppSection, viewer: Viewer, { app, settings, problem }: AppView): Html {
+function changes(section: AppSection, viewer: Viewer, { app, settings: shown, problem }: AppView): Html {
   const path = `${viewer.path}/${app.id}`;
   return html`${postForm({
     action: path,
     csrf: viewer.context.csrf,
     style: 'card',
-    body: html`<h2>Settings</h2>${appFields(settings, section, problem)}${!app.isPublic && pkceField(settings)}<button class="primary">Save</button>`,
+    body: settingsForm(
+      appSections(shown, section, { problem, more: app.isPublic ? undefined : pkceField(shown) }),
+      html`<button class="primary">Save</button>`,
+    ),
   })}
 ${stopSection({ viewer, app })}`;
 }
 
 function summary(app: App): Html {
-  return html`<section class="card"><h2>Settings</h2>
-<dl class="facts">
+  const body = html`<dl class="facts">
 <div><dt>Redirect URIs</dt><dd>${app.redirectUris.map((uri) => html`<code>${uri}</code><br>`)}</dd></div>
 <div><dt>Allowed scopes</dt><dd>${listScopes(app.allowedScopes).map(({ name }) => html`<code>${name}</code><br>`)}</dd></div>
-</dl>
-<p class="muted">Owners and admins of the business can change the app.</p></section>`;
+</dl>`;
+  return settings({ title: 'Settings', intro: 'Owners and admins of the business can change the app.', body });
 }
 
 function action({ context }: Viewer, path: string, button: Html): Html {
@@ -138,7 +154,10 @@ async function pkceOffer(
   await requestLog.flush();
   const { exchanges, pkceExchanges } = await countExchanges(storage.durable, app.id, clock() - OFFER_PERIOD);
   if (exchanges < MIN_EXCHANGES || pkceExchanges < exchanges) return null;
-  return html`<section class="card"><h2>Require PKCE?</h2>
-<p>Each of the ${exchanges} code exchanges in the last 7 days used PKCE. If you require it, an intercepted code is useless even if a request leaves out the code_challenge.</p>
-${postForm({ action: `${path}/require-pkce`, csrf: viewer.context.csrf, body: html`<button class="secondary">Require PKCE</button>` })}</section>`;
+  return settings({
+    title: 'Require PKCE?',
+    intro: `Each of the ${exchanges} code exchanges in the last 7 days used PKCE.`,
+    body: html`<p>If you require it, an intercepted code is useless even if a request leaves out the code_challenge.</p>
+${postForm({ action: `${path}/require-pkce`, csrf: viewer.context.csrf, body: html`<button>Require PKCE</button>` })}`,
+  });
 }

@@ -3,6 +3,7 @@ import { type App, deleteApp } from '../../apps/apps.ts';
 import { countAffected } from '../../grants/impact.ts';
 import { disableApp, enableApp } from '../../grants/suspension.ts';
 import { type Html, html } from '../../lib/html.ts';
+import { dangerZone, question } from '../components/structure.ts';
 import { impactText } from '../components.ts';
 import { redirectWithFlash } from '../flash.ts';
 import { postForm } from '../forms.ts';
@@ -37,12 +38,12 @@ function mountConfirmations(host: FastifyInstance, { section, db, clock, show, l
       if (verb === 'disable' && app.disabledAt !== null) return reply.redirect(path, 303);
       const { title, effect, cancel } = CONFIRMATIONS[verb];
       const impact = await countAffected(db, { app_id: app.id }, clock());
-      const body = html`<div class="card"><h1>${title} ${app.name}?</h1>
-<p>It is connected by <strong>${impactText(impact)}</strong> right now.</p>
+      const explanation = html`<p>It is connected by <strong>${impactText(impact)}</strong> right now.</p>
 <p>${effect}</p>
 <div class="form-actions"><a class="button secondary" href="${path}">${cancel}</a>
-${postForm({ action: `${path}/${verb}`, csrf: viewer.context.csrf, body: html`<button class="danger">${title} app</button>` })}</div></div>`;
-      return show(reply, viewer, body);
+${postForm({ action: `${path}/${verb}`, csrf: viewer.context.csrf, body: html`<button class="danger">${title} app</button>` })}</div>`;
+      const asked = { title: `${title} ${app.name}?`, back: { to: path, name: app.name }, body: explanation };
+      return show(reply, viewer, question(asked));
     });
   }
 }
@@ -64,12 +65,27 @@ function mountChanges(host: FastifyInstance, { section, db, clock, loadApp }: Ap
 
 export function stopSection({ viewer, app }: { viewer: Viewer; app: App }): Html {
   const path = `${viewer.path}/${app.id}`;
-  return html`<section class="card"><h2>Disable or delete</h2>
-${
-  app.disabledAt
-    ? html`<p>The app is disabled: none of its tokens work, and nobody can connect it.</p>${postForm({ action: `${path}/enable`, csrf: viewer.context.csrf, body: html`<button class="secondary">Enable</button>` })}`
-    : html`<p>Disabling stops every token of the app at once. You can enable it again.</p><p><a class="button danger" href="${path}/disable">Disable…</a></p>`
-}
-<p>Deleting cannot be undone.</p><p><a class="button danger" href="${path}/delete">Delete…</a></p>
-</section>`;
+  const enable = postForm({
+    action: `${path}/enable`,
+    csrf: viewer.context.csrf,
+    body: html`<button>Enable</button>`,
+  });
+  return dangerZone([
+    app.disabledAt
+      ? {
+          title: 'Enable the app',
+          text: 'The app is disabled: none of its tokens work, and nobody can connect it.',
+          action: enable,
+        }
+      : {
+          title: 'Disable the app',
+          text: 'Disabling stops every token of the app at once. You can enable it again.',
+          action: html`<a class="button danger" href="${path}/disable">Disable…</a>`,
+        },
+    {
+      title: 'Delete the app',
+      text: 'Deleting cannot be undone.',
+      action: html`<a class="button danger" href="${path}/delete">Delete…</a>`,
+    },
+  ]);
 }

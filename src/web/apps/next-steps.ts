@@ -1,6 +1,7 @@
 import type { RegisteredApp } from '../../apps/apps.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { codeBlock } from '../components/display.ts';
+import { settings } from '../components/structure.ts';
 
 interface Addresses {
   /** Of the list of apps. */
@@ -11,14 +12,14 @@ interface Addresses {
 /** After a registration. The names of the variables are those of the guide. */
 export function newAppSteps({ path, issuer }: Addresses, registered: RegisteredApp): Html {
   const { app } = registered;
-  return html`<section class="card"><h2>Next</h2>
-<p>Put this into the <code>.env</code> file of your app${registered.secret !== null && html`, and keep it out of version control`}.</p>
+  const body = html`<p>Put this into the <code>.env</code> file of your app${registered.secret !== null && html`, and keep it out of version control`}.</p>
 ${codeBlock({ id: 'env', code: envFile(issuer, registered), label: '.env' })}
 <ol>
 <li><a href="${issuer}/docs/guides/connect-your-app">Connect your app</a>: the guide, with curl, TypeScript and Python. It reads these variables.</li>
 ${!app.isPublic && html`<li><a href="${path}/${app.id}/try">Try it</a>: run the whole flow in your browser, one request at a time.</li>`}
 <li><a href="${path}/${app.id}/identity">Identity</a>: add a logo, and addresses that users can check.</li>
-</ol></section>`;
+</ol>`;
+  return settings({ title: 'Next', intro: 'Connect your app, and check that it works.', body });
 }
 
 function envFile(issuer: string, { app, secret }: RegisteredApp): string {

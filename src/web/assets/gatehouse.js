@@ -1,5 +1,5 @@
 // Every page works without this script. It shows times in the local time zone, makes the copy buttons work, refreshes
-// `data-live` elements, shows the numbers of a bar in a chart, delays `data-delayed` buttons and scrolls the marked tab into view.
+// `data-live` elements, shows the numbers of a bar in a chart, and delays `data-delayed` buttons.
 
 const TIME_FORMATS = {
   no: { dateStyle: 'medium', timeStyle: 'short' },
@@ -22,12 +22,6 @@ function localise(time) {
 function pageLocale() {
   const { lang } = document.documentElement;
   return navigator.language.split('-')[0] === lang.split('-')[0] ? undefined : lang;
-}
-
-// Not by scrollIntoView, which also moves the place from which Tab goes on.
-for (const tabs of document.querySelectorAll('.places, .tabs')) {
-  const here = tabs.querySelector('[aria-current]')?.getBoundingClientRect();
-  if (here) tabs.scrollLeft += here.right - tabs.getBoundingClientRect().right + here.width / 2;
 }
 
 const COPY_BUTTONS = 'button[data-copy], button[data-copy-value]';

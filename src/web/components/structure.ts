@@ -3,6 +3,8 @@ import { icon } from './icon.ts';
 
 interface Head {
   title: string;
+  /** Before the title. */
+  avatar?: Html;
   /** Beside the title. */
   badges?: Html | false;
   intro?: Html | string | false;
@@ -13,9 +15,10 @@ interface Head {
 }
 
 /** The head of a page: where it belongs, its title, what it is about, and what one can do here. */
-export function pageHead({ title, badges, intro, back, actions }: Head): Html {
-  return html`${back && backLink(back)}<div class="head"><div><h1>${title} ${badges}</h1>
-${intro && html`<p class="muted">${intro}</p>`}</div>
+export function pageHead({ title, avatar, badges, intro, back, actions }: Head): Html {
+  const text = html`<div><h1>${title} ${badges}</h1>
+${intro && html`<p class="muted">${intro}</p>`}</div>`;
+  return html`${back && backLink(back)}<div class="head">${avatar ? html`<div class="with-avatar">${avatar}${text}</div>` : text}
 ${actions && html`<div class="actions">${actions}</div>`}</div>`;
 }
 
@@ -39,25 +42,24 @@ export function section({ title, id, intro, actions, body }: Section): Html {
 ${body}</section>`;
 }
 
-interface Settings {
+export interface Settings {
   title: string;
-  id?: string;
   intro?: Html | string | false;
   body: Html;
 }
 
 /** A section of a settings page: at a desk, what it is about is on the left, and its fields are on the right. */
-export function settings({ id, ...shown }: Settings): Html {
+export function settings({ id, ...shown }: Settings & { id?: string }): Html {
   return html`<section class="card settings" ${id && html`id="${id}"`}>${columns(shown)}</section>`;
 }
 
 /** Several such sections that one form saves. */
-export function settingsForm(parts: Omit<Settings, 'id'>[], buttons: Html): Html {
+export function settingsForm(parts: Settings[], buttons: Html): Html {
   return html`${parts.map((part) => html`<section class="settings">${columns(part)}</section>`)}
 <div class="settings"><div class="content">${buttons}</div></div>`;
 }
 
-function columns({ title, intro, body }: Omit<Settings, 'id'>): Html {
+function columns({ title, intro, body }: Settings): Html {
   return html`<div class="about"><h2>${title}</h2>${intro && html`<p class="muted">${intro}</p>`}</div>
 <div class="content">${body}</div>`;
 }

@@ -8,7 +8,8 @@ import { type Html, html } from '../../lib/html.ts';
 import { listScopes } from '../../oauth/scopes.ts';
 import type { Database } from '../../storage/storage.ts';
 import { access } from '../access.ts';
-import { appAvatar } from '../app-identity-views.ts';
+import { appAvatar, verifiedBadge } from '../app-identity-views.ts';
+import { dangerZone, pageHead, question, settings } from '../components/structure.ts';
 import { appBadges, impactText, makerName, pluralize } from '../components.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
@@ -28,6 +29,7 @@ export function mountAllApps(host: FastifyInstance, deps: WebDeps): void {
   mountPlatformList(host, deps, {
     path: PATH,
     title: 'All apps',
+    intro: 'The apps of every business, and of the platform itself.',
     label: 'Search by name, owner or client_id',
     search: (terms) => searchApps(storage.durable, terms),
     async toRows(apps) {
@@ -135,15 +137,14 @@ interface AppView {
 }
 
 function appRow(app: OwnedApp, { platformName, connections }: { platformName: string; connections: number }): Html {
-  return html`<li>${appAvatar(app)}<div><a href="/platform/apps/${app.id}">${app.name}</a> ${appBadges(app)}
-<p class="muted small">${makerName(app, app.ownerName, platformName)} · ${pluralize(connections, 'connection', 'connections')} · <code>${app.id}</code></p></div></li>
+  return html`<li class="entry">${appAvatar(app)}<div><a href="/platform/apps/${app.id}">${app.name}</a> ${appBadges(app)} ${verifiedBadge(app)}
+<p class="muted small">${makerName(app, app.ownerName, platformName)}</p></div>
+<div class="meta muted small"><span>${pluralize(connections, 'connection', 'connections')}</span><code>${app.id}</code></div></li>
 `;
 }
 
 function appBody(app: OwnedApp, around: AppView & { reason: string | undefined; problem: Problem | undefined }): Html {
-  return html`<h1>${app.name} ${appBadges(app)}</h1>
-<section class="card"><h2>Details</h2>
-<dl class="facts">
+  const facts = html`<dl class="facts">
 <div><dt>Owner</dt><dd>${owner(app, around.platformName)}</dd></div>
 <div><dt>client_id</dt><dd>${copyable('client-id', clientIdOf(app))}</dd></div>
 <div><dt>Registered</dt><dd>${time(app.createdAt)}</dd></div>
@@ -151,9 +152,16 @@ function appBody(app: OwnedApp, around: AppView & { reason: string | undefined; 
 <div><dt>Allowed scopes</dt><dd>${listScopes(app.allowedScopes).map(({ name }) => html`<code>${name}</code><br>`)}</dd></div>
 <div><dt>Redirect URIs</dt><dd>${app.redirectUris.map((uri) => html`<code>${uri}</code><br>`)}</dd></div>
 <div><dt>Connected by</dt><dd>${impactText(around.impact)}</dd></div>
-</dl>
-${app.ownerScope === 'platform' && html`<p><a class="button secondary" href="/platform/developer/apps/${app.id}">Settings of the app</a></p>`}
-</section>
+</dl>`;
+  const more = html`<a class="button" href="/platform/developer/apps/${app.id}">Settings of the app</a>`;
+  return html`${pageHead({
+    title: app.name,
+    badges: html`${appBadges(app)} ${verifiedBadge(app)}`,
+    intro: `An app of ${makerName(app, app.ownerName, around.platformName)}.`,
+    back: { to: PATH, name: 'All apps' },
+    actions: app.ownerScope === 'platform' && more,
+  })}
+${settings({ title: 'Details', body: facts })}
 ${verificationSection(app, around)}
 ${pauseSection(app, around)}`;
 }
@@ -168,23 +176,26 @@ function owner(app: OwnedApp, platformName: string): Html {
 function pauseSection(app: OwnedApp, { reason, csrf }: { reason: string | undefined; csrf: string }): Html {
   const path = `/platform/apps/${app.id}`;
   if (app.pausedAt === null) {
-    return html`<section class="card"><h2>Pause everywhere</h2>
-<p>Pausing stops every token of the app, in every business, at once. Its owner cannot undo it; a platform admin can.</p>
-<p><a class="button danger" href="${path}/pause">Pause…</a></p></section>`;
+    return dangerZone([
+      {
+        title: 'Pause everywhere',
+        text: 'Pausing stops every token of the app, in every business, at once. Its owner cannot undo it; a platform admin can.',
+        action: html`<a class="button danger" href="${path}/pause">Pause…</a>`,
+      },
+    ]);
   }
-  return html`<section class="card"><h2>Paused everywhere</h2>
-<p>Paused since ${time(app.pausedAt)}: none of its tokens work, and nobody can connect it. Once it is resumed, the same tokens work again.</p>
+  const body = html`<p>Paused since ${time(app.pausedAt)}: none of its tokens work, and nobody can connect it. Once it is resumed, the same tokens work again.</p>
 ${reasonText(reason)}
 ${app.disabledAt !== null && html`<p>Its owner has disabled it, too. It stays disabled after you resume it.</p>`}
-${postForm({ action: `${path}/resume`, csrf, body: html`<button class="primary">Resume</button>` })}</section>`;
+${postForm({ action: `${path}/resume`, csrf, body: html`<button class="primary">Resume</button>` })}`;
+  return settings({ title: 'Paused everywhere', body });
 }
 
 /** The confirmation, with the number of users affected. */
 function pauseBody(app: OwnedApp, { platformName, impact, csrf, typed, problem }: PauseQuestion): Html {
   const path = `/platform/apps/${app.id}`;
   const hint = 'Shown on the page of the app, and in the audit log of its owners.';
-  return html`<div class="card"><h1>Pause ${app.name} everywhere?</h1>
-<p>This app of ${makerName(app, app.ownerName, platformName)} is connected by <strong>${impactText(impact)}</strong> right now.</p>
+  const body = html`<p>This app of ${makerName(app, app.ownerName, platformName)} is connected by <strong>${impactText(impact)}</strong> right now.</p>
 ${app.disabledAt !== null && html`<p class="notice">Its owner has disabled it already: none of its tokens work now.</p>`}
 <p>From now on every call of the app is rejected, and nobody can connect it. The app is notified by webhook.
 Once a platform admin resumes it, the same tokens work again.</p>
@@ -193,7 +204,8 @@ ${postForm({
   csrf,
   body: html`${reasonField({ hint, value: typed, problem })}
 <div class="form-actions"><a class="button secondary" href="${path}">Keep it running</a><button class="danger">Pause app</button></div>`,
-})}</div>`;
+})}`;
+  return question({ title: `Pause ${app.name} everywhere?`, back: { to: path, name: app.name }, body });
 }
 
 interface PauseQuestion extends AppView {

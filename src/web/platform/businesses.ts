@@ -5,8 +5,11 @@ import { type OwnedApp, searchApps } from '../../apps/app-search.ts';
 import { countAffected } from '../../grants/impact.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { access } from '../access.ts';
-import { avatar } from '../components/display.ts';
+import { appAvatar } from '../app-identity-views.ts';
+import { avatar, emptyState } from '../components/display.ts';
+import { pageHead, section, settings } from '../components/structure.ts';
 import { appBadges, pluralize, roleBadge } from '../components.ts';
+import { day } from '../days.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import { copyable, time } from '../forms.ts';
@@ -23,6 +26,7 @@ export function mountBusinesses(host: FastifyInstance, deps: WebDeps): void {
   mountPlatformList(host, deps, {
     path: PATH,
     title: 'Businesses',
+    intro: 'Every business, with its members and apps.',
     label: 'Search by name or id',
     search: (terms) => searchBusinesses(deps.storage.durable, terms),
     toRows: (businesses) => businesses.map(businessRow),
@@ -31,8 +35,9 @@ export function mountBusinesses(host: FastifyInstance, deps: WebDeps): void {
 }
 
 function businessRow({ id, name, createdAt, members }: Business & { members: number }): Html {
-  return html`<li>${avatar({ id, name, shape: 'square' })}<div><a href="${PATH}/${id}">${name}</a>
-<p class="muted small">${pluralize(members, 'member', 'members')} · since ${time(createdAt)} · <code>${id}</code></p></div></li>
+  return html`<li class="entry">${avatar({ id, name, shape: 'square' })}<div><a href="${PATH}/${id}">${name}</a>
+<p class="muted small">${pluralize(members, 'member', 'members')}</p></div>
+<div class="meta muted small"><span>Since ${day(createdAt)}</span><code>${id}</code></div></li>
 `;
 }
 
@@ -47,26 +52,26 @@ function mountBusiness(host: FastifyInstance, deps: WebDeps): void {
     const { shown, next } = takePage(await listMembers(db, business.id, { ...listing, limit: PAGE_SIZE + 1 }));
     const apps = await searchApps(db, { search: business.id, after: undefined, limit: APPS_SHOWN + 1 });
     const impact = await countAffected(db, { business_id: business.id }, clock());
-    const body = html`<h1>${business.name}</h1>
+    const nobody = listing.search ? `No member found for “${listing.search}”.` : 'No members.';
+    const members = html`${searchForm({ path: listing.path, search: listing.search, label: 'Search by name or email' })}
+${shown.length === 0 ? emptyState({ icon: 'users', text: nobody }) : html`<ul class="rows">${shown.map(memberRow)}</ul>`}
+${pager(listing, next)}`;
+    const body = html`${pageHead({ title: business.name, intro: 'Its members, its own apps, and how much is connected.', back: { to: PATH, name: 'Businesses' } })}
 ${facts(business, impact)}
 ${appSection(business, apps)}
-<section class="card"><h2>Members</h2>
-${searchForm({ path: listing.path, search: listing.search, label: 'Search by name or email' })}
-${shown.length === 0 && html`<p class="empty">${listing.search ? `No member found for “${listing.search}”.` : 'No members.'}</p>`}
-<ul class="rows">${shown.map(memberRow)}</ul>
-${pager(listing, next)}</section>`;
+${section({ title: 'Members', body: members })}`;
     return sendPlatformPage(reply, deps, { context, title: business.name, body });
   });
 }
 
 function facts({ id, createdAt }: Business, { apps, users }: { apps: number; users: number }): Html {
   const connected = `${pluralize(apps, 'app', 'apps')}, by ${pluralize(users, 'member', 'members')}`;
-  return html`<section class="card"><h2>Details</h2>
-<dl class="facts">
+  const body = html`<dl class="facts">
 <div><dt>Business id</dt><dd>${copyable('business-id', id)}</dd></div>
 <div><dt>Added</dt><dd>${time(createdAt)}</dd></div>
 <div><dt>Connected apps</dt><dd>${apps === 0 ? 'None' : connected}</dd></div>
-</dl></section>`;
+</dl>`;
+  return settings({ title: 'Details', body });
 }
 
 function appSection({ id }: Business, apps: OwnedApp[]): Html {
@@ -74,17 +79,19 @@ function appSection({ id }: Business, apps: OwnedApp[]): Html {
     .slice(0, APPS_SHOWN)
     .map(
       (app) =>
-        html`<li>${avatar({ ...app, shape: 'square' })}<div><a href="/platform/apps/${app.id}">${app.name}</a> ${appBadges(app)}</div></li>`,
+        html`<li class="entry">${appAvatar(app)}<div><a href="/platform/apps/${app.id}">${app.name}</a> ${appBadges(app)}</div></li>`,
     );
-  return html`<section class="card"><h2>Apps</h2>
-${rows.length === 0 && html`<p class="empty">No apps.</p>`}
-<ul class="rows">${rows}</ul>
-${apps.length > rows.length && html`<p><a href="/platform/apps?q=${id}">All apps of this business</a></p>`}</section>`;
+  return section({
+    title: 'Apps',
+    body: html`${rows.length === 0 ? emptyState({ icon: 'blocks', text: 'No apps. Its owners and admins can register one.' }) : html`<ul class="rows">${rows}</ul>`}
+${apps.length > rows.length && html`<p><a href="/platform/apps?q=${id}">All apps of this business</a></p>`}`,
+  });
 }
 
 function memberRow(member: Member): Html {
   const { id, name, email, role, since } = member;
-  return html`<li>${avatar({ id, name })}<div><a href="/platform/users/${id}">${name}</a> ${roleBadge(role)} ${userBadges({ ...member, isPlatformAdmin: false })}
-<p class="muted small">${email} · since ${time(since)}</p></div></li>
+  return html`<li class="entry">${avatar({ id, name })}<div><a href="/platform/users/${id}">${name}</a> ${userBadges({ ...member, isPlatformAdmin: false })}
+<p class="muted small">${email}</p></div>
+<div class="meta muted small">${roleBadge(role)}<span>Since ${day(since)}</span></div></li>
 `;
 }

@@ -6,7 +6,8 @@ import { readReason } from '../../lib/names.ts';
 import type { SearchTerm } from '../../storage/search.ts';
 import type { Database } from '../../storage/storage.ts';
 import { access } from '../access.ts';
-import { tabs } from '../components/structure.ts';
+import { emptyState } from '../components/display.ts';
+import { list, pageHead, tabs } from '../components/structure.ts';
 import type { WebDeps } from '../deps.ts';
 import { type Form, input, type Problem, text } from '../forms.ts';
 import { type PageContext, sendPage } from '../layout.ts';
@@ -32,6 +33,7 @@ export function sendPlatformPage(
 interface PlatformList<Item extends { id: string }> {
   path: string;
   title: string;
+  intro: string;
   /** Of the search field. */
   label: string;
   search(terms: SearchTerm): Promise<Item[]>;
@@ -42,17 +44,16 @@ interface PlatformList<Item extends { id: string }> {
 export function mountPlatformList<Item extends { id: string }>(
   host: FastifyInstance,
   deps: WebDeps,
-  { path, title, label, search: find, toRows }: PlatformList<Item>,
+  { path, title, intro, label, search: find, toRows }: PlatformList<Item>,
 ): void {
   host.get(path, access('platform_admin'), async (request, reply) => {
     const context = await loadPageContext(deps, request);
     const { search, after } = readListing(request.query);
     const { shown, next } = takePage(await find({ search, after, limit: PAGE_SIZE + 1 }));
     const nothing = search ? `Nothing found for “${search}”.` : after ? 'No more entries.' : 'No entries yet.';
-    const body = html`<h1>${title}</h1>
+    const body = html`${pageHead({ title, intro })}
 ${searchForm({ path, search, label })}
-${shown.length === 0 && html`<p class="empty">${nothing}</p>`}
-${shown.length > 0 && html`<div class="card"><ul class="rows">${await toRows(shown)}</ul></div>`}
+${shown.length === 0 ? emptyState({ text: nothing }) : list(await toRows(shown))}
 ${pager({ path, search, after }, next)}`;
     return sendPlatformPage(reply, deps, { context, title, body });
   });

@@ -10,6 +10,7 @@ import {
 } from '../../grants/connection-ends.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { access } from '../access.ts';
+import { pageHead, settings } from '../components/structure.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
@@ -30,9 +31,8 @@ export function mountPlatformSettings(host: FastifyInstance, deps: WebDeps): voi
     const context = await loadPageContext(deps, request);
     const isRequired = await isRequiredByPlatform(storage.durable);
     const form = { action: `${PATH}/two-step`, csrf: context.csrf, isRequired, who: `every user of ${platformName}` };
-    const body = html`<h1>Platform settings</h1>
-<section class="card"><h2>Two-step sign-in</h2>
-${twoStepRuleForm(form)}</section>
+    const body = html`${pageHead({ title: 'Platform settings', intro: `What applies to every business of ${platformName}.` })}
+${settings({ title: 'Two-step sign-in', intro: 'Whether a password alone is enough.', body: twoStepRuleForm(form) })}
 ${await appPolicy(deps, context.csrf)}
 ${await endPolicy(deps, context.csrf)}`;
     return sendPlatformPage(reply, deps, { context, title: 'Platform settings', body });
@@ -74,19 +74,23 @@ async function endPolicy({ storage }: WebDeps, csrf: string): Promise<Html> {
     ['none', 'Until they are disconnected, without a question'],
   ];
   const body = html`<div class="field"><label for="ends">How long apps stay connected</label>
-<p class="hint" id="ends-hint">Users see the choice on the consent screen. Existing connections keep what was chosen.</p>
-<select id="ends" name="ends" aria-describedby="ends-hint">${choices.map(
+<select id="ends" name="ends">${choices.map(
     ([value, words]) => html`<option value="${value}" ${value === current && html`selected`}>${words}</option>`,
   )}</select></div>
-<div class="form-actions"><button class="primary">Save</button></div>`;
-  return html`<section class="card"><h2>How long apps stay connected</h2>
-${postForm({ action: `${PATH}/connection-ends`, csrf, body })}</section>`;
+<button class="primary">Save</button>`;
+  return settings({
+    title: 'End of connections',
+    intro: 'Users see the choice on the consent screen. Existing connections keep what was chosen.',
+    body: postForm({ action: `${PATH}/connection-ends`, csrf, body }),
+  });
 }
 
 async function appPolicy({ storage }: WebDeps, csrf: string): Promise<Html> {
   const policy = await readPlatformPolicy(storage.durable);
   const more = html`<label class="choice"><input type="checkbox" name="binding" value="yes" ${policy.isBinding && html`checked`}><span><strong>Owners cannot change it</strong><br><span class="muted small">It then replaces what they have decided.</span></span></label>`;
-  return html`<section class="card"><h2>Who may connect apps</h2>
-<p>For every business whose owners have not decided.</p>
-${policyForm({ action: `${PATH}/apps`, csrf, policy, more })}</section>`;
+  return settings({
+    title: 'Who may connect apps',
+    intro: 'For every business whose owners have not decided.',
+    body: policyForm({ action: `${PATH}/apps`, csrf, policy, more }),
+  });
 }

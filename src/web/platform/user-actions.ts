@@ -8,6 +8,7 @@ import { disableUser } from '../../grants/suspension.ts';
 import { type Html, html } from '../../lib/html.ts';
 import type { Database } from '../../storage/storage.ts';
 import { access } from '../access.ts';
+import { dangerZone, question, settings } from '../components/structure.ts';
 import { pluralize } from '../components.ts';
 import type { WebDeps } from '../deps.ts';
 import { forbidden, notFound } from '../errors.ts';
@@ -122,16 +123,22 @@ export function recoverySection(user: User, { isYou, csrf }: { isYou: boolean; c
   });
   return html`${
     !isYou &&
-    html`<section class="card"><h2>Forgotten password</h2>
-<p>A one-time link lets the user set a new password. It removes their passkeys, authenticator app and recovery codes, signs them out everywhere, and verifies the address that you send it to.</p>
-${link}</section>`
+    settings({
+      title: 'Forgotten password',
+      intro:
+        'A one-time link lets the user set a new password. It removes their passkeys, authenticator app and recovery codes, signs them out everywhere, and verifies the address that you send it to.',
+      body: link,
+    })
   }
 ${
   user.emailVerifiedAt === null &&
-  html`<section class="card"><h2>Address not verified</h2>
-<p>The account was created with an invitation, which anyone who had the link could have done. Until the address is verified, the account cannot join another business.</p>
-<p>If you are not sure who uses the account, send a password link to the address instead: that signs everyone else out.</p>
-${verify}</section>`
+  settings({
+    title: 'Address not verified',
+    intro:
+      'The account was created with an invitation, which anyone who had the link could have done. Until the address is verified, the account cannot join another business.',
+    body: html`<p>If you are not sure who uses the account, send a password link to the address instead: that signs everyone else out.</p>
+${verify}`,
+  })
 }`;
 }
 
@@ -144,15 +151,19 @@ interface DisableSection {
 export function disableSection(user: User, { isYou, reason, csrf }: DisableSection): Html | false {
   const path = `${PATH}/${user.id}`;
   if (user.disabledAt !== null) {
-    return html`<section class="card"><h2>Disabled</h2>
-<p>Disabled since ${time(user.disabledAt)}: the user cannot sign in, and the apps that they connected have no access. Once the user is enabled, these apps work again.</p>
+    const body = html`<p>Disabled since ${time(user.disabledAt)}: the user cannot sign in, and the apps that they connected have no access. Once the user is enabled, these apps work again.</p>
 ${reasonText(reason)}
-${postForm({ action: `${path}/enable`, csrf, body: html`<button class="primary">Enable</button>` })}</section>`;
+${postForm({ action: `${path}/enable`, csrf, body: html`<button class="primary">Enable</button>` })}`;
+    return settings({ title: 'Disabled', body });
   }
   if (isYou) return false;
-  return html`<section class="card"><h2>Disable</h2>
-<p>Disabling signs the user out everywhere and stops every app that they connected. It can be undone.</p>
-<p><a class="button danger" href="${path}/disable">Disable…</a></p></section>`;
+  return dangerZone([
+    {
+      title: 'Disable the user',
+      text: 'Disabling signs the user out everywhere and stops every app that they connected. It can be undone.',
+      action: html`<a class="button danger" href="${path}/disable">Disable…</a>`,
+    },
+  ]);
 }
 
 interface DisableQuestion extends UserImpact {
@@ -167,8 +178,7 @@ function disableBody(user: User, { sessions, impact, solelyOwned, csrf, typed, p
   const path = `${PATH}/${user.id}`;
   const [first, ...others] = solelyOwned;
   const owned = others.length === 0 ? first : `${first} and ${pluralize(others.length, 'other', 'others')}`;
-  return html`<div class="card"><h1>Disable ${user.name}?</h1>
-${problem?.field === 'user' && problemText(problem)}
+  const body = html`${problem?.field === 'user' && problemText(problem)}
 <p>This ends <strong>${pluralize(sessions, 'session', 'sessions')}</strong> of ${user.email}. Every app that the user has connected stops at its next call: <strong>${connectedText(impact)}</strong>.</p>
 ${owned !== undefined && html`<p class="notice">Nobody else owns ${owned}. Until the user is enabled again, nobody can manage the members there.</p>`}
 <p>Once the user is enabled again, they can sign in, and these apps work again.</p>
@@ -177,7 +187,8 @@ ${postForm({
   csrf,
   body: html`${reasonField({ hint: 'Shown to platform admins here and in the audit log.', value: typed, problem })}
 <div class="form-actions"><a class="button secondary" href="${path}">Cancel</a><button class="danger">Disable user</button></div>`,
-})}</div>`;
+})}`;
+  return question({ title: `Disable ${user.name}?`, back: { to: path, name: user.name }, body });
 }
 
 export function connectedText({ apps, businesses }: Impact): string {

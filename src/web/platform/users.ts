@@ -4,8 +4,10 @@ import { searchUsers } from '../../accounts/user-lists.ts';
 import type { User } from '../../accounts/users.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { access } from '../access.ts';
-import { avatar } from '../components/display.ts';
+import { avatar, badge, emptyState } from '../components/display.ts';
+import { pageHead, section, settings } from '../components/structure.ts';
 import { pluralize, roleBadge, unverifiedBadge } from '../components.ts';
+import { day } from '../days.ts';
 import type { WebDeps } from '../deps.ts';
 import { copyable, time } from '../forms.ts';
 import { PAGE_SIZE } from '../listing.ts';
@@ -28,6 +30,7 @@ export function mountUsers(host: FastifyInstance, deps: WebDeps): void {
   mountPlatformList(host, deps, {
     path: PATH,
     title: 'Users',
+    intro: 'Everyone who has an account.',
     label: 'Search by name, email or id',
     search: (terms) => searchUsers(deps.storage.durable, terms),
     toRows: (users) => users.map(userRow),
@@ -56,8 +59,9 @@ function mountUser(host: FastifyInstance, deps: WebDeps): void {
 }
 
 function userRow(user: User): Html {
-  return html`<li>${avatar(user)}<div><a href="/platform/users/${user.id}">${user.name}</a> ${userBadges(user)}
-<p class="muted small">${user.email} · ${lastSignedIn(user)}</p></div></li>
+  return html`<li class="entry">${avatar(user)}<div><a href="/platform/users/${user.id}">${user.name}</a> ${userBadges(user)}
+<p class="muted small">${user.email}</p></div>
+<div class="meta muted small"><span>${lastSignedIn(user)}</span></div></li>
 `;
 }
 
@@ -80,26 +84,31 @@ interface UserView extends UserImpact {
 }
 
 function userBody(user: User, view: UserView): Html {
-  return html`<h1>${user.name} ${userBadges(user)} ${view.isYou && html`<span class="badge">You</span>`}</h1>
-<section class="card"><h2>Details</h2>
-<dl class="facts">
+  const facts = html`<dl class="facts">
 <div><dt>Email</dt><dd>${user.email}</dd></div>
 <div><dt>User id</dt><dd>${copyable('user-id', user.id)}</dd></div>
 <div><dt>Added</dt><dd>${time(user.createdAt)}</dd></div>
 <div><dt>Signed in</dt><dd>${pluralize(view.sessions, 'session', 'sessions')}, ${lastSignedIn(user)}</dd></div>
 <div><dt>Connected apps</dt><dd>${view.impact.apps === 0 ? 'None' : connectedText(view.impact)}</dd></div>
-</dl></section>
-<section class="card"><h2>Businesses</h2>${membershipList(view.memberships)}</section>
+</dl>`;
+  return html`${pageHead({
+    title: user.name,
+    badges: html`${userBadges(user)} ${view.isYou && badge('You')}`,
+    intro: user.email,
+    back: { to: PATH, name: 'Users' },
+  })}
+${settings({ title: 'Details', body: facts })}
+${section({ title: 'Businesses', body: membershipList(view.memberships) })}
 ${recoverySection(user, view)}
 ${disableSection(user, view)}`;
 }
 
 function membershipList(memberships: Membership[]): Html {
-  if (memberships.length === 0) return html`<p class="empty">Not a member of any business.</p>`;
+  if (memberships.length === 0) return emptyState({ icon: 'building-2', text: 'Not a member of any business.' });
   const rows = memberships.slice(0, PAGE_SIZE).map(
     ({ businessId, businessName, role, since }) =>
-      html`<li>${avatar({ id: businessId, name: businessName, shape: 'square' })}<div><a href="/platform/businesses/${businessId}">${businessName}</a> ${roleBadge(role)}
-<p class="muted small">Since ${time(since)}</p></div></li>`,
+      html`<li class="entry">${avatar({ id: businessId, name: businessName, shape: 'square' })}<div><a href="/platform/businesses/${businessId}">${businessName}</a></div>
+<div class="meta muted small">${roleBadge(role)}<span>Since ${day(since)}</span></div></li>`,
   );
   const more = memberships.length - rows.length;
   return html`<ul class="rows">${rows}</ul>${more > 0 && html`<p class="muted">And ${pluralize(more, 'more', 'more')}.</p>`}`;

@@ -1,7 +1,8 @@
 import type { App } from '../../apps/apps.ts';
 import { identityFingerprint } from '../../apps/verification.ts';
 import { type Html, html } from '../../lib/html.ts';
-import { appAvatar, outboundLink, verifiedBadge } from '../app-identity-views.ts';
+import { appAvatar, outboundLink } from '../app-identity-views.ts';
+import { settings } from '../components/structure.ts';
 import { type Problem, postForm, time } from '../forms.ts';
 
 interface VerificationView {
@@ -19,24 +20,28 @@ export function verificationSection(app: App, { csrf, problem }: VerificationVie
     ['Privacy policy', addresses.privacyUrl],
     ['Terms of service', addresses.termsUrl],
   ];
-  return html`<section class="card"><h2>Publisher ${verifiedBadge(app)}</h2>
-<p>${appAvatar(app, 'lg')}</p>
+  const body = html`<p>${appAvatar(app, 'lg')}</p>
 <dl class="facts">
 <div><dt>Publisher</dt><dd>${publisherName ?? 'The business that owns it'}</dd></div>
 ${rows.map(([name, url]) => html`<div><dt>${name}</dt><dd>${url === null ? 'Not given' : outboundLink(url, url)}</dd></div>`)}
 </dl>
 ${problem?.field === 'app' && html`<p class="problem" role="alert">${problem.message}</p>`}
-${app.verifiedAt === null ? verifyForm(app, csrf) : removalForm(app, app.verifiedAt, csrf)}</section>`;
+${app.verifiedAt === null ? verifyForm(app, csrf) : removalForm(app, app.verifiedAt, csrf)}`;
+  return settings({
+    title: 'Publisher',
+    intro:
+      'Verify the publisher if you have checked that the name, the logo, the publisher and the homepage belong together. Users then see the mark on the consent screen. It is removed when the owner changes one of them.',
+    body,
+  });
 }
 
 /** With the fingerprint of what is shown: if the owner changes the app meanwhile, nothing is verified. */
 function verifyForm(app: App, csrf: string): Html {
-  return html`<p>Verify the publisher if you have checked that the name, the logo, the publisher and the homepage belong together. Users then see the mark on the consent screen. It is removed when the owner changes one of them.</p>
-${postForm({
-  action: `/platform/apps/${app.id}/verify`,
-  csrf,
-  body: html`<input type="hidden" name="seen" value="${identityFingerprint(app)}"><button class="primary">Verify publisher</button>`,
-})}`;
+  return postForm({
+    action: `/platform/apps/${app.id}/verify`,
+    csrf,
+    body: html`<input type="hidden" name="seen" value="${identityFingerprint(app)}"><button class="primary">Verify publisher</button>`,
+  });
 }
 
 function removalForm(app: App, verifiedAt: number, csrf: string): Html {

@@ -8,6 +8,8 @@ import { isLoopbackHost } from '../../lib/ip-addresses.ts';
 import { formatScopes, type Scopes } from '../../lib/scope-lists.ts';
 import { listScopes, SCOPES } from '../../oauth/scopes.ts';
 import { businessPath } from '../business-address.ts';
+import { avatar, badge, emptyState, notice } from '../components/display.ts';
+import { pageHead, section, settings } from '../components/structure.ts';
 import { makerName } from '../components.ts';
 import type { WebDeps } from '../deps.ts';
 import { input, type Problem, postForm, problemText, time } from '../forms.ts';
@@ -28,17 +30,34 @@ export async function appRulesBody(
   const waiting = await listWaitingRequests(db, businessId);
   const decided = await listDecidedRequests(db, businessId);
   const decisions = await listAppDecisions(db, businessId);
-  return html`<p><a href="${businessPath(context.business, 'settings')}">Business</a></p>
-<h1>Apps</h1>
-<p class="muted">Which apps come into ${businessName}. Those that are connected are listed under <a href="${businessPath(context.business, 'connected-apps')}">Connected apps</a>.</p>
+  const requests = requestSection(context, waiting, platformName);
+  return html`${pageHead({
+    title: 'Apps',
+    intro: html`Which apps come into ${businessName}. Those that are connected are listed under <a href="${businessPath(context.business, 'connected-apps')}">Connected apps</a>.`,
+    back: { to: businessPath(context.business, 'settings'), name: 'Business' },
+  })}
 ${problem && problem.field !== 'who' && html`<div class="notice warn" role="alert">${problemText(problem)}</div>`}
-<section class="card"><h2>Who may connect apps</h2>
-${policy.isBinding ? html`<p class="notice">${platformName} has decided this for every business.</p><p>${WHO_NAMES[policy.who]}. ${policy.reservesSensitive && 'Data about staff and money is reserved to owners.'}</p>` : policyForm({ action: `${appRulesPath(context)}/policy`, csrf: context.csrf, policy, problem })}
-${!policy.isOwn && !policy.isBinding && html`<p class="muted small">This is the default of ${platformName}. It applies until you save.</p>`}</section>
-<section class="card"><h2>Requests</h2>
-${waiting.length === 0 && html`<p class="empty">Nobody waits for an approval.</p>`}
-<ul class="rows">${waiting.map((request) => requestRow(context, request, platformName))}</ul></section>
+${waiting.length > 0 && requests}
+${settings({
+  title: 'Who may connect apps',
+  intro: !policy.isOwn && !policy.isBinding && `This is the default of ${platformName}. It applies until you save.`,
+  body: policy.isBinding
+    ? html`${notice(`${platformName} has decided this for every business.`)}<p>${WHO_NAMES[policy.who]}. ${policy.reservesSensitive && 'Data about staff and money is reserved to owners.'}</p>`
+    : policyForm({ action: `${appRulesPath(context)}/policy`, csrf: context.csrf, policy, problem }),
+})}
+${waiting.length === 0 && requests}
 ${decisions.length + decided.length > 0 && decisionList(context, { decisions, decided, platformName })}`;
+}
+
+function requestSection(context: MembersContext, waiting: AppRequest[], platformName: string): Html {
+  return settings({
+    title: 'Requests',
+    intro: 'Apps that members would like to connect.',
+    body:
+      waiting.length === 0
+        ? emptyState({ icon: 'blocks', text: 'Nobody waits for an approval.' })
+        : html`<ul class="rows">${waiting.map((request) => requestRow(context, request, platformName))}</ul>`,
+  });
 }
 
 const WHO_NAMES: Record<WhoConnects, string> = {
@@ -83,13 +102,13 @@ function requestRow(context: MembersContext, request: AppRequest, platformName: 
   const isOwn = userId === context.user.id;
   const buttons = html`<input type="hidden" name="scopes" value="${formatScopes(scopes)}">
 ${input({ name: 'reason', label: 'Reason, if you refuse (optional)', optional: true })}
-<div class="form-actions"><button class="danger" name="verdict" value="refuse">Refuse</button>
-<button class="secondary" name="verdict" value="approve_person">Approve for ${userName}</button>
-<button class="primary" name="verdict" value="approve_all">Approve for everyone</button></div>`;
+<div class="actions"><button class="primary" name="verdict" value="approve_all">Approve for everyone</button>
+<button name="verdict" value="approve_person">Approve for ${userName}</button>
+<button class="danger" name="verdict" value="refuse">Refuse</button></div>`;
   const form = { action: `${appRulesPath(context)}/${appId}/requests/${userId}`, csrf: context.csrf, body: buttons };
   return html`<li><div><h3>${app.name}</h3>
 ${appOrigin(app, request.makerName, platformName)}
-<p><strong>${userName}</strong> (${userEmail}) asked ${time(requestedAt)}.</p>
+<p class="small"><strong>${userName}</strong> (${userEmail}) asked ${time(requestedAt)}.</p>
 ${note && html`<blockquote>${note}</blockquote>`}
 ${scopeList(scopes)}
 ${isOwn ? html`<p class="notice">Another owner has to decide about your own request.</p>` : postForm(form)}</div></li>`;
@@ -121,27 +140,31 @@ interface Decisions {
 }
 
 function decisionList(context: MembersContext, { decisions, decided, platformName }: Decisions): Html {
-  return html`<section class="card"><h2>Decisions</h2>
-<ul class="rows">${decisions.map((decision) => decisionRow(context, decision, platformName))}${decided.map((request) => verdictRow(context, request, platformName))}</ul></section>`;
+  const rows = html`${decisions.map((decision) => decisionRow(context, decision, platformName))}${decided.map((request) => verdictRow(context, request, platformName))}`;
+  return section({
+    title: 'Decisions',
+    intro: 'What owners have decided about single apps.',
+    body: html`<ul class="rows">${rows}</ul>`,
+  });
 }
 
 function decisionRow(context: MembersContext, decision: AppDecision, platformName: string): Html {
   const { appId, name: appName, status, scopes, reason, decidedBy, decidedAt } = decision;
   const isBlocked = status === 'blocked';
   const label = isBlocked ? 'Unblock' : 'Withdraw';
-  return html`<li><div><strong>${appName}</strong> ${isBlocked ? html`<span class="badge warn">Blocked</span>` : html`<span class="badge">Approved for everyone</span>`}
+  return html`<li>${avatar({ id: appId, name: appName, shape: 'square' })}<div><strong>${appName}</strong> ${isBlocked ? badge('Blocked', 'warn') : badge('Approved for everyone', 'good')}
 ${appOrigin(decision, decision.makerName, platformName)}
 <p class="muted small">${time(decidedAt)}${decidedBy && `, by ${decidedBy}`}</p>
 ${reason && html`<p class="small">${reason}</p>`}
 ${!isBlocked && scopeList(scopes)}</div>
-<div>${!isBlocked && html`<a class="button quiet" href="${appRulesPath(context)}/${appId}/block" aria-label="Block ${appName}">Block…</a>`}
+<div class="actions">${!isBlocked && html`<a class="button quiet" href="${appRulesPath(context)}/${appId}/block" aria-label="Block ${appName}">Block…</a>`}
 ${withdrawForm(context, `${appRulesPath(context)}/${appId}/withdraw`, { label, about: appName })}</div></li>`;
 }
 
 function verdictRow(context: MembersContext, request: AppRequest, platformName: string): Html {
   const { appId, userId, app, userName, status, approvedScopes, reason, decidedAt } = request;
   const isRefused = status === 'refused';
-  return html`<li><div><strong>${app.name}</strong> ${isRefused ? html`<span class="badge warn">Refused for ${userName}</span>` : html`<span class="badge">Approved for ${userName}</span>`}
+  return html`<li>${avatar({ id: appId, name: app.name, shape: 'square' })}<div><strong>${app.name}</strong> ${isRefused ? badge(`Refused for ${userName}`, 'warn') : badge(`Approved for ${userName}`, 'good')}
 ${appOrigin(app, request.makerName, platformName)}
 <p class="muted small">${decidedAt !== null && time(decidedAt)}</p>
 ${reason && html`<p class="small">${reason}</p>`}
@@ -154,6 +177,6 @@ function withdrawForm(
   action: string,
   { label, about }: { label: string; about: string },
 ): Html {
-  const body = html`<button class="secondary" aria-label="${label}: ${about}">${label}</button>`;
+  const body = html`<button class="quiet" aria-label="${label}: ${about}">${label}</button>`;
   return postForm({ action, csrf: context.csrf, body });
 }

@@ -17,6 +17,7 @@ import { readReason } from '../../lib/names.ts';
 import { parseScopes } from '../../lib/scope-lists.ts';
 import { access } from '../access.ts';
 import { businessRoute } from '../business-address.ts';
+import { question } from '../components/structure.ts';
 import { pluralize } from '../components.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
@@ -142,10 +143,10 @@ async function sendBlockPage(deps: WebDeps, reply: FastifyReply, { context, app,
     body: html`${input({ ...reason, optional: true }, problem)}
 <div class="form-actions"><a class="button secondary" href="${appRulesPath(context)}">Keep it</a><button class="danger">Block app</button></div>`,
   };
-  const body = html`<div class="card"><h1>${title}</h1>
-<p>Every token that ${app.name} has in ${businessName} stops working at once, and nobody can connect it again, until an owner unblocks it.</p>
+  const explanation = html`<p>Every token that ${app.name} has in ${businessName} stops working at once, and nobody can connect it again, until an owner unblocks it.</p>
 <p>Connected by ${pluralize(users, 'person', 'people')} now.</p>
-${postForm(form)}</div>`;
+${postForm(form)}`;
+  const body = question({ title, back: { to: appRulesPath(context), name: 'Apps' }, body: explanation });
   return sendMembersPage(reply, deps, { context, title, body, status: problem ? 400 : 200 });
 }
 

@@ -8,6 +8,7 @@ import { isId } from '../../lib/ids.ts';
 import { formatScopes, parseScopes } from '../../lib/scope-lists.ts';
 import { listScopes } from '../../oauth/scopes.ts';
 import { access } from '../access.ts';
+import { question } from '../components/structure.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
@@ -75,10 +76,11 @@ function authorityBody(context: MembersContext, { connection, owners, problem }:
   const form = html`<input type="hidden" name="scopes" value="${formatScopes(scopes)}">
 <fieldset class="field"><legend>Who answers for it from now on</legend>${others.map(option)}</fieldset>
 <div class="form-actions"><a class="button secondary" href="${connectionPath(connection)}">Cancel</a><button class="primary">Move the connection</button></div>`;
-  return html`<div class="card"><h1>Who answers for ${app.name}?</h1>
-${problem && problemText(problem)}
+  const body = html`${problem && problemText(problem)}
 <p>${app.name} is connected for ${business.name}. Since ${time(since)} it acts under the authority of <strong>${user.name}</strong>. It goes on working without a break; it sees the name and email address of the new person, and is notified.</p>
 <h2>What it may do</h2>
 <ul class="scopes">${listScopes(scopes).map(({ meaning }) => html`<li>${meaning}</li>`)}</ul>
-${others.length > 0 ? postForm({ action: authorityPath(connection), csrf, body: form }) : html`<p class="notice">There is no other owner. Make someone else an owner first.</p><p><a class="button secondary" href="${connectionPath(connection)}">Back</a></p>`}</div>`;
+${others.length > 0 ? postForm({ action: authorityPath(connection), csrf, body: form }) : html`<p class="notice">There is no other owner. Make someone else an owner first.</p><p><a class="button secondary" href="${connectionPath(connection)}">Back</a></p>`}`;
+  const back = { to: connectionPath(connection), name: app.name };
+  return question({ title: `Who answers for ${app.name}?`, back, body });
 }

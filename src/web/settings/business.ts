@@ -4,6 +4,8 @@ import { countWaitingRequests } from '../../grants/app-requests.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { access } from '../access.ts';
 import { businessPath, businessRoute } from '../business-address.ts';
+import { badge, notice } from '../components/display.ts';
+import { pageHead, settings } from '../components/structure.ts';
 import { pluralize } from '../components.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
@@ -20,7 +22,7 @@ export function mountBusinessSettings(host: FastifyInstance, deps: WebDeps): voi
 
   host.get(SETTINGS, access('owner'), async (request, reply) => {
     const context = await loadMembersContext(deps, request);
-    const body = html`<h1>${context.business.businessName}</h1>
+    const body = html`${pageHead({ title: context.business.businessName, intro: 'What owners decide for the whole business.' })}
 ${await appRules(deps, context)}
 ${await twoStepRule(deps, context)}`;
     return sendMembersPage(reply, deps, { context, title: 'Business settings', body });
@@ -40,10 +42,12 @@ ${await twoStepRule(deps, context)}`;
 
 async function appRules({ storage }: WebDeps, { business }: MembersContext): Promise<Html> {
   const waiting = await countWaitingRequests(storage.durable, business.businessId);
-  return html`<section class="card"><h2>Apps</h2>
-<p>Who may connect apps, which apps are approved, and which are blocked.</p>
-${waiting > 0 && html`<p class="notice">${pluralize(waiting, 'request waits', 'requests wait')} for an owner.</p>`}
-<a class="button secondary" href="${appRulesPath({ business })}">Decide about apps</a></section>`;
+  return settings({
+    title: 'Apps',
+    intro: 'Who may connect apps, which apps are approved, and which are blocked.',
+    body: html`${waiting > 0 && notice(`${pluralize(waiting, 'request waits', 'requests wait')} for an owner.`)}
+<p><a class="button" href="${appRulesPath({ business })}">Decide about apps</a></p>`,
+  });
 }
 
 async function twoStepRule({ storage, platformName }: WebDeps, context: MembersContext): Promise<Html> {
@@ -52,10 +56,17 @@ async function twoStepRule({ storage, platformName }: WebDeps, context: MembersC
     context.business.businessId,
   );
   const isEverywhere = await isRequiredByPlatform(storage.durable);
-  return html`<section class="card"><h2>Two-step sign-in</h2>
-<p>With an authenticator app or a passkey: ${protectedMembers.toLocaleString('en')} of ${pluralize(members, 'member', 'members')}.</p>
-${isEverywhere && html`<p class="notice">${platformName} requires two-step sign-in of everyone.</p>`}
-${twoStepRuleForm({ action: businessPath(context.business, 'settings/two-step'), csrf: context.csrf, isRequired, who: 'every member of the business' })}</section>`;
+  const form = twoStepRuleForm({
+    action: businessPath(context.business, 'settings/two-step'),
+    csrf: context.csrf,
+    isRequired,
+    who: 'every member of the business',
+  });
+  return settings({
+    title: 'Two-step sign-in',
+    intro: `With an authenticator app or a passkey: ${protectedMembers.toLocaleString('en')} of ${pluralize(members, 'member', 'members')}.`,
+    body: html`${isEverywhere && notice(`${platformName} requires two-step sign-in of everyone.`)}${form}`,
+  });
 }
 
 interface RuleForm {
@@ -71,8 +82,8 @@ export function twoStepRuleForm({ action, csrf, isRequired, who }: RuleForm): Ht
     ? ['no', 'Make it optional', 'danger']
     : ['yes', 'Require two-step sign-in', 'primary'];
   const state = isRequired
-    ? `It is required of ${who}: a code from an authenticator app after the password, or a passkey.`
-    : `It is optional. If you require it, ${who}, including you, sets it up before they see another page. Apps that they connected go on working.`;
+    ? html`${badge('Required', 'good')} It is required of ${who}: a code from an authenticator app after the password, or a passkey.`
+    : html`${badge('Optional', 'caution')} It is optional. If you require it, ${who}, including you, sets it up before they see another page. Apps that they connected go on working.`;
   return html`<p>${state}</p>
 ${postForm({ action, csrf, body: html`<input type="hidden" name="required" value="${value}"><button class="${style}">${button}</button>` })}`;
 }

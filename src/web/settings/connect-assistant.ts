@@ -4,6 +4,8 @@ import { type Html, html } from '../../lib/html.ts';
 import { mcpResource, resourceUri } from '../../oauth/resource-indicators.ts';
 import { access } from '../access.ts';
 import { businessPath } from '../business-address.ts';
+import { emptyState, notice } from '../components/display.ts';
+import { pageHead, settings } from '../components/structure.ts';
 import type { WebDeps } from '../deps.ts';
 import { copyable } from '../forms.ts';
 import { sendPage } from '../layout.ts';
@@ -18,32 +20,41 @@ export function mountConnectAssistant(host: FastifyInstance, deps: WebDeps): voi
 
   host.get(`${CONNECTED_APPS}/assistant`, access('member'), async (request, reply) => {
     const context = await loadMembersContext(deps, request);
-    const body = html`<h1>${TITLE}</h1>
+    const body = html`${pageHead({
+      title: TITLE,
+      intro: `An AI assistant can read and change the records of ${context.business.businessName} for you, within what you allow.`,
+      back: { to: connectedAppsPath(context.business), name: 'Connected apps' },
+    })}
 ${deps.servesMcp ? guide(deps, context.business) : switchedOff(platformName)}`;
     return sendPage(reply, { title: TITLE, platformName, width: 'wide', context, body });
   });
 }
 
 function switchedOff(platformName: string): Html {
-  return html`<p class="empty">Assistants cannot connect here: the operator of ${platformName} has switched this off. Apps can still be connected as before.</p>`;
+  return emptyState({
+    icon: 'bot',
+    text: `Assistants cannot connect here: the operator of ${platformName} has switched this off. Apps can still be connected as before.`,
+  });
 }
 
 function guide(deps: WebDeps, business: Membership): Html {
   const address = resourceUri(deps.issuer, mcpResource(business.businessId));
-  return html`<p class="muted">An AI assistant can read and change the records of ${business.businessName} for you, within what you allow.</p>
-${addresses(deps, business, address)}
+  return html`${addresses(deps, business, address)}
 <ul class="cards assistants">${ASSISTANTS.map((assistant) => steps(deps, business, { assistant, address }))}</ul>
 ${abilities(deps, business)}`;
 }
 
 function addresses({ issuer }: WebDeps, { businessName }: Membership, address: string): Html {
-  return html`<section class="card"><h2>The address</h2>
-<dl class="facts">
+  const body = html`<dl class="facts">
 <div><dt>For ${businessName}</dt><dd>${copyable('business-address', address)}</dd></div>
 <div><dt>For a business that you choose later</dt><dd>${copyable('any-address', resourceUri(issuer, mcpResource()))}</dd></div>
-</dl>
-<p>Each business has its own address, so that you can connect several side by side in one assistant, and disconnect each by itself. With the other address, you choose the business when you allow the assistant.</p>
-</section>`;
+</dl>`;
+  return settings({
+    title: 'The address',
+    intro:
+      'Each business has its own address, so that you can connect several side by side in one assistant, and disconnect each by itself. With the other address, you choose the business when you allow the assistant.',
+    body,
+  });
 }
 
 interface Connecting {
@@ -54,7 +65,7 @@ interface Connecting {
 function steps(deps: WebDeps, business: Membership, { assistant, address }: Connecting): Html {
   const { name } = assistant;
   return html`<li class="card"><h2>${name}</h2>
-${!canReach(assistant, deps) && html`<p class="notice">${name} calls from the servers of its maker and cannot reach this one, which runs on your own computer. Programs on this computer can, like VS Code, Cursor and Claude Code.</p>`}
+${!canReach(assistant, deps) && notice(`${name} calls from the servers of its maker and cannot reach this one, which runs on your own computer. Programs on this computer can, like VS Code, Cursor and Claude Code.`)}
 ${!canIntroduceItself(assistant, deps) && html`<p class="notice">${name} cannot connect by itself: here it has to be registered first. An admin can register it as a public app under <a href="${businessPath(business, 'developer')}">Developer</a>. Enter the client_id then in ${name}: ${assistant.clientIdSetting}.</p>`}
 <ol class="steps close">${assistant.steps(address).map((step) => html`<li>${step}</li>`)}</ol>
 </li>`;
@@ -62,10 +73,9 @@ ${!canIntroduceItself(assistant, deps) && html`<p class="notice">${name} cannot 
 
 function abilities({ issuer }: WebDeps, business: Membership): Html {
   const { businessName } = business;
-  return html`<section class="card"><h2>What it can do</h2>
-<p>It acts as you, in one business, and can do only what you allow: the screen that asks you lists what it may see and what it may change. If it needs more later, you are asked again. It never sees your password.</p>
+  const body = html`<p>It acts as you, in one business, and can do only what you allow: the screen that asks you lists what it may see and what it may change. If it needs more later, you are asked again. It never sees your password.</p>
 <p>What an assistant reads from ${businessName} is sent to its maker. Connect those that you trust with it.</p>
 <p>Under <a href="${connectedAppsPath(business)}">Connected apps</a> you see what each assistant has done, and disconnect it. That ends its access at once.</p>
-<p class="muted small">Menus of assistants change: look for a custom connector, an app or an MCP server. <a href="${issuer}/docs/guides/connect-an-assistant">The guide</a> has more, and <a href="${issuer}/docs/reference/mcp">the reference</a> lists every tool.</p>
-</section>`;
+<p class="muted small">Menus of assistants change: look for a custom connector, an app or an MCP server. <a href="${issuer}/docs/guides/connect-an-assistant">The guide</a> has more, and <a href="${issuer}/docs/reference/mcp">the reference</a> lists every tool.</p>`;
+  return settings({ title: 'What it can do', intro: 'What to know before you connect one.', body });
 }

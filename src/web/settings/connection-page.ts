@@ -7,10 +7,10 @@ import { isId } from '../../lib/ids.ts';
 import { resourceUri } from '../../oauth/resource-indicators.ts';
 import { listScopes, type Scope } from '../../oauth/scopes.ts';
 import { access } from '../access.ts';
-import { appAvatar, appLinks } from '../app-identity-views.ts';
+import { appAvatar, appLinks, verifiedBadge } from '../app-identity-views.ts';
 import { businessPath } from '../business-address.ts';
 import { notice } from '../components/display.ts';
-import { backLink, section } from '../components/structure.ts';
+import { backLink, dangerZone, section, settings } from '../components/structure.ts';
 import { appBadges, makerName } from '../components.ts';
 import { day } from '../days.ts';
 import type { WebDeps } from '../deps.ts';
@@ -74,14 +74,14 @@ function connectionBody(context: MembersContext, { connection, users, deps }: Sh
   const viewer = { userId: context.user.id, isOwner: context.isOwner, csrf: context.csrf };
   const suspended = suspendedReason(connection, deps.platformName);
   return html`${backLink({ to: connectedAppsPath(context.business), name: 'Connected apps' })}
-<div class="head"><div class="with-avatar">${appAvatar(app, 'lg')}<div><h1>${app.name} ${appBadges(app)} ${isAssistant(connection) && assistantBadge}</h1>
+<div class="head"><div class="with-avatar">${appAvatar(app, 'lg')}<div><h1>${app.name} ${appBadges(app)} ${verifiedBadge(app)} ${isAssistant(connection) && assistantBadge}</h1>
 <p class="muted">${origin(connection, deps)}</p></div></div>
-<div class="actions">${authorityLink(connection, viewer)}${disconnectButton(connection, viewer)}</div></div>
+<div class="actions">${authorityLink(connection, viewer)}</div></div>
 ${suspended && notice(suspended, 'warn')}
 ${!connection.isLive && notice(NO_ACCESS)}
 ${factSection(connection, viewer, deps)}
 ${permissionSection(connection, viewer)}
-${viewer.isOwner && everyoneSection(connection, users)}`;
+${endSection(connection, viewer, users)}`;
 }
 
 const NO_ACCESS = 'It has no access now, but may come back without asking. Disconnect it to be asked again.';
@@ -116,7 +116,7 @@ ${isAssistant(connection) && last && fact('Last call', last.meaning)}
 ${resources.map((resource) => fact('Address', html`<code>${resourceUri(issuer, resource)}</code>`))}
 </dl>
 ${appLinks(app.identity)}`;
-  return section({ title: 'Connection', body });
+  return settings({ title: 'Connection', intro: 'Since when, until when, and for whom.', body });
 }
 
 function permissionSection(connection: Connection, viewer: Viewer): Html {
@@ -148,24 +148,28 @@ function useText(uses: number | undefined): string {
   return uses === 1 ? 'used once' : `used ${uses} times`;
 }
 
-function everyoneSection({ app, business }: Connection, users: number): Html | false {
-  const canBlock = app.ownerScope !== 'platform';
-  if (users < 2 && !canBlock) return false;
-  const row = (title: string, text: string, link: Html) =>
-    html`<li><div><strong>${title}</strong><p class="muted small">${text}</p></div>${link}</li>`;
-  const rows = [
-    users > 1 &&
-      row(
-        'Disconnect it for everyone',
-        `${users} people have connected it. Anyone can allow it again.`,
-        html`<a class="button danger" href="${disconnectPath(business, app)}" aria-label="Disconnect for everyone: ${app.name}">Disconnect for everyone…</a>`,
-      ),
-    canBlock &&
-      row(
-        'Block it',
-        'It loses its access at once, and nobody can connect it again until you unblock it.',
-        html`<a class="button danger" href="${businessPath({ businessId: business.id }, `settings/apps/${app.id}/block`)}" aria-label="Block ${app.name}">Block…</a>`,
-      ),
-  ];
-  return section({ title: `Everyone in ${business.name}`, body: html`<ul class="rows">${rows}</ul>` });
+/** For one person, and, by owners, for everyone. */
+function endSection(connection: Connection, viewer: Viewer, users: number): Html | null {
+  const { app, user, business } = connection;
+  const one = disconnectButton(connection, viewer);
+  if (!one) return null;
+  const canBlock = viewer.isOwner && app.ownerScope !== 'platform';
+  return dangerZone([
+    {
+      title: user.id === viewer.userId ? 'Disconnect it' : `Disconnect it for ${user.name}`,
+      text: 'It loses its access at once. It can be allowed again.',
+      action: one,
+    },
+    viewer.isOwner &&
+      users > 1 && {
+        title: 'Disconnect it for everyone',
+        text: `${users} people have connected it. Anyone can allow it again.`,
+        action: html`<a class="button danger" href="${disconnectPath(business, app)}" aria-label="Disconnect for everyone: ${app.name}">Disconnect for everyone…</a>`,
+      },
+    canBlock && {
+      title: 'Block it',
+      text: 'It loses its access at once, and nobody can connect it again until you unblock it.',
+      action: html`<a class="button danger" href="${businessPath({ businessId: business.id }, `settings/apps/${app.id}/block`)}" aria-label="Block ${app.name}">Block…</a>`,
+    },
+  ]);
 }

@@ -1,7 +1,7 @@
 import type { Connection } from '../../grants/connections.ts';
 import { boundBusiness } from '../../grants/tenancy.ts';
 import { type Html, html } from '../../lib/html.ts';
-import { appAvatar } from '../app-identity-views.ts';
+import { appAvatar, verifiedBadge } from '../app-identity-views.ts';
 import { badge, statusDot } from '../components/display.ts';
 import { appBadges } from '../components.ts';
 import { day } from '../days.ts';
@@ -26,7 +26,7 @@ export function connectionRows(connections: Connection[], viewer: Viewer): Html[
 function connectionRow(connection: Connection, viewer: Viewer): Html {
   const { app, business, user } = connection;
   const label = `${app.name}, ${user.name}, ${business.name}`;
-  return html`<li class="entry">${appAvatar(app)}<div><a href="${connectionPath(connection)}" aria-label="${label}">${app.name}</a> ${appBadges(app)} ${isAssistant(connection) && assistantBadge}
+  return html`<li class="entry">${appAvatar(app)}<div><a href="${connectionPath(connection)}" aria-label="${label}">${app.name}</a> ${appBadges(app)} ${verifiedBadge(app)} ${isAssistant(connection) && assistantBadge}
 <p class="muted small">${whose(connection, viewer)}</p></div>
 <div class="meta muted small">${statusText(connection)}<span>${lastUse(connection)}</span></div>
 ${disconnectButton(connection, viewer)}</li>`;

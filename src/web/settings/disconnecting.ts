@@ -7,6 +7,7 @@ import { type Html, html } from '../../lib/html.ts';
 import { isId } from '../../lib/ids.ts';
 import { access } from '../access.ts';
 import { businessPath, businessRoute } from '../business-address.ts';
+import { question } from '../components/structure.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
@@ -139,10 +140,13 @@ async function confirm(
     platformName: deps.platformName,
     width: 'wide',
     context,
-    body: html`<div class="card"><h1>${title}</h1>
-${body}
+    body: question({
+      title,
+      back: { to: connectedAppsPath(context.business), name: 'Connected apps' },
+      body: html`${body}
 <div class="form-actions"><a class="button secondary" href="${back}">Keep it</a>
-${postForm({ action, csrf: context.csrf, body: html`<button class="danger">Disconnect</button>` })}</div></div>`,
+${postForm({ action, csrf: context.csrf, body: html`<button class="danger">Disconnect</button>` })}</div>`,
+    }),
   });
 }
 

@@ -7,6 +7,7 @@ import { isId } from '../../lib/ids.ts';
 import { commonScopes, scopesBeyond } from '../../lib/scope-lists.ts';
 import { listScopes, type Scope } from '../../oauth/scopes.ts';
 import { access } from '../access.ts';
+import { question } from '../components/structure.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
@@ -82,10 +83,10 @@ ${boxes('May change', 'write', connection)}
 ${problem && problemText(problem)}</fieldset>
 <div class="form-actions"><a class="button secondary" href="${connectionPath(connection)}">Keep all</a>
 <button class="primary">Save</button></div>`;
-  const body = html`<div class="card"><h1>${title}</h1>
-<p>Untick what ${app.name} must no longer do for ${whose} in ${business.name}. It loses it at once, and is notified.</p>
+  const explained = html`<p>Untick what ${app.name} must no longer do for ${whose} in ${business.name}. It loses it at once, and is notified.</p>
 ${postForm({ action: narrowingPath(connection), csrf: context.csrf, body: form })}
-<p class="muted small">To allow it again later, connect ${app.name} again, from the app: it then asks for it.</p></div>`;
+<p class="muted small">To allow it again later, connect ${app.name} again, from the app: it then asks for it.</p>`;
+  const body = question({ title, back: { to: connectionPath(connection), name: app.name }, body: explained });
   const page = { title, platformName: deps.platformName, width: 'wide', context, body } as const;
   return sendPage(reply, page, { status: problem ? 400 : 200 });
 }
@@ -93,6 +94,6 @@ ${postForm({ action: narrowingPath(connection), csrf: context.csrf, body: form }
 function boxes(heading: string, kind: Scope['kind'], { scopes }: Connection): Html | null {
   const listed = listScopes(scopes).filter((scope) => scope.kind === kind);
   if (listed.length === 0) return null;
-  return html`<h2>${heading}</h2>
+  return html`<h2 class="small muted">${heading}</h2>
 ${listed.map(({ name, meaning }) => html`<label class="choice"><input type="checkbox" name="scope" value="${name}" checked><span>${meaning}</span></label>`)}`;
 }

@@ -3,8 +3,10 @@ import { type Html, html } from '../../../lib/html.ts';
 import { formatScopes, type Scopes } from '../../../lib/scope-lists.ts';
 import { sha256 } from '../../../lib/secrets.ts';
 import { listScopes } from '../../../oauth/scopes.ts';
+import { codeBlock, notice } from '../../components/display.ts';
+import { section, settings, settingsForm } from '../../components/structure.ts';
 import { ariaAttributes, type Form, type Problem, postForm, problemText, text } from '../../forms.ts';
-import { frame, type Playground, sample } from './layout.ts';
+import { frame, type Playground } from './layout.ts';
 import { curlText } from './requests.ts';
 import type { PlaygroundState } from './steps.ts';
 
@@ -15,57 +17,77 @@ export interface AuthorizeChoices {
 
 export function startBody(playground: Playground, { scopes, redirectUri }: AuthorizeChoices, problem?: Problem): Html {
   const { app, path, viewer } = playground;
-  const wrong = (field: string) => problem?.field === field && problemText(problem);
+  const wrong = (field: string) => (problem?.field === field ? problem : undefined);
   return frame(
     playground,
     'authorize',
     html`<p class="muted">Run the real flow as yourself, one request at a time, and see each request and response.</p>
 ${problem?.field === 'playground_state' && html`<p class="notice" role="alert">${problem.message}</p>`}
-${(app.disabledAt ?? app.pausedAt) !== null && html`<p class="notice">The app is disabled or paused, so every request will be rejected until it is enabled again.</p>`}
+${(app.disabledAt ?? app.pausedAt) !== null && notice('The app is disabled or paused, so every request will be rejected until it is enabled again.')}
 ${postForm({
   action: `${path}/try`,
   csrf: viewer.context.csrf,
   style: 'card',
-  body: html`<h2>Request authorization</h2>
-<fieldset class="field" ${ariaAttributes('scope', { wrong: problem?.field === 'scope' })}>
-<legend>Scopes to request</legend>
-${wrong('scope')}
-${listScopes(app.allowedScopes).map(
-  ({ name, meaning }) =>
-    html`<label class="choice"><input type="checkbox" name="scope" value="${name}" ${scopes.includes(name) && html`checked`}><span><code>${name}</code> ${meaning}</span></label>`,
-)}
-</fieldset>
-<fieldset class="field" ${ariaAttributes('redirect_uri', { wrong: problem?.field === 'redirect_uri' })}>
-<legend>Redirect URI</legend>
-${wrong('redirect_uri')}
-${app.redirectUris.map(
-  (uri) =>
-    html`<label class="choice"><input type="radio" name="redirect_uri" value="${uri}" ${uri === redirectUri && html`checked`}><span><code>${uri}</code>${uri === playground.returnAddress && ' This page: the response arrives here automatically.'}</span></label>`,
-)}
-</fieldset>
-<button class="primary">Show the request</button>`,
+  body: settingsForm(
+    [
+      {
+        title: 'Scopes to request',
+        intro: 'The permissions that you are asked for.',
+        body: scopeField(playground, scopes, wrong('scope')),
+      },
+      {
+        title: 'Redirect URI',
+        intro: 'Where the response goes.',
+        body: redirectField(playground, redirectUri, wrong('redirect_uri')),
+      },
+    ],
+    html`<button class="primary">Show the request</button>`,
+  ),
 })}
 ${returnCard(playground, problem)}`,
   );
 }
 
+function scopeField({ app }: Playground, scopes: Scopes, problem: Problem | undefined): Html {
+  return html`<fieldset class="field" ${ariaAttributes('scope', { wrong: problem !== undefined })}>
+<legend class="visually-hidden">Scopes to request</legend>
+${problem && problemText(problem)}
+${listScopes(app.allowedScopes).map(
+  ({ name, meaning }) =>
+    html`<label class="choice"><input type="checkbox" name="scope" value="${name}" ${scopes.includes(name) && html`checked`}><span><code>${name}</code> <span class="muted small">${meaning}</span></span></label>`,
+)}
+</fieldset>`;
+}
+
+function redirectField({ app, returnAddress }: Playground, chosen: string, problem: Problem | undefined): Html {
+  return html`<fieldset class="field" ${ariaAttributes('redirect_uri', { wrong: problem !== undefined })}>
+<legend class="visually-hidden">Redirect URI</legend>
+${problem && problemText(problem)}
+${app.redirectUris.map(
+  (uri) =>
+    html`<label class="choice"><input type="radio" name="redirect_uri" value="${uri}" ${uri === chosen && html`checked`}><span><code>${uri}</code>${uri === returnAddress && html`<br><span class="muted small">This page: the response arrives here automatically.</span>`}</span></label>`,
+)}
+</fieldset>`;
+}
+
 /** Adds or removes this page as a redirect URI of the app. */
 function returnCard({ app, path, viewer, returnAddress }: Playground, problem?: Problem): Html {
   const isIn = app.redirectUris.includes(returnAddress);
-  return html`<section class="card"><h2>Return here automatically</h2>
-<p>${
-    isIn
-      ? 'This page is one of the app’s redirect URIs. Remove it when you have finished.'
-      : 'The response goes to a redirect URI of the app, and you copy it from there. If you add this page as a redirect URI, the response arrives here.'
-  }</p>
-<p><code>${returnAddress}</code></p>
+  const body = html`<p><code>${returnAddress}</code></p>
 ${problem?.field === 'redirect_uris' && problemText(problem)}
 ${postForm({
   action: `${path}/try/return-address`,
   csrf: viewer.context.csrf,
   body: html`<input type="hidden" name="change" value="${isIn ? 'remove' : 'add'}">
-<button class="secondary">${isIn ? 'Remove it from the redirect URIs' : 'Add it to the redirect URIs'}</button>`,
-})}</section>`;
+<button>${isIn ? 'Remove it from the redirect URIs' : 'Add it to the redirect URIs'}</button>`,
+})}`;
+  return settings({
+    title: 'Return here automatically',
+    intro: isIn
+      ? 'This page is one of the app’s redirect URIs. Remove it when you have finished.'
+      : 'The response goes to a redirect URI of the app, and you copy it from there. If you add this page as a redirect URI, the response arrives here.',
+    body,
+  });
 }
 
 const MEANINGS: Record<string, string> = {
@@ -92,35 +114,39 @@ export function authorizeBody(
   return frame(
     playground,
     'authorize',
-    html`<section class="card"><h2>Send the browser to the authorize endpoint</h2>
-<p>Your app redirects its user to <code>${playground.issuer}/api/v1/oauth/authorize</code>. The URL contains no secret.</p>
-<dl class="facts">${query.map(([name, value]) => html`<div><dt><code>${name}</code></dt><dd><code>${value}</code><br><span class="muted small">${MEANINGS[name]}</span></dd></div>`)}</dl>
+    html`${section({
+      title: 'Send the browser to the authorize endpoint',
+      intro: html`Your app redirects its user to <code>${playground.issuer}/api/v1/oauth/authorize</code>. The URL contains no secret.`,
+      body: html`<dl class="facts">${query.map(([name, value]) => html`<div><dt><code>${name}</code></dt><dd><code class="clipped">${value}</code><span class="muted small">${MEANINGS[name]}</span></dd></div>`)}</dl>
 <details><summary>As curl</summary>
 <p class="small">This shows the first response, a 303 to the consent page. The rest needs a browser.</p>
-${sample('curl-authorize', curlText({ method: 'GET', url, headers: [] }))}</details>
+${codeBlock({ id: 'curl-authorize', code: curlText({ method: 'GET', url, headers: [] }), label: 'As curl' })}</details>
 <p>${
-      comesBack
-        ? html`<a class="button primary" href="${url}">Open the authorize URL</a>`
-        : html`<a class="button primary" href="${url}" target="_blank" rel="noopener">Open the authorize URL in a new tab</a>`
-    }</p>
-</section>
+        comesBack
+          ? html`<a class="button primary" href="${url}">Open the authorize URL</a>`
+          : html`<a class="button primary" href="${url}" target="_blank" rel="noopener">Open the authorize URL in a new tab</a>`
+      }</p>`,
+    })}
 ${!comesBack && pasteCard(playground, state, again)}`,
   );
 }
 
 function pasteCard({ path, viewer }: Playground, state: string, again?: { pasted: string; problem: Problem }): Html {
   const hint = 'Your app may reject the state, because it did not send this request. The URL still contains the code.';
-  return postForm({
+  const form = postForm({
     action: `${path}/try/callback`,
     csrf: viewer.context.csrf,
-    style: 'card',
-    body: html`<h2>Paste the URL you were redirected to</h2>
-<input type="hidden" name="playground_state" value="${state}">
+    body: html`<input type="hidden" name="playground_state" value="${state}">
 <div class="field"><label for="pasted">URL, or the code in it</label>
 <p class="hint" id="pasted-hint">${hint}</p>
 <textarea id="pasted" name="pasted" rows="3" required spellcheck="false" autocomplete="off" ${ariaAttributes('pasted', { hint, wrong: again !== undefined })}>${again?.pasted}</textarea>
 ${again && problemText(again.problem)}</div>
 <button class="primary">Continue</button>`,
+  });
+  return settings({
+    title: 'Paste the URL you were redirected to',
+    intro: 'It contains the code, which is exchanged next.',
+    body: form,
   });
 }
 

@@ -28,12 +28,6 @@ const STAGES: [name: string, steps: (StepName | 'authorize')[]][] = [
 /** The app's tabs, the stages and the page below them. */
 export function frame({ section, viewer, app }: Playground, at: StepName | 'authorize', body: Html): Html {
   return html`${appHead(section, viewer, app, 'Try it')}
-<ol class="stages">${STAGES.map(([name, steps]) => html`<li class="stage" ${steps.includes(at) && html`aria-current="step"`}>${name}</li>`)}</ol>
+<ol class="stages" aria-label="Steps">${STAGES.map(([name, steps]) => html`<li class="stage" ${steps.includes(at) && html`aria-current="step"`}>${name}</li>`)}</ol>
 ${body}`;
-}
-
-/** Preformatted text with a copy button. */
-export function sample(id: string, content: string): Html {
-  return html`<pre class="sample" id="${id}">${content}</pre>
-<p><button type="button" class="quiet" data-copy="${id}" hidden>Copy</button></p>`;
 }

@@ -1,7 +1,9 @@
 import { type Html, html } from '../../../lib/html.ts';
+import { codeBlock } from '../../components/display.ts';
+import { section, settings } from '../../components/structure.ts';
 import { input, type Problem, postForm } from '../../forms.ts';
 import type { Callback } from './authorize.ts';
-import { frame, type Playground, sample } from './layout.ts';
+import { frame, type Playground } from './layout.ts';
 import { type ApiResponse, type Call, curlText, exportText, requestText } from './requests.ts';
 import { nextSteps, type PlaygroundState, STEPS, type StepName } from './steps.ts';
 
@@ -20,8 +22,9 @@ export function callbackBody(context: StepContext, callback: Callback): Html {
   return frame(
     playground,
     'exchange',
-    html`<section class="card"><h2>Response</h2>
-<dl class="facts">
+    html`${section({
+      title: 'Response',
+      body: html`<dl class="facts">
 <div><dt><code>code</code></dt><dd><code>${callback.code}</code></dd></div>
 ${
   callback.iss === ''
@@ -29,18 +32,19 @@ ${
     : html`<div><dt><code>state</code></dt><dd>The same as in the request.</dd></div>
 <div><dt><code>iss</code></dt><dd><code>${callback.iss}</code><br><span class="muted small">The authorization server that responded.</span></dd></div>`
 }
-</dl></section>
+</dl>`,
+    })}
 ${stepCards(context, ['exchange'])}`,
   );
 }
 
 function errorCard(playground: Playground, { error, description, errorUri }: Callback): Html {
-  return html`<section class="card"><h2>Response</h2>
-<dl class="facts"><div><dt><code>error</code></dt><dd><code>${error}</code></dd></div>
+  const body = html`<dl class="facts"><div><dt><code>error</code></dt><dd><code>${error}</code></dd></div>
 <div><dt><code>error_description</code></dt><dd>${description}</dd></div></dl>
 ${explanation(playground, errorUri)}
 <p>There is no code. Your app should explain what happened and let the user try again.</p>
-${startAgain(playground)}</section>`;
+${startAgain(playground)}`;
+  return section({ title: 'Response', body });
 }
 
 interface Sent {
@@ -77,7 +81,7 @@ export function retryBody(context: StepContext, name: StepName): Html {
 
 function showResponse(playground: Playground, { head, text, json }: ApiResponse): Html {
   const uri = (json as { error_uri?: unknown } | null | undefined)?.error_uri;
-  return html`<pre class="sample">${head}
+  return html`<pre class="sample" tabindex="0" role="region" aria-label="Response">${head}
 
 ${text}</pre>
 ${typeof uri === 'string' && explanation(playground, uri)}`;
@@ -95,7 +99,7 @@ function showTokens({ access, refresh }: NonNullable<PlaygroundState['tokens']>)
   const variables = { ACCESS_TOKEN: access, REFRESH_TOKEN: refresh };
   return html`<details><summary>Show the full tokens for curl</summary>
 <p class="small">These tokens are real: anyone who has them can do what you allowed.</p>
-${sample('tokens', exportText(variables))}</details>`;
+${codeBlock({ id: 'tokens', code: exportText(variables), label: 'Tokens' })}</details>`;
 }
 
 /** The first card is the next step. */
@@ -106,22 +110,20 @@ function stepCards(context: StepContext, names: StepName[]): Html {
 function stepCard({ playground, progress, encrypted, problem }: StepContext, name: StepName, isNext: boolean): Html {
   const { title, why, button, call } = STEPS[name];
   const hint = 'Used only for these requests. It is not stored.';
-  return postForm({
+  const form = postForm({
     action: `${playground.path}/try/${name}`,
     csrf: playground.viewer.context.csrf,
-    style: 'card',
-    body: html`<h2>${title}</h2>
-<p>${why}</p>
-<input type="hidden" name="playground_state" value="${encrypted}">
+    body: html`<input type="hidden" name="playground_state" value="${encrypted}">
 <details ${isNext && html`open`}><summary>Request</summary>${showCall(`curl-${name}`, call(playground.issuer, progress))}</details>
 ${name === 'exchange' && input({ name: 'client_secret', label: 'client_secret', type: 'password', hint }, problem)}
 <button class="${isNext ? 'primary' : 'secondary'}">${button}</button>`,
   });
+  return settings({ title, intro: why, body: form });
 }
 
 function showCall(id: string, call: Call): Html {
-  return html`<pre class="sample">${requestText(call)}</pre>
-<details><summary>As curl</summary>${sample(id, curlText(call))}</details>`;
+  return html`<pre class="sample" tabindex="0" role="region" aria-label="Request">${requestText(call)}</pre>
+<details><summary>As curl</summary>${codeBlock({ id, code: curlText(call), label: 'As curl' })}</details>`;
 }
 
 function startAgain({ path }: Playground): Html {
