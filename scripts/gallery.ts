@@ -19,7 +19,17 @@ import { type IconName, icon } from '../src/web/components/icon.ts';
 import { ICONS } from '../src/web/components/icons.ts';
 import { logEntry, logList, shortId } from '../src/web/components/log.ts';
 import { dialog, menu } from '../src/web/components/popover.ts';
-import { list, pageHead, section, segments, table, tabs } from '../src/web/components/structure.ts';
+import {
+  dangerZone,
+  list,
+  pageHead,
+  question,
+  section,
+  segments,
+  settings,
+  table,
+  tabs,
+} from '../src/web/components/structure.ts';
 import { copyable, input, postForm, shortTime, time } from '../src/web/forms.ts';
 import { type PageContext, sendPage } from '../src/web/layout.ts';
 
@@ -75,7 +85,7 @@ ${tabs('Sections', [
   { to: '/c', name: 'Webhooks', isHere: false },
   { to: '/d', name: 'Try it', isHere: false },
 ])}
-${textSection}${marksSection}${listSection}${entrySection}${logSection}${tableSection}${formSection}${popoverSection}
+${textSection}${marksSection}${listSection}${entrySection}${logSection}${tableSection}${formSection}${settingsSection}${popoverSection}
 ${emptyState({ title: 'No connected apps', text: 'Apps that members allow are listed here.', icon: 'blocks', action: html`<p><a class="button" href="/">Connect an assistant</a></p>` })}`;
 }
 
@@ -169,6 +179,28 @@ ${input({ name: 'uri', label: 'Redirect URI', value: 'nowhere' }, { field: 'uri'
 <div class="actions"><button class="primary">Save</button><button>Secondary</button><button class="danger">Delete…</button><button class="quiet">Quiet</button></div>`,
   }),
 });
+
+const settingsSection = html`${settings({
+  title: 'Settings',
+  intro: 'What the section is about is on the left, its fields are on the right.',
+  body: postForm({
+    action: '/',
+    csrf: 'x',
+    body: html`${input({ name: 'person', label: 'Name', value: 'Olivia Marsh' })}<button class="primary">Change name</button>`,
+  }),
+})}
+${question({
+  title: 'Delete Ledgerly?',
+  body: html`<p>It is connected by <strong>2 businesses, 3 users</strong> right now.</p>
+<div class="form-actions"><a class="button" href="/">Keep it</a><button class="danger">Delete app</button></div>`,
+})}
+${dangerZone([
+  {
+    title: 'Delete the app',
+    text: 'Deleting cannot be undone.',
+    action: html`<a class="button danger" href="/">Delete…</a>`,
+  },
+])}`;
 
 const popoverSection = section({
   title: 'Menu and dialog',
