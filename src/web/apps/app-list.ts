@@ -60,7 +60,7 @@ function appListBody(section: AppSection, viewer: Viewer, appList: AppList): Htm
     actions: viewer.canChange && html`<a class="button primary" href="${path}/new">${icon('plus')}New app</a>`,
   })}
 ${isLong && searchForm({ path, search, label: 'Search by name or client_id' })}
-${apps.length === 0 && emptyState({ icon: 'code-xml', text: emptyText(viewer, appList) })}
+${apps.length === 0 && emptyState({ icon: 'code-xml', text: emptyText(viewer, appList), action: viewer.canChange && !isLong && html`<p><a class="button" href="${path}/new">Register an app</a></p>` })}
 ${apps.length > 0 && list(apps.map((listed) => appRow(path, listed)))}
 ${pager({ path, search, after }, next)}`;
 }

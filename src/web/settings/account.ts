@@ -1,25 +1,17 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { authenticateUser, changePassword } from '../../accounts/passwords.ts';
 import { findSecondFactors } from '../../accounts/second-factors.ts';
-import {
-  endOtherSession,
-  endOtherSessions,
-  listSessions,
-  type SessionSummary,
-  type SignedIn,
-} from '../../accounts/sessions.ts';
+import { endOtherSession, endOtherSessions, listSessions, type SignedIn } from '../../accounts/sessions.ts';
 import { listFailedSignIns } from '../../accounts/sign-in.ts';
 import { renameUser, type User } from '../../accounts/users.ts';
 import type { Action } from '../../audit/entries.ts';
-import { type AuditEntry, describeDetail, listEntriesOn } from '../../audit/log.ts';
+import { type AuditEntry, listEntriesOn } from '../../audit/log.ts';
 import { FormError } from '../../lib/errors.ts';
 import { type Html, html } from '../../lib/html.ts';
-import { decrypt, encrypt, type Keyring } from '../../lib/keyring.ts';
+import { decrypt } from '../../lib/keyring.ts';
 import { hashSecret } from '../../lib/secrets.ts';
-import { describeUserAgent } from '../../lib/user-agents.ts';
 import { access } from '../access.ts';
-import { badge } from '../components/display.ts';
-import { pageHead, settings } from '../components/structure.ts';
+import { pageHead, settings, tabs } from '../components/structure.ts';
 import { roleBadge, unverifiedBadge } from '../components.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
@@ -32,17 +24,13 @@ import { actorOf, clientOf, isSafeMethod, requireSession, setSessionCookie } fro
 import { noticeSection } from './notices.ts';
 import { deletionSection, ownDataSection } from './own-data.ts';
 import { mountPasskeys, passkeySection } from './passkeys.ts';
+import { failedSection, SESSION_PURPOSE, SESSIONS_SHOWN, sessionSection } from './session-views.ts';
 import { mountTwoStep, showTwoStep } from './two-step.ts';
 import { twoStepSection } from './two-step-views.ts';
 
 type FormRequest = FastifyRequest<{ Body: Form }>;
 
 const ACCOUNT = '/settings/account';
-const SESSIONS_SHOWN = 30;
-
-/** Forms refer to a session by its encrypted hash: pages show neither cookies nor stored hashes. */
-const SESSION_PURPOSE = 'session address';
-
 export function mountAccount(host: FastifyInstance, deps: WebDeps): void {
   const { storage, keys, clock } = deps;
   host.get(ACCOUNT, access('signed_in'), async (request, reply) => showAccount(deps, request, reply));
@@ -107,6 +95,20 @@ function wrongPassword(): FormError {
   return new FormError('current_password', 'This is not your current password.');
 }
 
+/** The page is long. */
+const onThisPage = tabs(
+  'On this page',
+  [
+    ['profile', 'Profile'],
+    ['password-section', 'Password'],
+    ['two-step', 'Two-step sign-in'],
+    ['passkeys', 'Passkeys'],
+    ['sessions', 'Sessions'],
+    ['notices', 'Notices'],
+    ['data', 'Your data'],
+  ].map(([id, name = '']) => ({ to: `#${id}`, name, isHere: false })),
+);
+
 async function showAccount(deps: WebDeps, request: FastifyRequest, reply: FastifyReply, problem?: Problem) {
   const { storage, clock, keys, platformName } = deps;
   const context = await loadPageContext(deps, request);
@@ -115,6 +117,7 @@ async function showAccount(deps: WebDeps, request: FastifyRequest, reply: Fastif
   const factors = await findSecondFactors(storage.durable, context.user.id);
   const typed = isSafeMethod(request) ? {} : (request.body as Form);
   const body = html`${pageHead({ title: 'Account', intro: 'Your name, how you sign in, and what happened to your account.' })}
+${onThisPage}
 ${personSection(context, { typed, problem })}
 ${passwordSection(context, await recoveryHistory(deps, context.user), problem)}
 ${twoStepSection(factors)}
@@ -147,6 +150,7 @@ function personSection({ user, csrf, memberships }: PageContext, { typed, proble
 </dl>`;
   return settings({
     title: 'Profile',
+    id: 'profile',
     intro: 'You sign in with your address. Others in your businesses see your name.',
     body: html`${facts}${rename}`,
   });
@@ -161,51 +165,7 @@ ${input({ name: 'password', label: 'New password', type: 'password', hint: 'At l
 <button class="primary">Change password</button>`,
   });
   const intro = 'When you change it, every other session is signed out. Passkeys stay.';
-  return settings({ title: 'Password', intro, body: html`${history}${form}` });
-}
-
-interface SessionSection {
-  context: PageContext;
-  sessions: SessionSummary[];
-  /** The hash of the current session. */
-  here: string;
-  keys: Keyring;
-}
-
-function sessionSection({ context, sessions, here, keys }: SessionSection): Html {
-  const shown = sessions.slice(0, SESSIONS_SHOWN);
-  const rows = html`<ul class="rows">${shown.map((session) => sessionRow(session, session.idHash === here, keys))}</ul>`;
-  const endOthers = html`<button class="danger">Sign out everywhere else</button>`;
-  return settings({
-    title: 'Where you are signed in',
-    intro:
-      'A session ends 12 hours after it was last used, and after 30 days at the latest. The owners of your businesses see when and from where you sign in.',
-    body: html`${postForm({ action: `${ACCOUNT}/end-session`, csrf: context.csrf, body: rows })}
-${sessions.length > shown.length && html`<p class="muted small">These are the ${SESSIONS_SHOWN} most recent; there are more.</p>`}
-${sessions.length > 1 && postForm({ action: `${ACCOUNT}/end-other-sessions`, csrf: context.csrf, style: 'apart', body: endOthers })}`,
-  });
-}
-
-function failedSection(failed: AuditEntry[]): Html | false {
-  const row = ({ at, actor, detail }: AuditEntry) =>
-    html`<li><div>${time(at)}<p class="muted small">${actor.address}. ${describeDetail(detail)}</p></div></li>`;
-  return (
-    failed.length > 0 &&
-    settings({
-      title: 'Failed sign-ins',
-      intro:
-        'Repeated attempts within an hour are counted together. If these were not you, choose a password that you use nowhere else, or add a passkey.',
-      body: html`<ul class="rows">${failed.map(row)}</ul>`,
-    })
-  );
-}
-
-function sessionRow(session: SessionSummary, isHere: boolean, keys: Keyring): Html {
-  const { browser, address, signedInAt, lastSeenAt } = session;
-  const name = describeUserAgent(browser);
-  return html`<li><div><strong>${name}</strong> ${isHere && badge('This browser', 'good')}
-<p class="muted small">${address}. Last seen ${time(lastSeenAt)}, signed in since ${time(signedInAt)}</p></div>
-${!isHere && html`<button class="quiet danger" name="session" value="${encrypt(keys, SESSION_PURPOSE, session.idHash)}" aria-label="End the session of ${name} at ${address}">End</button>`}</li>`;
+  return settings({ title: 'Password', id: 'password-section', intro, body: html`${history}${form}` });
 }
 
 const RESETS_SHOWN = 5;

@@ -10,7 +10,7 @@ import { pluralize } from '../components.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
-import { type Form, postForm, text } from '../forms.ts';
+import { copyable, type Form, postForm, text } from '../forms.ts';
 import { appRulesPath } from './app-rules-views.ts';
 import { loadMembersContext, type MembersContext, sendMembersPage } from './members.ts';
 
@@ -23,6 +23,7 @@ export function mountBusinessSettings(host: FastifyInstance, deps: WebDeps): voi
   host.get(SETTINGS, access('owner'), async (request, reply) => {
     const context = await loadMembersContext(deps, request);
     const body = html`${pageHead({ title: context.business.businessName, intro: 'What owners decide for the whole business.' })}
+${details(context)}
 ${await appRules(deps, context)}
 ${await twoStepRule(deps, context)}`;
     return sendMembersPage(reply, deps, { context, title: 'Business settings', body });
@@ -37,6 +38,17 @@ ${await twoStepRule(deps, context)}`;
       businessPath(context.business, 'settings'),
       rule.isRequired ? 'two_step_required' : 'two_step_optional',
     );
+  });
+}
+
+function details({ business }: MembersContext): Html {
+  return settings({
+    title: 'Details',
+    intro: html`Apps name the business by its id, in the header <code>x-business-id</code>.`,
+    body: html`<dl class="facts">
+<div><dt>Name</dt><dd>${business.businessName}</dd></div>
+<div><dt>Business id</dt><dd>${copyable('business-id', business.businessId)}</dd></div>
+</dl>`,
   });
 }
 

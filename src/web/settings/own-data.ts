@@ -121,6 +121,7 @@ ${postForm({
 /** The last two sections of the account page. */
 export const ownDataSection = settings({
   title: 'Your data',
+  id: 'data',
   intro: 'The export contains your account, memberships, connected apps, sign-ins, and your entries of the audit log.',
   body: html`<p><a class="button" href="${EXPORT}">Export as JSON</a></p>`,
 });
