@@ -11,7 +11,7 @@ const DEVELOPER = server.acmePath('developer');
 const browser = await server.signedIn();
 const VERIFIER = 'a-verifier-of-at-least-forty-three-characters-in-all';
 const CHALLENGE = createHash('sha256').update(VERIFIER).digest('base64url');
-const OFFER = /<button class="secondary">Require PKCE<\/button>/;
+const OFFER = /<button>Require PKCE<\/button>/;
 
 const newApp = () => server.addApp({ ownerBusinessId: server.acme.id });
 const open = async (app: RegisteredApp) => (await browser.open(`${DEVELOPER}/${app.id}`)).text;

@@ -56,7 +56,7 @@ function names<Item>(word: string, make: (id: string, name: string, i: number) =
   return Array.from({ length: MANY }, (_, i) => make(newId(server.clock() + i), `${word} ${i}`, i));
 }
 
-const ROW = /<li><span class="avatar[^>]*>[^<]*<\/span><div><a href="[^"]*">([^<]*)</g;
+const ROW = /<li class="entry"><span class="avatar[^>]*>[^<]*<\/span><div><a href="[^"]*">([^<]*)</g;
 const rowsOf = (text: string) => [...text.matchAll(ROW)].map(([, name = '']) => name);
 
 const LISTS = [
