@@ -44,7 +44,7 @@ test('someone who allowed an app twice is one connection of it, in the lists and
   await client.connect({}, await server.signedIn(other));
 
   assert.match(once, /1 connection</);
-  assert.match(await listed(), /2 connections /);
+  assert.match(await listed(), /2 connections</);
   assert.match((await owner.open(DEVELOPER)).text, /2 connections/);
 });
 
