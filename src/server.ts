@@ -183,7 +183,7 @@ function createDeps(settings: Settings, { storage, clock, metrics, mailTransport
     clock,
     keys,
     mailTransport,
-    mailer: { isOn, keys, origin: consentUrl, platformName, brand, count: metrics.countMail },
+    mailer: { isOn, keys, origin: consentUrl, platformName, languages, brand, count: metrics.countMail },
     issuer: baseUrl,
     consentUrl,
     platformName,

@@ -1,7 +1,7 @@
 import type { Actor } from '../audit/entries.ts';
 import { readEmail } from '../lib/email-addresses.ts';
 import { FormError } from '../lib/errors.ts';
-import { describeUserAgent } from '../lib/user-agents.ts';
+import { parseUserAgent } from '../lib/user-agents.ts';
 import { type Mailer, queueMail } from '../mail/mails.ts';
 import { type Database, inTransaction, isUniqueViolation } from '../storage/storage.ts';
 import { bindingOf, findMailLink, isBound, MAIL_LINK_LIFETIME, markMailLinkUsed, putMailLink } from './mail-links.ts';
@@ -22,6 +22,8 @@ interface AddressRequest {
   current: Credentials;
   email: string;
   device: Device;
+  /** Of the page, for users who have chosen none. */
+  language: string;
 }
 
 /**
@@ -32,7 +34,7 @@ export async function requestAddressLink(
   actor: Actor,
   db: Database,
   mailer: Mailer,
-  { current, email: typed, device }: AddressRequest,
+  { current, email: typed, device, language: ofPage }: AddressRequest,
   now: number,
 ): Promise<void> {
   const { user } = current;
@@ -41,7 +43,8 @@ export async function requestAddressLink(
     const isTaken = await isAddressTaken(tx, { id: user.id, email });
     const link = { subjectId: user.id, purpose: 'address', boundTo: bindingOf(current), email } as const;
     const path = `/settings/address/${await putMailLink(tx, link, now)}`;
-    const mail = { to: { address: email, name: user.name }, userId: user.id, cause: user.id, values: {} };
+    const language = user.language ?? ofPage;
+    const mail = { to: { address: email, name: user.name }, userId: user.id, language, cause: user.id, values: {} };
     const isSame = email === user.email;
     if (isTaken) await queueMail(tx, mailer, { ...mail, kind: 'address_taken' }, now);
     else {
@@ -49,16 +52,20 @@ export async function requestAddressLink(
       await queueMail(tx, mailer, { ...mail, kind, path, validFor: MAIL_LINK_LIFETIME }, now);
     }
     if (isSame) return;
-    await queueMail(tx, mailer, noticeTo(user, { newAddress: email, device }), now);
+    await queueMail(tx, mailer, noticeTo(user, { newAddress: email, device, language }), now);
     await recordUserAudit(actor, tx, { action: 'user.email_change_requested', user, detail: { to: email } }, now);
   });
 }
 
 /** To the present address, while its owner can still stop the change. */
-function noticeTo(user: User, { newAddress, device }: { newAddress: string; device: Device }) {
-  const values = { newAddress, browser: describeUserAgent(device.browser), address: device.address };
-  const to = { address: user.email, name: user.name };
-  return { kind: 'address_change_requested', to, userId: user.id, cause: user.id, values, path: '/password' } as const;
+function noticeTo(
+  user: User,
+  { newAddress, device, language }: { newAddress: string; device: Device; language: string },
+) {
+  const values = { newAddress, device: parseUserAgent(device.browser), address: device.address };
+  const { id, email: address, name } = user;
+  const mail = { kind: 'address_change_requested', to: { address, name }, userId: id, cause: id, values } as const;
+  return { ...mail, language, path: '/password' };
 }
 
 interface AddressLink {
@@ -85,7 +92,7 @@ export async function confirmAddress(
   actor: Actor,
   db: Database,
   mailer: Mailer,
-  { session, token }: AddressLink,
+  { session, token, language }: AddressLink & { language: string },
   now: number,
 ): Promise<boolean> {
   return inTransaction(db, async (tx) => {
@@ -95,7 +102,7 @@ export async function confirmAddress(
     if (!isBound(found, link.bound_to) || !(await markMailLinkUsed(tx, link, now))) return false;
     const { user } = found;
     if (link.email === user.email) await verifyEmail(actor, tx, { user }, now);
-    else await changeEmail(actor, tx, mailer, { session, user, email: link.email }, now);
+    else await changeEmail(actor, tx, mailer, { session, user, email: link.email, language }, now);
     return true;
   });
 }
@@ -104,7 +111,7 @@ async function changeEmail(
   actor: Actor,
   tx: Database,
   mailer: Mailer,
-  { session, user, email }: { session: Session; user: User; email: string },
+  { session, user, email, language: ofPage }: { session: Session; user: User; email: string; language: string },
   now: number,
 ): Promise<void> {
   if (await isAddressTaken(tx, { id: user.id, email })) throw addressTaken();
@@ -115,7 +122,8 @@ async function changeEmail(
   await deleteOtherSessions(tx, session);
   const to = { address: user.email, name: user.name };
   const values = { newAddress: email };
-  await queueMail(tx, mailer, { kind: 'address_changed', to, userId: user.id, cause: user.id, values }, now);
+  const language = user.language ?? ofPage;
+  await queueMail(tx, mailer, { kind: 'address_changed', to, userId: user.id, language, cause: user.id, values }, now);
   await recordUserAudit(
     actor,
     tx,

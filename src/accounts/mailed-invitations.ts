@@ -9,6 +9,7 @@ import {
   type NewInvitation,
 } from './invitations.ts';
 import { findInvitationLink, MAIL_LINK_LIFETIME, putMailLink } from './mail-links.ts';
+import { findUserByEmail } from './users.ts';
 
 /**
  * `shown`: the link that the owner got, which proves nothing about the address. `mailed`: the link in the mail, which proves
@@ -21,24 +22,35 @@ export async function inviteByMail(
   actor: UserActor,
   db: Database,
   mailer: Mailer,
-  invitation: NewInvitation,
+  { language, ...invitation }: NewInvitation & { language: string },
   now: number,
 ): Promise<Invitation | undefined> {
   return inTransaction(db, async (tx) => {
     const created = await createInvitation(actor, tx, invitation, now);
-    if (created && !(await findInvitationLink(tx, { id: created.id }))) await mailInvitation(tx, mailer, created, now);
+    if (created && !(await findInvitationLink(tx, { id: created.id })))
+      await mailInvitation(tx, mailer, { invitation: created, language }, now);
     return created;
   });
 }
 
-/** Ends the previous link in a mail. The link that the owner got stays. */
-export async function mailInvitation(db: Database, mailer: Mailer, invitation: Invitation, now: number): Promise<void> {
+/**
+ * Ends the previous link in a mail. The link that the owner got stays. `language` is that of the page that asks for the
+ * mail, for people who have no account, or have not chosen one.
+ */
+export async function mailInvitation(
+  db: Database,
+  mailer: Mailer,
+  { invitation, language }: { invitation: Invitation; language: string },
+  now: number,
+): Promise<void> {
   const { id, email, businessName, inviterName } = invitation;
+  const invited = await findUserByEmail(db, email);
   await inTransaction(db, async (tx) => {
     const token = await putMailLink(tx, { subjectId: id, purpose: 'invitation', boundTo: '' }, now);
     const mail = {
       kind: 'invitation',
       to: { address: email },
+      language: invited?.language ?? language,
       cause: id,
       values: { businessName, inviterName },
       path: `/invitation/${token}`,

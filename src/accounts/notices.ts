@@ -1,8 +1,11 @@
 import { countRepeat } from '../audit/repeats.ts';
+import { en } from '../languages/en.ts';
+import { findLanguage } from '../languages/languages.ts';
+import type { NoticeText } from '../languages/texts.ts';
 import { DAY, HOUR } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import { type Mailer, queueMail } from '../mail/mails.ts';
-import { type NoticeKind, type NoticeText, type NoticeValues, noticeText } from '../mail/notice-texts.ts';
+import { type NoticeKind, type NoticeValues, noticeText } from '../mail/notice-texts.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import { retentionStep } from '../storage/retention.ts';
 import type { Database } from '../storage/storage.ts';
@@ -79,7 +82,7 @@ export async function notifyOwners<Kind extends NoticeKind>(
   await notify(tx, owners, notice, now);
 }
 
-/** Newest first. */
+/** Newest first, in English. */
 export async function listNotices(
   db: Database,
   { userId, limit }: { userId: string; limit: number },
@@ -94,7 +97,7 @@ export async function listNotices(
     .limit(limit)
     .execute();
   return rows.flatMap(({ id, at, kind, detail }) => {
-    const text = noticeText(kind, JSON.parse(detail));
+    const text = noticeText(en, kind, JSON.parse(detail));
     return text ? [{ id, at, ...text }] : [];
   });
 }
@@ -109,14 +112,21 @@ export async function mailNotices(tx: Database, mailer: Mailer, now: number): Pr
   const ids = notices.map(({ id }) => id);
   await tx.updateTable('notices').set({ mail_due: 0 }).where('id', 'in', ids).execute();
   for (const { user_id: userId, kind, detail, at } of notices) {
-    const values = noticeText(kind, JSON.parse(detail));
     const user = await findUser(tx, userId);
+    const language = user?.language;
+    const texts = findLanguage(mailer.languages, language ?? '') ?? mailer.languages[0];
+    const values = noticeText(texts, kind, JSON.parse(detail));
     // An address that is not verified may belong to someone else.
     if (!values || !user || user.disabledAt !== null || user.emailVerifiedAt === null) continue;
     if (now - at >= MAILED_WITHIN) continue;
     const to = { address: user.email, name: user.name };
     const cause = `${userId} ${kind}`;
-    await queueMail(tx, mailer, { kind: 'notice', to, userId, cause, values, path: '/settings/account' }, now);
+    await queueMail(
+      tx,
+      mailer,
+      { kind: 'notice', to, userId, language, cause, values, path: '/settings/account' },
+      now,
+    );
   }
   return notices.length;
 }

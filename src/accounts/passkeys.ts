@@ -68,7 +68,7 @@ export async function addPasskey(
     if (!passkey) throw passkeyNotAdded();
     await markSecondFactor(tx, id, 'passkey');
     await recordPasskeyAudit(actor, tx, { action: 'passkey.added', passkey }, now);
-    await notify(tx, [user.id], { kind: 'factor_added', values: { what: `The passkey ${passkey.name}` } }, now);
+    await notify(tx, [user.id], { kind: 'factor_added', values: { passkey: passkey.name } }, now);
     return true;
   });
 }
@@ -87,7 +87,8 @@ export async function removeAllPasskeys(actor: Actor, db: Database, user: User, 
     const removed = await deletePasskeysOfUser(tx, user.id);
     if (removed === 0) return 0;
     await recordUserAudit(actor, tx, { action: 'passkey.all_removed', user }, now);
-    await notify(tx, [user.id], { kind: 'factor_removed', values: { what: 'Every passkey', by: 'an operator' } }, now);
+    const values = { factor: 'all_passkeys', passkey: '', by: 'operator' } as const;
+    await notify(tx, [user.id], { kind: 'factor_removed', values }, now);
     return removed;
   });
 }

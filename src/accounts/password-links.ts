@@ -2,7 +2,7 @@ import type { Actor } from '../audit/entries.ts';
 import { HOUR } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import { hashSecret, newSecret } from '../lib/secrets.ts';
-import { describeUserAgent } from '../lib/user-agents.ts';
+import { parseUserAgent } from '../lib/user-agents.ts';
 import { type Mailer, queueMail } from '../mail/mails.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
@@ -46,7 +46,7 @@ const BY_MAIL = { kind: 'mail', id: null, name: 'mail', businessId: null } as co
 export async function mailPasswordLink(
   db: Database,
   mailer: Mailer,
-  { email, device }: { email: string; device: Device },
+  { email, device, language }: { email: string; device: Device; language: string },
   now: number,
 ): Promise<void> {
   const found = await findCredentialsByEmail(db, email);
@@ -59,8 +59,9 @@ export async function mailPasswordLink(
       kind: 'password_reset',
       to: account && { address: account.user.email, name: account.user.name },
       userId,
+      language: account?.user.language ?? language,
       cause: userId,
-      values: { browser: describeUserAgent(device.browser), address: device.address },
+      values: { device: parseUserAgent(device.browser), address: device.address },
       path: `/password/${token}`,
       validFor: MAIL_LINK_LIFETIME,
     } as const;

@@ -46,7 +46,7 @@ export async function changePassword(
     const session = await insertSession(tx, { user, ...device, secondFactor }, now);
     await deleteOtherSessions(tx, session);
     await recordUserAudit(actor, tx, { action: 'user.password_changed', user }, now);
-    await notify(tx, [user.id], { kind: 'password_changed', values: { how: 'on your account page' } }, now);
+    await notify(tx, [user.id], { kind: 'password_changed', values: { how: 'account_page', two_step: 'kept' } }, now);
     return { session, user, passwordHash };
   });
 }

@@ -29,7 +29,6 @@ export interface SecondFactors {
 }
 
 /** As notices name it. */
-const APP = 'The authenticator app';
 
 interface FactorDeps {
   db: Database;
@@ -86,7 +85,7 @@ export async function addAuthenticatorApp(
     await markSecondFactor(tx, session.id, 'authenticator app');
     await deleteOtherSessions(tx, session);
     await recordUserAudit(actor, tx, { action: 'factor.added', user }, now);
-    await notify(tx, [user.id], { kind: 'factor_added', values: { what: APP } }, now);
+    await notify(tx, [user.id], { kind: 'factor_added', values: { passkey: '' } }, now);
     return replaceRecoveryCodes(tx, user.id);
   });
 }
@@ -177,7 +176,7 @@ export async function removePasskey(
     const passkey = await deletePasskey(tx, user.id, id);
     if (!passkey) return false;
     await recordPasskeyAudit(actor, tx, { action: 'passkey.removed', passkey }, now);
-    const values = { what: `The passkey ${passkey.name}`, by: 'you' };
+    const values = { factor: 'passkey', passkey: passkey.name, by: 'user' } as const;
     await notify(tx, [user.id], { kind: 'factor_removed', values }, now);
     return true;
   });
@@ -206,8 +205,8 @@ function lastFactor(): FormError {
 /** The notice names nobody but the user: who acts for the platform is its own concern. */
 async function recordRemoval(actor: Actor, tx: Database, user: User, now: number): Promise<void> {
   await recordUserAudit(actor, tx, { action: 'factor.removed', user }, now);
-  const by = actor.id === user.id ? 'you' : 'an operator';
-  await notify(tx, [user.id], { kind: 'factor_removed', values: { what: APP, by } }, now);
+  const by = actor.id === user.id ? 'user' : 'operator';
+  await notify(tx, [user.id], { kind: 'factor_removed', values: { factor: 'app', passkey: '', by } }, now);
 }
 
 /** An operator removes the authenticator app and the recovery codes. False if there is none. */

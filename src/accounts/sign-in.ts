@@ -5,7 +5,7 @@ import { DAY, HOUR } from '../lib/clock.ts';
 import { networkOf } from '../lib/ip-addresses.ts';
 import type { Keyring } from '../lib/keyring.ts';
 import { hashSecret } from '../lib/secrets.ts';
-import { describeUserAgent } from '../lib/user-agents.ts';
+import { parseUserAgent } from '../lib/user-agents.ts';
 import type { SecondFactor } from '../storage/account-tables.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 import { listMemberships } from './memberships.ts';
@@ -116,8 +116,8 @@ async function startSession(
   await recordSessionAudit(actor, tx, { action: 'session.started', ...entry }, now);
   await recordForOwners(actor, tx, entry, now);
   if (!isKnownBrowser) {
-    const values = { browser: describeUserAgent(device.browser), address: device.address };
-    const cause = `${user.id} ${values.browser} ${networkOf(device.address)}`;
+    const values = { ...parseUserAgent(device.browser), address: device.address };
+    const cause = `${user.id} ${values.browser} on ${values.system} ${networkOf(device.address)}`;
     await notify(tx, [user.id], { kind: 'new_sign_in', values, cause }, now);
   }
   return { session, user, passwordHash };

@@ -39,7 +39,7 @@ export async function addSecret(
     const secret = await insertSecret(tx, app, now);
     const detail = { secret: secretName(secret.slice(-4)) };
     await recordAppAudit(actor, tx, { action: 'secret.added', app, detail }, now);
-    const values = { app: app.name, by: actor.kind === 'operator' ? 'An operator' : actor.name };
+    const values = { app: app.name, by: actor.kind === 'operator' ? '' : actor.name };
     await notifyOwners(tx, app.ownerBusinessId, { kind: 'secret_added', values, cause: app.id }, now);
     return secret;
   });

@@ -28,7 +28,8 @@ export async function setPassword(
   await inTransaction(db, async (tx) => {
     const removed = await resetAccount(tx, { userId: user.id, hash, endsGrants }, now);
     await recordUserAudit(actor, tx, { action: 'user.password_changed', user, detail: removed }, now);
-    await notifyOfReset(tx, { user, how: 'by an operator', removed }, now);
+    const values = { how: 'by_operator', two_step: removed.two_step_sign_in ?? 'kept' } as const;
+    await notify(tx, [user.id], { kind: 'password_changed', values }, now);
   });
 }
 
@@ -87,25 +88,9 @@ async function recordReset(tx: Database, { link, address, endsGrants, removed }:
     ...removed,
   };
   await recordUserAudit(actor, tx, { action: 'user.password_reset', user, businessId, detail }, now);
-  await notifyOfReset(tx, { user, how: LINKS[creator.kind], removed }, now);
+  const two_step = removed.two_step_sign_in ?? 'kept';
+  await notify(tx, [user.id], { kind: 'password_changed', values: { how: creator.kind, two_step } }, now);
   if (creator.kind !== 'user') await verifyEmail(actor, tx, { user, businessId }, now);
-}
-
-/** By who created the link. */
-const LINKS = {
-  user: 'with a link that an owner of your business created',
-  platform: 'with a link that a platform admin created',
-  operator: 'with a link that an operator created',
-  mail: 'with a link that was mailed to you',
-};
-
-async function notifyOfReset(
-  tx: Database,
-  { user, how, removed }: { user: User; how: string; removed: RemovedFactor },
-  now: number,
-): Promise<void> {
-  const andMore = removed.two_step_sign_in ? `${how}, and two-step sign-in was removed` : how;
-  await notify(tx, [user.id], { kind: 'password_changed', values: { how: andMore } }, now);
 }
 
 /** For the audit log. Empty if the user had no authenticator app. */

@@ -508,6 +508,7 @@ export const de: Texts = {
     password_changed: ({ how, two_step }) => {
       const ways = {
         account_page: 'auf Ihrer Kontoseite',
+        by_operator: 'von einem Betreiber',
         user: 'mit einem Link, den ein Inhaber Ihres Unternehmens erstellt hat,',
         platform: 'mit einem Link, den ein Plattform-Administrator erstellt hat,',
         operator: 'mit einem Link, den ein Betreiber erstellt hat,',

@@ -503,6 +503,7 @@ export const en = {
     password_changed: ({ how, two_step }: PasswordChange): NoticeText => {
       const ways: Record<PasswordChange['how'], string> = {
         account_page: 'on your account page',
+        by_operator: 'by an operator',
         user: 'with a link that an owner of your business created',
         platform: 'with a link that a platform admin created',
         operator: 'with a link that an operator created',

@@ -66,7 +66,7 @@ export interface RemovedFactor {
 }
 
 export interface PasswordChange {
-  /** On the account page, or with a link, by who created it. */
-  how: 'account_page' | 'user' | 'platform' | 'operator' | 'mail';
+  /** On the account page, by an operator, or with a link, by who created it. */
+  how: 'account_page' | 'by_operator' | 'user' | 'platform' | 'operator' | 'mail';
   two_step: 'removed' | 'kept';
 }

@@ -19,14 +19,17 @@ const SYSTEMS: [pattern: RegExp, name: string][] = [
   [/\bLinux\b|\bX11\b/, 'Linux'],
 ];
 
-/** Such as "Firefox on Windows". */
+/** Such as "Firefox on Windows". In English. */
 export function describeUserAgent(userAgent: string): string {
-  const browser = findName(BROWSERS, userAgent);
-  const system = findName(SYSTEMS, userAgent);
-  if (!browser) return system ? `Unknown browser on ${system}` : 'Unknown browser';
-  return system ? `${browser} on ${system}` : browser;
+  const { browser, system } = parseUserAgent(userAgent);
+  return `${browser || 'Unknown browser'}${system && ` on ${system}`}`;
 }
 
-function findName(patterns: [RegExp, string][], userAgent: string): string | undefined {
-  return patterns.find(([pattern]) => pattern.test(userAgent))?.[1];
+/** An empty name is one that was not recognised. */
+export function parseUserAgent(userAgent: string): { browser: string; system: string } {
+  return { browser: findName(BROWSERS, userAgent), system: findName(SYSTEMS, userAgent) };
+}
+
+function findName(patterns: [RegExp, string][], userAgent: string): string {
+  return patterns.find(([pattern]) => pattern.test(userAgent))?.[1] ?? '';
 }

@@ -1,3 +1,4 @@
+import { findLanguage, type Languages } from '../languages/languages.ts';
 import { DAY, HOUR, MINUTE, SECOND } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import { decrypt, encrypt, type Keyring } from '../lib/keyring.ts';
@@ -17,6 +18,8 @@ export interface Mailer {
   /** CONSENT_URL. Links never depend on a request. */
   origin: string;
   platformName: string;
+  /** Of the mails. The first is the default. */
+  languages: Languages;
   brand?: MailBrand | undefined;
   count(outcome: MailOutcome): void;
 }
@@ -27,6 +30,8 @@ export interface NewMail<Kind extends MailKind> {
   to: { address: string; name?: string } | undefined;
   /** The account that it concerns, if any. */
   userId?: string;
+  /** The tag of the language: that of the reader's setting, or of the page that caused the mail. */
+  language: string | null | undefined;
   /** What it is about. A mail that waits is replaced by a newer one of the same kind and cause. */
   cause: string;
   values: MailValues<Kind>;
@@ -83,11 +88,12 @@ async function findLastSent(db: Database, cause: string): Promise<number> {
 
 type Content = Omit<OutgoingMail, 'id'>;
 
-function compose<Kind extends MailKind>(mailer: Mailer, { kind, to, values, path }: NewMail<Kind>): Content {
-  const { platformName, origin, brand } = mailer;
-  const words = textOf(kind, { ...values, platformName });
+function compose<Kind extends MailKind>(mailer: Mailer, { kind, to, values, path, language }: NewMail<Kind>): Content {
+  const { platformName, origin, brand, languages } = mailer;
+  const texts = findLanguage(languages, language ?? '') ?? languages[0];
+  const words = textOf(texts, kind, { ...values, platformName });
   const link = path === undefined ? undefined : origin + path;
-  return { to: to ?? { address: '' }, ...renderMail(words, { name: to?.name, link, platformName, brand }) };
+  return { to: to ?? { address: '' }, ...renderMail(words, { texts, name: to?.name, link, platformName, brand }) };
 }
 
 /** Only this node sends it, until the lease ends. */

@@ -1,7 +1,8 @@
+import type { Texts } from '../languages/en.ts';
+import type { MailText } from '../languages/texts.ts';
 import { type BrandingSettings, inkOn } from '../lib/branding-settings.ts';
 import { formatColor } from '../lib/colors.ts';
 import { html, toText } from '../lib/html.ts';
-import type { MailText } from './texts.ts';
 
 interface RenderedMail {
   subject: string;
@@ -10,6 +11,7 @@ interface RenderedMail {
 }
 
 interface Context {
+  texts: Texts;
   /** The name of the recipient; undefined if it is unknown. */
   name: string | undefined;
   /** An absolute URL, for kinds with an action. */
@@ -39,12 +41,12 @@ const OURS: MailBrand = { fill: '#1f4fd8', ink: '#fff', hasLogo: false };
 export const LOGO_ID = 'logo@platform';
 
 /** The same words as plain text and as HTML, without remote content: a logo is part of the mail. */
-export function renderMail(words: MailText, { name, link, platformName, brand = OURS }: Context): RenderedMail {
-  const greeting = name === undefined ? 'Hello,' : `Hello ${name},`;
+export function renderMail(words: MailText, { texts, name, link, platformName, brand = OURS }: Context): RenderedMail {
+  const greeting = name === undefined ? texts.mail.greeting : texts.mail.greetingTo(name);
   const { subject, paragraphs, action, closing = [] } = words;
   const text = [greeting, ...paragraphs, ...(link ? [link] : []), ...closing, `-- \n${platformName}`].join('\n\n');
   const page = html`<!doctype html>
-<html lang="en">
+<html lang="${texts.tag}" dir="${texts.direction}">
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${subject}</title></head>
 <body style="margin:0;padding:24px;font:16px/1.5 system-ui,sans-serif;color:#1b1f24;background:#fff">
 <div style="max-width:34em;margin:0 auto">
@@ -53,7 +55,7 @@ ${[greeting, ...paragraphs].map((paragraph) => html`<p>${paragraph}</p>`)}
 ${
   link !== undefined &&
   html`<p><a href="${link}" style="display:inline-block;padding:10px 18px;border-radius:6px;color:${brand.ink};background:${brand.fill};text-decoration:none">${action}</a></p>
-<p style="font-size:14px;word-break:break-all">${link}</p>`
+<p dir="ltr" style="font-size:14px;word-break:break-all">${link}</p>`
 }
 ${closing.map((paragraph) => html`<p>${paragraph}</p>`)}
 <p style="color:#59636e">${platformName}</p>

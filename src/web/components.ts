@@ -37,15 +37,13 @@ export function impactText({ businesses, users }: Impact): string {
   return `${pluralize(businesses, 'business', 'businesses')}, ${pluralize(users, 'user', 'users')}`;
 }
 
-export const ROLE_NAMES: Record<Role, string> = { owner: 'Owner', admin: 'Admin', member: 'Member' };
+export const ROLE_NAMES: Record<Role, string> = {
+  owner: en.roles.owner.name,
+  admin: en.roles.admin.name,
+  member: en.roles.member.name,
+};
 
 export const AS_ROLE: Record<Role, string> = { owner: 'an owner', admin: 'an admin', member: 'a member' };
-
-export const ROLE_MEANINGS: Record<Role, string> = {
-  owner: 'Can do everything an admin can, invite and remove people, and see the audit log.',
-  admin: 'Can do everything a member can, and register and change the apps of the business.',
-  member: 'Can connect apps to the business.',
-};
 
 export function roleBadge(role: Role): Html {
   return html`<span class="badge">${ROLE_NAMES[role]}</span>`;
@@ -60,7 +58,7 @@ ${[...ROLES]
   .reverse()
   .map(
     (role) =>
-      html`<label class="choice"><input type="radio" name="role" value="${role}" required ${role === chosen && html`checked`}><span><strong>${ROLE_NAMES[role]}</strong><br><span class="muted small">${ROLE_MEANINGS[role]}</span></span></label>`,
+      html`<label class="choice"><input type="radio" name="role" value="${role}" required ${role === chosen && html`checked`}><span><strong>${ROLE_NAMES[role]}</strong><br><span class="muted small">${en.roles[role].meaning}</span></span></label>`,
   )}
 </fieldset>`;
 }

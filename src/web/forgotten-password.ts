@@ -1,12 +1,15 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { mailPasswordLink } from '../accounts/password-links.ts';
+import type { Texts } from '../languages/en.ts';
 import { readEmail } from '../lib/email-addresses.ts';
 import { type Html, html } from '../lib/html.ts';
 import { access } from './access.ts';
+import { bdi } from './components/display.ts';
 import type { WebDeps } from './deps.ts';
 import { notFound } from './errors.ts';
 import { redirectWithFlash } from './flash.ts';
 import { type Form, input, type Problem, postForm, text, tryRateLimitedForm } from './forms.ts';
+import { textsOf, withUiLocales } from './language.ts';
 import { sendPage } from './layout.ts';
 import { countMail } from './mail-limits.ts';
 import { clientOf } from './session.ts';
@@ -23,42 +26,52 @@ export function mountForgottenPassword(host: FastifyInstance, deps: WebDeps): vo
     const send = async () => {
       const email = readEmail(text(request.body, 'email'));
       await countMail(deps, request, email);
-      await mailPasswordLink(storage.durable, mailer, { email, device: clientOf(request) }, clock());
-      return redirectWithFlash(reply, '/sign-in', 'password_mailed');
+      const language = textsOf(deps, request).tag;
+      await mailPasswordLink(storage.durable, mailer, { email, device: clientOf(request), language }, clock());
+      return redirectWithFlash(reply, withUiLocales(request, '/sign-in'), 'password_mailed');
     };
-    return tryRateLimitedForm(reply, send, (problem, status) =>
-      show(deps, request, reply, { problem: { field: 'email', message: problem.message }, status }),
-    );
+    const showAgain = ({ message }: Problem, status: number) =>
+      show(deps, request, reply, { problem: { field: 'email', message }, status });
+    return tryRateLimitedForm(reply, send, showAgain, { texts: textsOf(deps, request) });
   });
 }
 
 async function show(
-  { platformName, mailer }: WebDeps,
+  deps: WebDeps,
   request: FastifyRequest,
   reply: FastifyReply,
   { problem, status = 200 }: { problem?: Problem; status?: number } = {},
 ): Promise<FastifyReply> {
+  const { platformName, mailer } = deps;
+  const texts = textsOf(deps, request);
+  const { title, back } = texts.forgottenPassword;
   const typed = text((request.body ?? {}) as Form, 'email');
-  const body = html`<div class="card"><h1>Forgot your password?</h1>
-${mailer.isOn ? mailForm(request.csrfToken, typed, problem) : helpers(platformName)}
-<p class="apart"><a href="/sign-in">Back to sign-in</a></p></div>`;
-  return sendPage(reply, { title: 'Forgot your password?', platformName, width: 'narrow', body }, { status });
+  const body = html`<div class="card"><h1>${title}</h1>
+${mailer.isOn ? mailForm(texts, request, { typed, problem }) : helpers(texts, platformName)}
+<p class="small apart"><a href="${withUiLocales(request, '/sign-in')}">${back}</a></p></div>`;
+  return sendPage(reply, { title, texts, platformName, width: 'narrow', body }, { status });
 }
 
-function mailForm(csrf: string, typed: string, problem: Problem | undefined): Html {
-  return html`<p>Enter the address that you sign in with. You get a mail with a link to set a new password.</p>
+interface MailForm {
+  typed: string;
+  problem: Problem | undefined;
+}
+
+function mailForm({ fields, forgottenPassword }: Texts, request: FastifyRequest, { typed, problem }: MailForm): Html {
+  return html`<p class="muted">${forgottenPassword.intro}</p>
 ${postForm({
-  action: PATH,
-  csrf,
-  body: html`${input({ name: 'email', label: 'Email', type: 'email', value: typed, autocomplete: 'username', focus: true }, problem)}
-<button class="primary wide">Send link</button>`,
+  action: withUiLocales(request, PATH),
+  csrf: request.csrfToken,
+  body: html`${input({ name: 'email', label: fields.email, type: 'email', value: typed, autocomplete: 'username', focus: true }, problem)}
+<button class="primary wide">${forgottenPassword.submit}</button>`,
 })}`;
 }
 
 /** Only people who can really help: an owner cannot reset the password of a person who belongs to another business, too. */
-function helpers(platformName: string): Html {
-  return html`<p>${platformName} sends no mail. A person can give you a one-time link to set a new password:</p>
-<ul><li>If you belong to one business only, and another person owns it, that owner can: on the page of the member, under Members.</li>
-<li>Otherwise, a platform admin or an operator of ${platformName} can.</li></ul>
-<p class="muted">The link works once. You will see on your account page who created it.</p>`;
+function helpers({ forgottenPassword }: Texts, platformName: string): Html {
+  const { noMail, askOwner, askPlatform, linkWorksOnce } = forgottenPassword;
+  return html`<p>${noMail(bdi(platformName))}</p>
+<ul><li>${askOwner}</li>
+<li>${askPlatform(bdi(platformName))}</li></ul>
+<p class="muted">${linkWorksOnce}</p>`;
 }

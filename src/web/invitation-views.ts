@@ -1,47 +1,52 @@
 import type { Invitation } from '../accounts/invitations.ts';
 import type { JoinObstacle } from '../accounts/joining.ts';
 import type { User } from '../accounts/users.ts';
+import type { Texts } from '../languages/en.ts';
 import { type Html, html } from '../lib/html.ts';
 import { businessPath } from './business-address.ts';
-import { ROLE_MEANINGS, ROLE_NAMES } from './components.ts';
+import { bdi } from './components/display.ts';
 import { ariaAttributes, input, type Problem, postForm, problemText, time } from './forms.ts';
 
 /** An invitation as one browser shows it. */
 export interface Opened {
+  texts: Texts;
   path: string;
   csrf: string;
   invitation: Invitation;
 }
 
 /** The invitation is open, but the link in the mail is too old to prove the address. */
-export function expiredBody({ path, csrf, invitation }: Opened): Html {
-  return html`<div class="card"><h1>This link has expired</h1>
-<p>A link in a mail works for 30 minutes, and ends when a newer one is sent. The invitation to ${invitation.businessName} is open until ${time(invitation.expiresAt)}.</p>
-${postForm({ action: `${path}/mail`, csrf, body: html`<button class="primary wide">Send a new link to ${invitation.email}</button>` })}</div>`;
+export function expiredBody({ texts, path, csrf, invitation }: Opened): Html {
+  const { expiredTitle, expired, sendNew } = texts.invitation;
+  const button = html`<button class="primary wide">${sendNew(bdi(invitation.email))}</button>`;
+  return html`<div class="card"><h1>${expiredTitle}</h1>
+<p>${expired(bdi(invitation.businessName), time(invitation.expiresAt, texts))}</p>
+${postForm({ action: `${path}/mail`, csrf, body: button })}</div>`;
 }
 
 /** For a visitor who is not signed in. */
 export function newcomerBody(opened: Opened, name: string, problem?: Problem): Html {
+  const { invitation: words, fields } = opened.texts;
   return html`<div class="card">${offer(opened)}
-<p><a class="button primary wide" href="${signInAddress(opened)}">Sign in to join</a></p></div>
+<p><a class="button primary wide" href="${signInAddress(opened)}">${words.signInToJoin}</a></p></div>
 ${postForm({
   action: `${opened.path}/account`,
   csrf: opened.csrf,
   style: 'card',
-  body: html`<h2>New here? Create an account</h2>
-${input({ name: 'name', label: 'Your name', value: name, autocomplete: 'name' }, problem)}
-${addressField(opened.invitation.email, problem)}
-${input({ name: 'password', label: 'Password', type: 'password', hint: 'At least 8 characters.', autocomplete: 'new-password' }, problem)}
-<button class="secondary wide">Create account and join</button>`,
+  body: html`<h2>${words.newHere}</h2>
+${input({ name: 'name', label: words.yourName, value: name, autocomplete: 'name' }, problem)}
+${addressField(opened, problem)}
+${input({ name: 'password', label: fields.password, type: 'password', hint: fields.passwordHint, autocomplete: 'new-password' }, problem)}
+<button class="secondary wide">${words.createAccount}</button>`,
 })}`;
 }
 
 /** For password managers. It has no name and so is not submitted: the address is that of the invitation. */
-function addressField(email: string, problem: Problem | undefined): Html {
+function addressField({ texts, invitation: { email } }: Opened, problem: Problem | undefined): Html {
   const wrong = problem?.field === 'email';
-  const hint = 'The invitation is for this address, and you will sign in with it.';
+  const hint = texts.invitation.emailHint;
   return html`<div class="field">
-<label for="email">Email</label>
+<label for="email">${texts.fields.email}</label>
 <p class="hint" id="email-hint">${hint}</p>
 <input id="email" type="email" value="${email}" autocomplete="username" readonly ${ariaAttributes('email', { hint, wrong })}>
 ${wrong && problemText(problem)}
@@ -57,44 +62,61 @@ interface Obstructed {
 
 /** For an account that cannot accept the invitation. The invitation stays open. */
 export function obstacleBody(opened: Opened, { obstacle, user, platformName, isMailOn }: Obstructed): Html {
-  const { email, businessName } = opened.invitation;
+  const { texts, invitation } = opened;
+  const words = texts.invitation;
+  const business = bdi(invitation.businessName);
   if (obstacle === 'another address') {
-    return html`<div class="card"><h1>This invitation is for another address</h1>
-<p>It invites <strong>${email}</strong> to ${businessName}. You are signed in as <strong>${user.email}</strong>.</p>
-<p><a class="button secondary" href="${signInAddress(opened)}">Use another account</a></p></div>`;
+    return html`<div class="card"><h1>${words.otherAddressTitle}</h1>
+<p>${words.otherAddress(strong(invitation.email), business, strong(user.email))}</p>
+<p>${anotherAccount(opened)}</p></div>`;
   }
-  return html`<div class="card"><h1>Your email address is not verified yet</h1>
-<p>Your account was created with an invitation to another business, and it has not been verified that <strong>${user.email}</strong> is your address. Until then the account cannot join ${businessName}.</p>
-${isMailOn ? html`<p><a href="/settings/address">Have a link sent to your address</a> to verify it. Then open this invitation again. It is valid until ${time(opened.invitation.expiresAt)}.</p>` : html`<p>Ask a platform admin or an operator of ${platformName}. They can give you a one-time link to set a new password, which also verifies the address. Then open this invitation again. It is valid until ${time(opened.invitation.expiresAt)}.</p>`}
-<p><a class="button secondary" href="${signInAddress(opened)}">Use another account</a></p></div>`;
+  const until = time(invitation.expiresAt, texts);
+  const link = (text: string) => html`<a href="/settings/address">${text}</a>`;
+  return html`<div class="card"><h1>${words.unverifiedTitle}</h1>
+<p>${words.unverified(strong(user.email), business)}</p>
+<p>${isMailOn ? words.verifyByMail(link, until) : words.verifyByPlatform(bdi(platformName), until)}</p>
+<p>${anotherAccount(opened)}</p></div>`;
+}
+
+function anotherAccount(opened: Opened): Html {
+  return html`<a class="button secondary" href="${signInAddress(opened)}">${opened.texts.signIn.anotherAccount}</a>`;
+}
+
+function strong(name: string): Html {
+  return html`<strong>${bdi(name)}</strong>`;
 }
 
 export function joinBody(opened: Opened, user: User): Html {
+  const { invitation, signIn } = opened.texts;
   return html`<div class="card">${offer(opened)}
 ${postForm({
   action: opened.path,
   csrf: opened.csrf,
-  body: html`<button class="primary wide">Join as ${user.name}</button>`,
+  body: html`<button class="primary wide">${invitation.joinAs(bdi(user.name))}</button>`,
 })}
-<p class="muted">You are signed in as ${user.email}. <a href="${signInAddress(opened)}">Use another account</a></p></div>`;
+<p class="small muted apart">${invitation.signedInAs(bdi(user.email))} <a href="${signInAddress(opened)}">${signIn.anotherAccount}</a></p></div>`;
 }
 
 /** For a member of the business. The invitation stays open. */
-export function memberBody({ path, invitation, csrf }: Opened): Html {
-  return html`<div class="card"><h1>You are already a member of ${invitation.businessName}</h1>
-<p>You do not need an invitation. This one has not been used and still works for ${invitation.email}.</p>
-<div class="form-actions"><a class="button secondary" href="${businessPath(invitation, 'members')}">See the members</a>
-<a class="button secondary" href="${signInAddress({ path, invitation, csrf })}">Use another account</a></div></div>`;
+export function memberBody(opened: Opened): Html {
+  const { texts, invitation } = opened;
+  const { memberTitle, member, seeMembers } = texts.invitation;
+  return html`<div class="card"><h1>${memberTitle(bdi(invitation.businessName))}</h1>
+<p>${member(bdi(invitation.email))}</p>
+<div class="form-actions"><a class="button secondary" href="${businessPath(invitation, 'members')}">${seeMembers}</a>
+${anotherAccount(opened)}</div></div>`;
 }
 
-function offer({ invitation }: Opened): Html {
+function offer({ texts, invitation }: Opened): Html {
   const { businessName, inviterName, role, email, expiresAt } = invitation;
-  return html`<h1>Join ${businessName}</h1>
-<p><strong>${inviterName}</strong> invites you to <strong>${businessName}</strong>.</p>
+  const words = texts.invitation;
+  const { name, meaning } = texts.roles[role];
+  return html`<h1>${words.join(bdi(businessName))}</h1>
+<p>${words.invites(strong(inviterName), strong(businessName))}</p>
 <dl class="facts">
-<div><dt>For</dt><dd>${email}</dd></div>
-<div><dt>Your role</dt><dd>${ROLE_NAMES[role]}<br><span class="muted small">${ROLE_MEANINGS[role]}</span></dd></div>
-<div><dt>Until</dt><dd>${time(expiresAt)}</dd></div>
+<div><dt>${words.for}</dt><dd>${email}</dd></div>
+<div><dt>${words.role}</dt><dd>${name}<br><span class="muted small">${meaning}</span></dd></div>
+<div><dt>${words.until}</dt><dd>${time(expiresAt, texts)}</dd></div>
 </dl>`;
 }
 

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type Invitation, type InvitationState, invitationState } from '../accounts/invitations.ts';
+import { type Invitation, invitationState } from '../accounts/invitations.ts';
 import { acceptInvitation, findObstacle, joinAsNewUser } from '../accounts/joining.ts';
 import { findInvitationOf, type LinkSource, mailInvitation } from '../accounts/mailed-invitations.ts';
 import { findMembership } from '../accounts/memberships.ts';
@@ -13,6 +13,7 @@ import { redirectWithFlash } from './flash.ts';
 import { type Form, type Problem, text, tryForm, tryRateLimitedForm } from './forms.ts';
 import { expiredBody, joinBody, memberBody, newcomerBody, obstacleBody } from './invitation-views.ts';
 import { rememberBrowser } from './known-browsers.ts';
+import { textsOf } from './language.ts';
 import { sendPage } from './layout.ts';
 import { countMail } from './mail-limits.ts';
 import { actorOf, clientOf, requireSecondFactor, setSessionCookie } from './session.ts';
@@ -40,16 +41,16 @@ export function mountInvitation(host: FastifyInstance, deps: WebDeps): void {
       rememberBrowser(deps, reply, signedIn);
       return redirectWithFlash(reply, businessPath(found.invitation, 'connected-apps'), 'joined');
     };
-    return tryRateLimitedForm(reply, create, (problem, status) =>
-      show(deps, { request, reply, ...found, problem, status }),
-    );
+    const showAgain = (problem: Problem, status: number) => show(deps, { request, reply, ...found, problem, status });
+    return tryRateLimitedForm(reply, create, showAgain, { texts: textsOf(deps, request) });
   });
 
   host.post<InvitationRoute>('/invitation/:token/mail', access('anyone'), async (request, reply) => {
     const { invitation, source } = await requireOpen(deps, request.params.token);
     if (!deps.mailer.isOn || source === 'shown') throw notFound();
     await countMail(deps, request, invitation.email);
-    await mailInvitation(deps.storage.durable, deps.mailer, invitation, deps.clock());
+    const language = textsOf(deps, request).tag;
+    await mailInvitation(deps.storage.durable, deps.mailer, { invitation, language }, deps.clock());
     return redirectWithFlash(reply, '/sign-in', 'invitation_mailed');
   });
 }
@@ -85,7 +86,8 @@ async function join(deps: WebDeps, request: FastifyRequest<InvitationRoute>, rep
       throw closedInvitation((await findInvitationOf(storage.durable, token, clock()))?.invitation, clock());
     return redirectWithFlash(reply, businessPath(invitation, 'connected-apps'), 'joined');
   };
-  return tryForm(accept, (problem) => show(deps, { request, reply, ...found, problem }));
+  const showAgain = (problem: Problem) => show(deps, { request, reply, ...found, problem });
+  return tryForm(accept, showAgain, textsOf(deps, request));
 }
 
 /** Counts like an attempt to sign in: each may reveal whether the address has an account, and hashes a password. */
@@ -117,9 +119,10 @@ interface Shown extends FoundInvitation {
 async function show(deps: WebDeps, { request, reply, problem, status = problem ? 400 : 200, ...found }: Shown) {
   const { invitation, source } = found;
   const { session, csrfToken: csrf } = request;
-  const opened = { path: `/invitation/${encodeURIComponent(request.params.token)}`, csrf, invitation };
+  const texts = textsOf(deps, request);
+  const opened = { texts, path: `/invitation/${encodeURIComponent(request.params.token)}`, csrf, invitation };
   const { platformName } = deps;
-  const page = { title: 'Invitation', platformName, width: 'narrow' as const, runsScript: true };
+  const page = { title: texts.invitation.title, texts, platformName, width: 'narrow' as const, runsScript: true };
   if (source === 'expired') return sendPage(reply, { ...page, body: expiredBody(opened) }, { status });
   if (!session) {
     const name = text(request.body ?? {}, 'name');
@@ -134,21 +137,9 @@ async function show(deps: WebDeps, { request, reply, problem, status = problem ?
   return sendPage(reply, { ...page, body }, { status });
 }
 
-const CLOSED: Record<InvitationState, [title: string, sentence: string]> = {
-  open: ['This link did not work', 'Open it again.'],
-  used: ['This link has been used', 'An invitation works once. If you have joined with it, sign in.'],
-  withdrawn: ['This invitation was withdrawn', 'Ask the person who sent it to you for a new one.'],
-  expired: [
-    'This invitation has expired',
-    'An invitation is valid for 7 days. Ask the person who sent it to you for a new one.',
-  ],
-};
-
 /** Says why it does not work, but not whom it was for or who has used it. */
 function closedInvitation(invitation: Invitation | undefined, now: number): PageError {
-  if (!invitation) {
-    const sentence = 'It may be incomplete. Ask the person who sent it to you for a new one.';
-    return new PageError(404, 'This link does not work', sentence);
-  }
-  return new PageError(410, ...CLOSED[invitationState(invitation, now)]);
+  if (!invitation) return new PageError(404, (texts) => texts.invitation.unknown);
+  const state = invitationState(invitation, now);
+  return new PageError(410, (texts) => texts.invitation.closed[state]);
 }

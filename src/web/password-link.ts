@@ -1,13 +1,15 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { findPasswordLink, type PasswordLink } from '../accounts/password-links.ts';
-import { findKeptFactor, type KeptFactor, resetPassword } from '../grants/account-reset.ts';
+import { findKeptFactor, resetPassword } from '../grants/account-reset.ts';
 import { type Html, html } from '../lib/html.ts';
 import { networkOf } from '../lib/ip-addresses.ts';
 import { access } from './access.ts';
+import { bdi } from './components/display.ts';
 import type { WebDeps } from './deps.ts';
 import { PageError } from './errors.ts';
 import { redirectWithFlash } from './flash.ts';
 import { copyable, type Form, input, type Problem, postForm, text, time, tryRateLimitedForm } from './forms.ts';
+import { textsOf } from './language.ts';
 import { sendPage } from './layout.ts';
 
 type LinkRoute = { Params: { token: string }; Body: Form };
@@ -24,7 +26,8 @@ export function mountPasswordLink(host: FastifyInstance, deps: WebDeps): void {
       await setPassword(deps, request, link);
       return redirectWithFlash(reply, '/sign-in', 'password_set');
     };
-    return tryRateLimitedForm(reply, set, (problem, status) => show(deps, request, reply, link, { problem, status }));
+    const showAgain = (problem: Problem, status: number) => show(deps, request, reply, link, { problem, status });
+    return tryRateLimitedForm(reply, set, showAgain, { texts: textsOf(deps, request, link.user) });
   });
 }
 
@@ -36,9 +39,7 @@ async function requireLink({ storage, clock }: WebDeps, token: string): Promise<
 
 /** The same response for an unknown, used, replaced or expired link: it reveals nothing about an account. */
 function closedLink(): PageError {
-  const sentence =
-    'A link to set a new password works once and for a limited time, and ends when a newer one is created or the password or the address changes. Ask for a new one.';
-  return new PageError(404, 'This link does not work', sentence);
+  return new PageError(404, ({ newPassword }) => newPassword.closed);
 }
 
 /** Hashing is slow by design, so attempts are limited like sign-ins. */
@@ -57,39 +58,32 @@ async function setPassword(deps: WebDeps, request: FastifyRequest<LinkRoute>, { 
   await limits.signInPerAddress.refund(network);
 }
 
-const ENDS: Record<Exclude<KeptFactor, undefined> | 'nothing', string> = {
-  nothing: 'Your passkeys, authenticator app and recovery codes are removed, and every browser is signed out.',
-  'authenticator app':
-    'Your passkeys are removed, and every browser is signed out. You still need a code of your authenticator app, or a recovery code, to sign in.',
-  passkeys: 'Every browser is signed out. Your passkeys stay, and you still need one of them to sign in.',
-};
-
 async function show(
-  { platformName, storage }: WebDeps,
+  deps: WebDeps,
   request: FastifyRequest<LinkRoute>,
   reply: FastifyReply,
   link: PasswordLink,
   { problem, status = 200 }: { problem?: Problem; status?: number } = {},
 ): Promise<FastifyReply> {
   const { user, expiresAt } = link;
-  const ends = ENDS[(await findKeptFactor(storage.durable, link)) ?? 'nothing'];
+  const { platformName, storage } = deps;
+  const texts = textsOf(deps, request, user);
+  const { newPassword, fields } = texts;
+  const { title } = newPassword;
+  const ends = newPassword.ends[(await findKeptFactor(storage.durable, link)) ?? 'nothing'];
   const keepsGrants = problem !== undefined && text(request.body, 'end_grants') !== 'yes';
-  const body = html`<div class="card"><h1>Set a new password</h1>
-<p>For the account <strong>${user.email}</strong>. This link works once, until ${time(expiresAt)}.</p>
+  const body = html`<div class="card"><h1>${title}</h1>
+<p>${newPassword.account(html`<strong>${bdi(user.email)}</strong>`, time(expiresAt, texts))}</p>
 <p class="muted">${ends}</p>
 ${postForm({
   action: `/password/${encodeURIComponent(request.params.token)}`,
   csrf: request.csrfToken,
   body: html`<input type="hidden" name="username" autocomplete="username" value="${user.email}">
-${input({ name: 'password', label: 'New password', type: 'password', hint: 'At least 8 characters.', autocomplete: 'new-password', focus: true }, problem)}
-<label class="choice"><input type="checkbox" name="end_grants" value="yes" ${!keepsGrants && html`checked`}><span>Disconnect all apps<br><span class="muted small">Recommended: someone else may have connected apps to your account. You can connect yours again.</span></span></label>
-<button class="primary wide">Set password</button>`,
+${input({ name: 'password', label: fields.newPassword, type: 'password', hint: fields.passwordHint, autocomplete: 'new-password', focus: true }, problem)}
+<label class="choice"><input type="checkbox" name="end_grants" value="yes" ${!keepsGrants && html`checked`}><span>${newPassword.disconnect}<br><span class="muted small">${newPassword.disconnectHint}</span></span></label>
+<button class="primary wide">${newPassword.submit}</button>`,
 })}</div>`;
-  return sendPage(
-    reply,
-    { title: 'Set a new password', platformName, width: 'narrow', runsScript: true, body },
-    { status },
-  );
+  return sendPage(reply, { title, texts, platformName, width: 'narrow', runsScript: true, body }, { status });
 }
 
 /** Shown once, to the person who created the link. */

@@ -28,7 +28,7 @@ export async function switchEndpointOff(
     .executeTakeFirst();
   if (!found) return true;
   const { host } = new URL(found.url);
-  const values = { app: found.app, host, why: REASONS[reason] };
+  const values = { app: found.app, host, why: reason };
   if (reason !== 'by_owner') {
     const subject = { kind: 'endpoint', id, name: host } as const;
     const detail = { app: found.app, why: REASONS[reason] };

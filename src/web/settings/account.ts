@@ -21,6 +21,7 @@ import { countAttempt, rememberBrowser } from '../known-browsers.ts';
 import { type PageContext, sendPage } from '../layout.ts';
 import { loadPageContext } from '../page-context.ts';
 import { actorOf, clientOf, isSafeMethod, requireSession, setSessionCookie } from '../session.ts';
+import { languageSection, mountLanguage } from './language.ts';
 import { noticeSection } from './notices.ts';
 import { deletionSection, ownDataSection } from './own-data.ts';
 import { mountPasskeys, passkeySection } from './passkeys.ts';
@@ -74,6 +75,7 @@ export function mountAccount(host: FastifyInstance, deps: WebDeps): void {
       : showAccount(deps, request, reply, problem),
   );
   mountTwoStep(host, deps);
+  mountLanguage(host, deps);
 }
 
 /** Attempts to guess the current password are counted like sign-ins. */
@@ -119,6 +121,7 @@ async function showAccount(deps: WebDeps, request: FastifyRequest, reply: Fastif
   const body = html`${pageHead({ title: 'Account', intro: 'Your name, how you sign in, and what happened to your account.' })}
 ${onThisPage}
 ${personSection(context, { typed, problem })}
+${languageSection(deps, context)}
 ${passwordSection(context, await recoveryHistory(deps, context.user), problem)}
 ${twoStepSection(factors)}
 ${passkeySection({ context, factors, request, typed, problem }, clock())}

@@ -13,6 +13,7 @@ import { notFound, PageError } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
 import { type Form, input, type Problem, postForm, text, tryRateLimitedForm } from '../forms.ts';
 import { countAttempt } from '../known-browsers.ts';
+import { textsOf } from '../language.ts';
 import { type PageContext, sendPage } from '../layout.ts';
 import { countMail } from '../mail-limits.ts';
 import { loadPageContext } from '../page-context.ts';
@@ -43,7 +44,11 @@ function mountRequest(host: FastifyInstance, deps: WebDeps, { path, read }: Addr
   host.post<{ Body: Form }>(path, access('signed_in'), async (request, reply) => {
     if (!mailer.isOn) throw notFound();
     const send = async () => {
-      const wanted = { ...(await read(deps, request)), device: clientOf(request) };
+      const wanted = {
+        ...(await read(deps, request)),
+        device: clientOf(request),
+        language: textsOf(deps, request).tag,
+      };
       await countMail(deps, request, wanted.email);
       await requestAddressLink(actorOf(request), storage.durable, mailer, wanted, clock());
       return redirectWithFlash(reply, PATH, 'address_mailed');
@@ -87,7 +92,8 @@ function mountLink(host: FastifyInstance, deps: WebDeps): void {
   });
 
   host.post<LinkRoute>(`${PATH}/:token`, access('signed_in'), async (request, reply) => {
-    const wanted = { session: requireSession(request), token: request.params.token };
+    const language = textsOf(deps, request).tag;
+    const wanted = { session: requireSession(request), token: request.params.token, language };
     const confirmed = await confirmAddress(actorOf(request), storage.durable, mailer, wanted, clock());
     if (!confirmed) throw closedLink();
     return redirectWithFlash(reply, ACCOUNT, 'address_confirmed');

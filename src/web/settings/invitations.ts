@@ -21,6 +21,7 @@ import { notFound, PageError } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
 import { formKey, readFormKey } from '../form-keys.ts';
 import { copyable, type Form, input, type Problem, postForm, text, time, tryForm } from '../forms.ts';
+import { textsOf } from '../language.ts';
 import { PAGE_SIZE, pager, readListing, takePage } from '../listing.ts';
 import { isMailAllowed } from '../mail-limits.ts';
 import {
@@ -67,8 +68,9 @@ function mountInvite(host: FastifyInstance, deps: WebDeps): void {
     const create = async () => {
       const wanted = { id, token, businessId, role: typed.role, email: typed.email, inviter: actor };
       const isMailed = deps.mailer.isOn && (await isMailAllowed(deps, request, typed.email));
+      const language = textsOf(deps, request).tag;
       const invitation = isMailed
-        ? await inviteByMail(actor, storage.durable, deps.mailer, wanted, clock())
+        ? await inviteByMail(actor, storage.durable, deps.mailer, { ...wanted, language }, clock())
         : await createInvitation(actor, storage.durable, wanted, clock());
       if (!invitation) throw notFound();
       if (invitationState(invitation, clock()) !== 'open') return reply.redirect(listPath(context), 303);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { retentionSteps } from '../../../src/jobs.ts';
+import { LANGUAGES } from '../../../src/languages/languages.ts';
 import { DAY, MINUTE, SECOND } from '../../../src/lib/clock.ts';
 import { createKeyring } from '../../../src/lib/keyring.ts';
 import { claimMails, type Mailer, type NewMail, queueMail } from '../../../src/mail/mails.ts';
@@ -15,7 +16,8 @@ const RESET: Reset = {
   kind: 'password_reset',
   to: { address: 'ada@example.com', name: 'Ada' },
   cause: 'ada',
-  values: { browser: 'Firefox', address: '203.0.113.7' },
+  language: 'en',
+  values: { device: { browser: 'Firefox', system: '' }, address: '203.0.113.7' },
   path: '/password/the-secret-of-the-link',
 };
 
@@ -28,6 +30,7 @@ async function start(env: Record<string, string> = {}) {
     keys: createKeyring(server.settings.secretKeys),
     origin: server.web,
     platformName: 'Gatehouse',
+    languages: LANGUAGES,
     count: (outcome) => {
       counts[outcome] = (counts[outcome] ?? 0) + 1;
     },

@@ -320,6 +320,7 @@ export const RULES: Record<string, Rule> = {
   '/settings/address': { who: 'signedIn', GET: 200, POST: 404, unchangedFor: VISITORS },
   '/settings/verify-address': { who: 'signedIn', POST: 404, unchangedFor: VISITORS },
   '/settings/address/:token': { who: 'signedIn', GET: 404, POST: 404, unchangedFor: VISITORS },
+  '/settings/account/language': { who: 'signedIn', POST: 303, fields: () => ({ language: 'de' }) },
   '/settings/account/name': { who: 'signedIn', POST: 303, fields: () => ({ name: 'Someone' }) },
   '/settings/account/password': {
     who: 'signedIn',

@@ -47,8 +47,11 @@ test('an owner sees the link once, and the invited person joins in the chosen ro
   const joined = await browser.submit(offered, invitationLink(made));
 
   assert.match(made.text, new RegExp(`Send this link to ${user.email}`));
-  assert.match(offered.text, /<strong>Owner\d+<\/strong> invites you to <strong>Bolt<\/strong>/);
-  assert.match(offered.text, new RegExp(`Join as ${user.name}`));
+  assert.match(
+    offered.text,
+    /<strong><bdi>Owner\d+<\/bdi><\/strong> invites you to <strong><bdi>Bolt<\/bdi><\/strong>/,
+  );
+  assert.match(offered.text, new RegExp(`Join as <bdi>${user.name}`));
   assert.match(offered.text, /<script type="module" src="\/assets\/gatehouse\.js/, 'it tells the reader’s own time');
   assert.match(joined.text, /Welcome to the business\./);
   assert.match(joined.text, /<span class="menu-name">Bolt<\/span>/);
@@ -289,9 +292,9 @@ test('a member sees that they are one already, and the invitation stays open', a
   const forced = await owner.post(link, { csrf: await owner.csrf() });
   const joined = await join(guest.browser, link);
 
-  assert.match(told.text, /You are already a member of Bolt/);
+  assert.match(told.text, /You are already a member of <bdi>Bolt/);
   assert.equal(forced.status, 400);
-  assert.match(forced.text, /You are already a member of Bolt/);
+  assert.match(forced.text, /You are already a member of <bdi>Bolt/);
   assert.match(joined.text, /Welcome to the business\./);
   const roles = await server.storage().durable.selectFrom('memberships').selectAll().execute();
   assert.equal(roles.find((row) => row.user_id === user.id && row.business_id === business.id)?.role, 'owner');
@@ -309,7 +312,7 @@ test('a person with an account signs in first, and returns to the invitation', a
   const joined = await browser.submit(back, link);
 
   assert.equal(new URL(back.url).pathname, link);
-  assert.match(back.text, new RegExp(`Join as ${user.name}`));
+  assert.match(back.text, new RegExp(`Join as <bdi>${user.name}`));
   assert.match(joined.text, /Welcome to the business\./);
 });
 

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { setLanguage } from '../../../src/accounts/users.ts';
 import type { BrowserPage } from '../../support/browser.ts';
 import { PASSWORD } from '../../support/fixtures.ts';
+import { inviteInBrowser } from '../../support/invitations.ts';
 import { redirectParams } from '../../support/raw-http.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
@@ -102,4 +103,39 @@ test('what an app is told stays in English', async () => {
   const page = await server.browse(GERMAN).open(server.authorizeUrl({ response_type: 'token', ui_locales: 'de' }));
 
   assert.match(page.leftTo?.searchParams.get('error_description') ?? '', /^Only response_type=code is supported/);
+});
+
+test('users choose a language on the account page, and can take it back', async () => {
+  const ben = await server.addUser('Ben', [[server.acme, 'member']]);
+  const browser = await server.signedIn(ben);
+  const choose = async (language: string) =>
+    browser.submit(await browser.open('/settings/account'), '/settings/account/language', { language });
+  const consent = async () => languageOf(await browser.open(server.authorizeUrl()));
+
+  assert.match((await choose('de')).text, /<option value="de" lang="de" selected>Deutsch<\/option>/);
+  assert.equal(await consent(), 'de');
+  assert.equal((await choose('tlh')).status, 404);
+  assert.equal(await consent(), 'de');
+  await choose('');
+  assert.equal(await consent(), 'en');
+});
+
+test('an invitation, its errors and a new password are in the language of the browser', async () => {
+  const path = await inviteInBrowser(await server.signedIn());
+  const page = await server.browse(GERMAN).open(path);
+  assert.equal(languageOf(page), 'de');
+  assert.match(page.text, /<bdi>Acme<\/bdi> beitreten/);
+
+  const browser = server.browse(GERMAN);
+  const weak = await browser.submit(await browser.open(path), `${path}/account`, {
+    name: 'Eda',
+    password: 'short',
+  });
+  assert.match(weak.text, /Verwenden Sie mindestens 8 Zeichen\./);
+  assert.match((await server.browse(GERMAN).open('/invitation/unknown')).text, /Dieser Link funktioniert nicht/);
+  assert.match(
+    (await server.browse(GERMAN).open('/password/unknown')).text,
+    /Ein Link zum Setzen eines neuen Passworts/,
+  );
+  assert.match((await server.browse(GERMAN).open('/password')).text, /Passwort vergessen\?/);
 });

@@ -167,8 +167,8 @@ test('an operator who removes a second factor or sets a password leaves a notice
   assert.deepEqual(
     rows.map(({ kind, detail }) => [kind, JSON.parse(detail).by ?? JSON.parse(detail).how]).slice(0, 2),
     [
-      ['factor_removed', 'an operator'],
-      ['password_changed', 'by an operator'],
+      ['factor_removed', 'operator'],
+      ['password_changed', 'by_operator'],
     ],
   );
 });

@@ -35,7 +35,10 @@ test('an account created with an invitation belongs to that business, and cannot
 
   assert.equal(opened.status, 200);
   assert.match(opened.text, /Your email address is not verified yet/);
-  assert.match(opened.text, /Ask a platform admin or an operator of Gatehouse\. They can give you a one-time link/);
+  assert.match(
+    opened.text,
+    /Ask a platform admin or an operator of <bdi>Gatehouse<\/bdi>\. They can give you a one-time link/,
+  );
   assert.doesNotMatch(opened.text, /Join as/);
   assert.equal(forced.status, 400);
   assert.deepEqual(await businessesOf(user), [evil.id]);
