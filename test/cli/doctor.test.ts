@@ -160,6 +160,17 @@ test('a key file or a database that other users can read is reported', async () 
   assertFinding(findings, 'warning', /Other users of this machine can read the file/);
 });
 
+test('a key file that its group can read, as Kubernetes mounts it, is not reported', async () => {
+  const cli = await createCommandLineWithDatabase();
+  const keys = join(cli.folder, 'keys');
+  writeFileSync(keys, KEYS[0]);
+  chmodSync(keys, 0o440);
+
+  const { findings } = await runDoctor(cli, { SECRET_KEYS_FILE: keys });
+
+  assertFinding(findings, 'ok', /There is one key/);
+});
+
 test('a damaged database is a problem, and is not changed', async () => {
   const cli = await createCommandLineWithDatabase();
   await cli.json(['business', 'add', '--name', 'Acme']);

@@ -25,7 +25,11 @@ interface Compose {
 
 /** The Compose file with these variables. */
 export function readCompose(variables: Record<string, string>): Compose {
-  const text = readText('deploy/compose.yaml').replace(
+  return parse(interpolateCompose(variables), { merge: true });
+}
+
+export function interpolateCompose(variables: Record<string, string>): string {
+  return readText('deploy/compose.yaml').replace(
     /\$\{(\w+)(?::?([-?])([^}]*))?\}/g,
     (_, name: string, operator?: string, fallback = '') => {
       const value = variables[name] ?? (operator === '-' ? fallback : undefined);
@@ -33,5 +37,4 @@ export function readCompose(variables: Record<string, string>): Compose {
       return value;
     },
   );
-  return parse(text, { merge: true });
 }

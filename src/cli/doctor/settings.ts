@@ -97,7 +97,8 @@ export function checkKeys({ keys, file }: KeySource): Finding[] {
     const fix = 'Remove keys that have signed nothing for 30 days: gatehouse keys prune';
     findings.push(warning(`There are ${keys.length} keys.`, fix));
   }
-  if (file && existsSync(file) && (statSync(file).mode & 0o077) !== 0) {
+  // Kubernetes mounts a Secret for a group, of which the server is the only member.
+  if (file && existsSync(file) && (statSync(file).mode & 0o037) !== 0) {
     const fix = `Run: chmod 600 ${file}. Then replace its keys: gatehouse keys rotate`;
     findings.push(problem(`Other users of this machine can read ${file}.`, fix));
   }
