@@ -51,6 +51,17 @@ export function createGrownServer(server: Gatehouse, seeded: Seed, grants: numbe
   return { ...grown, forScenario: (scenario) => overrides[scenario] ?? grown };
 }
 
+/** Existing connections of different users, whose invoices are not known. */
+export function pickConnected(count: number, grants: number): ConnectedApp[] {
+  return distinct(count, Math.ceil(grants / GRANTS_PER_USER)).map((user) => ({
+    visitor: { index: 0, cookie: '' },
+    tokens: {
+      access: createToken('access', ledgerGrantOf(user), ROTATIONS_APART),
+      refresh: createToken('refresh', ledgerGrantOf(user), ROTATIONS_APART),
+    },
+  }));
+}
+
 const keys = createKeyring([SECRET_KEY]);
 const scopeBits = scopeBitsOf([SCOPE], [SCOPE]);
 

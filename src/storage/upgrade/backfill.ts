@@ -9,14 +9,17 @@ import { recordPosition } from './progress.ts';
 import { fillRows, fillToNthRow } from './statements.ts';
 
 /** In milliseconds: a batch locks its rows for about this long. */
-const BATCH_TIME = 25;
+const BATCH_TIME = 30;
 /** Less than `deadlock_timeout`, so that a batch gives up before a request would. */
 const ROW_LOCK_TIMEOUT = 20;
-const MIN_ROWS = 200;
+const MIN_ROWS = 500;
 const MAX_ROWS = 5000;
 const REPORT_EVERY = 5 * SECOND;
 
-/** Continues after `position`, which is committed together with each batch. Half of the time it pauses. */
+/**
+ * Continues after `position`, which is committed together with each batch. Half of the time it pauses. A batch does not need the
+ * lease: rows that another migrator has filled meanwhile are skipped.
+ */
 export async function backfill(run: Run, step: BackfillStep, position: string | undefined): Promise<void> {
   let [rows, done, reported] = [MIN_ROWS, 0, monotonicClock()];
   for (let after = position; ; ) {
@@ -46,14 +49,13 @@ interface Batch {
 }
 
 async function fillBatch(
-  { storage, lease, migration }: Run,
+  { storage, migration }: Run,
   step: BackfillStep,
   { after, rows }: { after: string | undefined; rows: number },
 ): Promise<Batch | 'locked'> {
   try {
     return await storage.transaction(async (tx) => {
       await limitBatch(tx);
-      await lease.hold(tx);
       const began = monotonicClock();
       const last = (await fillToNthRow(step, after, rows).execute(tx)).rows[0]?.key;
       // Fewer rows than that are left, and those that were inserted meanwhile.

@@ -90,7 +90,7 @@ const LOCKS: Record<Storage['engine'], Record<Step['kind'], string>> = {
     change: BRIEF,
     index: CONCURRENT,
     'drop index': CONCURRENT,
-    backfill: 'ROW EXCLUSIVE: the rows of one batch, for about 25 ms',
+    backfill: 'ROW EXCLUSIVE: the rows of one batch, for about 30 ms',
     check: `${BRIEF}; then ${CONCURRENT}`,
   },
   sqlite: {
