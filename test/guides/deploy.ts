@@ -1,19 +1,20 @@
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
 import { ROOT } from '../support/guides.ts';
 
 /** Programs that the tests of the guide do not call: what they are given is printed, one line each. */
-const RECORDED = ['docker', 'kubectl', 'helm', 'chown', 'useradd', 'systemctl'];
+const RECORDED = ['docker', 'kubectl', 'helm', 'chown', 'useradd', 'systemctl', 'npm'];
 
-/** A copy of the deploy folder beside a built program, in which the blocks of the guide run without root or containers. */
+/** A copy of the deploy folder, in a checkout and in the installed package, in which the blocks of the guide run without root or containers. */
 export function createDeployment() {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-deploy-'));
   after(() => rmSync(folder, { recursive: true, force: true }));
   cpSync(join(ROOT, 'deploy'), join(folder, 'deploy'), { recursive: true });
-  for (const name of ['etc/systemd/system', 'opt', 'dist']) mkdirSync(join(folder, name), { recursive: true });
-  writeFileSync(join(folder, 'dist/gatehouse.js'), '');
+  const installed = join(folder, 'opt/gatehouse/lib/node_modules/gatehouse/deploy');
+  cpSync(join(ROOT, 'deploy'), installed, { recursive: true });
+  mkdirSync(join(folder, 'etc/systemd/system'), { recursive: true });
   const functions = RECORDED.map((name) => `${name}() { echo ${name} "$@"; }`);
   return {
     folder,

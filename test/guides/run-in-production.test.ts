@@ -118,8 +118,8 @@ test('the guide writes the files that the unit reads', async () => {
 
   const printed = await desk.bash(script(guide.take('systemd', 'sh'))).ends();
 
-  const read = [...unit.matchAll(/(?<=^LoadCredential=[\w-]+:|^EnvironmentFile=|^ExecStart=\S+ )\/\S+/gm)];
-  assert.equal(read.length, 4);
+  const read = [...unit.matchAll(/(?<=^LoadCredential=[\w-]+:|^EnvironmentFile=)\/\S+/gm)];
+  assert.equal(read.length, 3);
   for (const [file] of read) assert.ok(statSync(join(folder, file)).isFile(), file);
   const lines = readFileSync(join(folder, 'etc/gatehouse/settings'), 'utf8').trim().split('\n');
   const settings = readSettings({
@@ -128,5 +128,10 @@ test('the guide writes the files that the unit reads', async () => {
     DATABASE_URL_FILE: join(folder, 'etc/gatehouse/database-url'),
   });
   assert.equal(settings.databaseUrl, 'sqlite:/var/lib/gatehouse/gatehouse.db');
+  assert.match(unit, /^ExecStart=\/opt\/gatehouse\/bin\/gatehouse serve$/m);
+  assert.match(
+    printed,
+    new RegExp(`^npm install --global --prefix ${folder}/opt/gatehouse ./gatehouse-${version}.tgz$`, 'm'),
+  );
   assert.match(printed, /^systemctl enable --now gatehouse$/m);
 });
