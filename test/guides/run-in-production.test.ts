@@ -5,6 +5,7 @@ import { after, test } from 'node:test';
 import { parse } from 'yaml';
 import { readSettings } from '../../src/config.ts';
 import { newSecret } from '../../src/lib/secrets.ts';
+import { readPostgresUrl } from '../../src/storage/postgres/url.ts';
 import { readCompose } from '../deploy/compose.ts';
 import { readImage, readText, SETTINGS, version } from '../deploy/files.ts';
 import { createWorkspace, openGuide } from '../support/guides.ts';
@@ -50,6 +51,14 @@ test('the settings of the guide switch mail on', () => {
   const { smtp } = readSettings({ ...env, SECRET_KEYS: newSecret() });
 
   assert.deepEqual(smtp?.from, { name: 'Acme', address: 'no-reply@example.com' });
+});
+
+test('the URL of the guide is one for a pooler', () => {
+  const [, url = ''] = /^export DATABASE_URL='([^']+)'$/m.exec(guide.take('Poolers', 'sh')) ?? [];
+
+  const { pooler, namesStatements } = readPostgresUrl(url);
+
+  assert.deepEqual({ pooler, namesStatements }, { pooler: 'transaction', namesStatements: false });
 });
 
 test('the container of the guide has settings that exist, the ports of the image and its user', async () => {

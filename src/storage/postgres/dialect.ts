@@ -14,6 +14,7 @@ import type { RunQuery } from '../prepared-query.ts';
 import { type Database, OutdatedPlan, StorageUnavailable } from '../storage.ts';
 import type { Pipeline } from './pipeline.ts';
 import { connect, outdatePlans, type Pools, translateError } from './pools.ts';
+import { send, sendAlone } from './session.ts';
 
 export function createDialect(pools: Pools): Dialect {
   const driver: Driver = {
@@ -29,18 +30,18 @@ export function createDialect(pools: Pools): Dialect {
     async beginTransaction(connection) {
       const pooled = connection as PooledConnection;
       pooled.isInTransaction = true;
-      pooled.run('begin').catch(() => {});
+      pooled.run((client) => client.query(pools.session.begin)).catch(() => {});
     },
     // If a statement before it fails, PostgreSQL rolls back, and the commit reports no error.
     async commitTransaction(connection) {
       const pooled = connection as PooledConnection;
-      await Promise.all([...pooled.unsettled, pooled.run('commit')]);
+      await Promise.all([...pooled.unsettled, pooled.run((client) => client.query('commit'))]);
       await pooled.confirm();
     },
     // A broken connection is closed, and the server rolls back.
     async rollbackTransaction(connection) {
       const pooled = connection as PooledConnection;
-      if (!pooled.isBroken) await pooled.run('rollback');
+      if (!pooled.isBroken) await pooled.run((client) => client.query('rollback'));
     },
     async destroy() {},
   };
@@ -61,7 +62,8 @@ interface PooledConnection extends DatabaseConnection {
   unsettled: Set<Promise<unknown>>;
   /** Writes, and how many rows they changed. */
   writes: { count: number; rows: bigint };
-  run(query: string | pg.QueryConfig): Promise<pg.QueryResult>;
+  run(send: (client: pg.PoolClient) => Promise<pg.QueryResult>): Promise<pg.QueryResult>;
+  runAlone: Pipeline['run'];
   execute: Execute;
   /**
    * A durable write that changed nothing may repeat one that a crash has cut off. PostgreSQL shows that one's rows after its recovery,
@@ -82,9 +84,10 @@ function createConnection(pools: Pools, client: pg.PoolClient): PooledConnection
     isInTransaction: false,
     unsettled: new Set(),
     writes: { count: 0, rows: 0n },
-    async run(query) {
+    runAlone: (query) => connection.run(() => sendAlone(pools.session, client, query)),
+    async run(send) {
       try {
-        return await client.query(query);
+        return await send(client);
       } catch (error) {
         const translated = translateError(error);
         if (translated instanceof StorageUnavailable) connection.isBroken = true;
@@ -93,7 +96,7 @@ function createConnection(pools: Pools, client: pg.PoolClient): PooledConnection
       }
     },
     execute(text, values) {
-      const running = executeOn(connection, text, values);
+      const running = executeOn(pools, connection, text, values);
       const settle = () => connection.unsettled.delete(running);
       connection.unsettled.add(running);
       running.then(settle, settle);
@@ -101,7 +104,7 @@ function createConnection(pools: Pools, client: pg.PoolClient): PooledConnection
     },
     async confirm() {
       const { count, rows } = connection.writes;
-      if (pools.isDurable && count > 0 && rows === 0n) await connection.run(AWAIT_STANDBYS);
+      if (pools.isDurable && count > 0 && rows === 0n) await connection.runAlone({ text: AWAIT_STANDBYS });
     },
     executeQuery: <Row>({ sql: text, parameters }: CompiledQuery) =>
       connection.execute(text, [...parameters]) as Promise<QueryResult<Row>>,
@@ -112,11 +115,18 @@ function createConnection(pools: Pools, client: pg.PoolClient): PooledConnection
   return connection;
 }
 
-async function executeOn(connection: PooledConnection, text: string, values: unknown[]): Promise<QueryResult<unknown>> {
-  const { run, isInTransaction, writes } = connection;
+async function executeOn(
+  { session }: Pools,
+  connection: PooledConnection,
+  text: string,
+  values: unknown[],
+): Promise<QueryResult<unknown>> {
+  const { run, runAlone, isInTransaction, writes } = connection;
   const { name, isWrite } = describe(text);
   // After an error the transaction is aborted, so no statement can be repeated within it.
-  const running = isInTransaction ? run({ name, text, values }).then(toResult) : runNamed(run, text, values);
+  const running = isInTransaction
+    ? run((client) => send(session, client, { name, text, values })).then(toResult)
+    : runNamed(runAlone, text, values);
   const result = await running;
   writes.count += isWrite ? 1 : 0;
   writes.rows += isWrite ? (result.numAffectedRows ?? 0n) : 0n;

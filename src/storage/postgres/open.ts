@@ -26,7 +26,7 @@ export function openPostgres(url: string, timeouts: TimeoutProfile): Storage {
   const relaxedPools = openPools(target, timeouts, { commit: 'off' });
   const pipelined = { commit: 'off' } as const;
   const single = { ...target, poolSize: 1 };
-  const readPools = openPools(single, timeouts, pipelined);
+  const readPools = openPools(single, timeouts, { ...pipelined, readsOnly: true });
   const writePools = openPools(single, timeouts, { ...pipelined, lockTimeout: PIPELINE_LOCK_TIMEOUT });
   const [reads, writes] = [createPipeline(readPools), retryLocked(createPipeline(writePools))];
   const durable = new Kysely<Tables>({ dialect: createDialect(durablePools), ...statementLog() });
@@ -70,7 +70,7 @@ function runAlone(reads: Pipeline, write: Execute): RunQuery {
 
 function createCounter(pools: Pools, { name, points, seconds }: CounterLimit): SharedCounter {
   return new RateLimiterPostgres({
-    storeClient: { query: (query: pg.QueryConfig) => withConnection(pools, ({ run }) => run(query)) },
+    storeClient: { query: (query: pg.QueryConfig) => withConnection(pools, ({ runAlone }) => runAlone(query)) },
     storeType: 'pool',
     tableName: 'rate_limits',
     tableCreated: true,

@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import type pg from 'pg';
 import { StorageUnavailable } from '../storage.ts';
 import { connect, isLockTimeout, type Pools, translateError } from './pools.ts';
+import { sendAlone } from './session.ts';
 
 export interface Pipeline {
   run(query: pg.QueryConfig): Promise<pg.QueryResult>;
@@ -38,7 +39,7 @@ export function createPipeline(pools: Pools): Pipeline {
     const connection = current;
     try {
       const client = await connection;
-      return await client.query(query);
+      return await sendAlone(pools.session, client, query);
     } catch (error) {
       const translated = translateError(error);
       // The results of statements that were sent before still arrive on it.

@@ -2,6 +2,7 @@ import pg from 'pg';
 import { SECOND } from '../../lib/clock.ts';
 import { VERSION } from '../../lib/package.ts';
 import { OutdatedPlan, StorageUnavailable, type TimeoutProfile } from '../storage.ts';
+import { createSession, IDLE_TIMEOUT, type Session, type SessionOptions } from './session.ts';
 import type { PostgresTarget } from './url.ts';
 
 /** One pool per host. Only the pool of the writable host is used; after a failover that is another one. */
@@ -14,31 +15,18 @@ export interface Pools {
   outdated: { schema: number; connections: WeakMap<pg.ClientBase, number> };
   /** Citus cannot run a statement that writes to a distributed table and to others. */
   isSharded: boolean;
+  session: Session;
 }
 
 /** Short, so that requests fail soon instead of queueing behind a database that does not respond. */
 const CONNECT_TIMEOUT = 2 * SECOND;
 const QUERY_TIMEOUT = 4 * SECOND;
-const LOCK_TIMEOUT = 2 * SECOND;
-const SERVER_LIMITS = [`statement_timeout=${3 * SECOND}`, `idle_in_transaction_session_timeout=${10 * SECOND}`];
 
-/** For SSDs. With the default, which assumes a spinning disk, PostgreSQL scans all apps rather than look one up. */
-const RANDOM_PAGE_COST = 'random_page_cost=1.1';
-
-interface PoolOptions {
-  /** `synchronous_commit` */
-  commit: 'on' | 'off';
-  /** How long a statement waits for a lock, in milliseconds. */
-  lockTimeout?: number;
-}
-
-export function openPools(target: PostgresTarget, timeouts: TimeoutProfile, options: PoolOptions): Pools {
+export function openPools(target: PostgresTarget, timeouts: TimeoutProfile, options: SessionOptions): Pools {
   const { hosts, user, password, database, poolSize, ssl } = target;
-  const { commit, lockTimeout = LOCK_TIMEOUT } = options;
-  const limits = timeouts === 'serving' ? [...SERVER_LIMITS, `lock_timeout=${lockTimeout}`] : [];
-  const settings = [`synchronous_commit=${commit}`, RANDOM_PAGE_COST, ...limits];
+  const session = createSession(target, timeouts, options);
   const outdated = { schema: 0, connections: new WeakMap<pg.ClientBase, number>() };
-  const pools: Pools = { all: [], last: 0, isDurable: commit === 'on', outdated, isSharded: false };
+  const pools: Pools = { all: [], last: 0, isDurable: options.commit === 'on', outdated, isSharded: false, session };
   pools.all = hosts.map(({ host, port }) => {
     const pool = new pg.Pool({
       host,
@@ -47,7 +35,7 @@ export function openPools(target: PostgresTarget, timeouts: TimeoutProfile, opti
       password,
       database,
       ssl,
-      options: settings.map((setting) => `-c ${setting}`).join(' '),
+      ...(session.options !== undefined && { options: session.options }),
       max: poolSize,
       // A statement can be sent before the results of the previous ones have arrived.
       pipeline: true,
@@ -84,7 +72,8 @@ export async function connect(pools: Pools): Promise<pg.PoolClient> {
       if (isBusy) break;
     }
   }
-  const reason = failure instanceof Error ? failure.message.replace(/\.$/, '') : String(failure);
+  const message = failure instanceof Error ? failure.message.replace(/\.$/, '') : String(failure);
+  const reason = /startup parameter/.test(message) ? `${message}; ${USE_POOLER}` : message;
   throw new StorageUnavailable(`No writable PostgreSQL can be reached: ${reason}.`, { cause: failure });
 }
 
@@ -114,8 +103,10 @@ export function poolUse({ all }: Pools) {
   };
 }
 
-const INSPECTION =
-  "select pg_is_in_recovery() as standby, exists (select from pg_extension where extname = 'citus') as sharded";
+const INSPECTION = `select pg_is_in_recovery() as standby, exists (select from pg_extension where extname = 'citus') as sharded,
+  current_setting('idle_in_transaction_session_timeout') as timeout`;
+
+const USE_POOLER = 'if it is reached through a pooler, add pooler=transaction to DATABASE_URL';
 
 /** A standby may lag behind, and would accept tokens that were revoked. */
 async function inspectServer(pools: Pools, client: pg.ClientBase): Promise<void> {
@@ -123,6 +114,9 @@ async function inspectServer(pools: Pools, client: pg.ClientBase): Promise<void>
   const { rows } = await client.query(INSPECTION);
   if (rows[0].standby) throw new StorageUnavailable('this server is a standby');
   pools.isSharded = rows[0].sharded;
+  if (pools.session.options?.includes(IDLE_TIMEOUT) && rows[0].timeout === '0') {
+    throw new StorageUnavailable(`this server ignores the settings of a connection; ${USE_POOLER}`);
+  }
 }
 
 /** Times and rotations are safe integers, so `bigint` columns are read as numbers. */

@@ -9,6 +9,9 @@ export interface PostgresTarget {
   /** Connections of each durability class. */
   poolSize: number;
   ssl: { rejectUnauthorized: boolean } | false;
+  /** A pooler in transaction mode keeps no session: settings, and mostly named statements, are lost after each transaction. */
+  pooler: 'none' | 'transaction';
+  namesStatements: boolean;
 }
 
 /** What one node opens at most: two pools, and one pipeline each for reads and writes. */
@@ -16,8 +19,10 @@ export const maxConnections = ({ poolSize }: PostgresTarget): number => 2 * pool
 
 /** `URL.parse` accepts one host only, so the list is split off first. */
 const MULTI_HOST_URL = /^(postgres(?:ql)?:\/\/(?:[^@/?]*@)?)([^@/?]+)(\/[^?]*(?:\?.*)?)?$/;
-const PARAMETERS = ['sslmode', 'pool_size'];
+const PARAMETERS = ['sslmode', 'pool_size', 'pooler', 'prepared_statements'];
 const SSL_MODES = ['disable', 'require', 'verify-full'];
+const POOLERS = ['none', 'transaction'] as const;
+const SWITCHES = ['on', 'off'] as const;
 
 export function readPostgresUrl(text: string): PostgresTarget {
   const [, before = '', hosts = '', after = ''] = MULTI_HOST_URL.exec(text) ?? [];
@@ -29,10 +34,14 @@ export function readPostgresUrl(text: string): PostgresTarget {
   const { searchParams } = url;
   const unknown = [...searchParams.keys()].find((name) => !PARAMETERS.includes(name));
   if (unknown) throw new StorageError(`DATABASE_URL has a parameter other than ${PARAMETERS.join(', ')}: ${unknown}.`);
-  const sslMode = searchParams.get('sslmode') ?? 'disable';
-  if (!SSL_MODES.includes(sslMode)) {
-    throw new StorageError(`DATABASE_URL has an sslmode other than ${SSL_MODES.join(', ')}.`);
-  }
+  const choose = <Value extends string>(name: string, values: readonly Value[], usual: Value): Value => {
+    const chosen = values.find((value) => value === (searchParams.get(name) ?? usual));
+    if (!chosen) throw new StorageError(`DATABASE_URL: ${name} is ${values.join(' or ')}.`);
+    return chosen;
+  };
+  const sslMode = choose('sslmode', SSL_MODES, 'disable');
+  const pooler = choose('pooler', POOLERS, 'none');
+  const prepared = choose('prepared_statements', SWITCHES, pooler === 'none' ? 'on' : 'off');
   return {
     hosts: hosts.split(',').map(readHost),
     user,
@@ -40,6 +49,8 @@ export function readPostgresUrl(text: string): PostgresTarget {
     database,
     poolSize: readPoolSize(searchParams.get('pool_size')),
     ssl: sslMode === 'disable' ? false : { rejectUnauthorized: sslMode === 'verify-full' },
+    pooler,
+    namesStatements: prepared === 'on',
   };
 }
 
