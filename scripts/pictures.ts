@@ -94,7 +94,7 @@ async function addData(): Promise<Picture[]> {
       ledgerly: thirdParty.clientId,
       parcelwise,
       request: await findFailedRequest(db, parcelwise),
-      endpoint: await addReceiver(db, keys, parcelwise, Date.now()),
+      ...(await addReceiver(db, keys, parcelwise, Date.now())),
       northgate,
       owner: owner.id,
       member: member.id,

@@ -6,13 +6,16 @@ import { findUserByEmail, type User, userActor } from '../../src/accounts/users.
 import { searchAppsOf } from '../../src/apps/app-search.ts';
 import { type App, findApp, registerApp } from '../../src/apps/apps.ts';
 import { OPERATOR } from '../../src/audit/entries.ts';
+import { EVENTS } from '../../src/events/event-types.ts';
+import { recordEvent } from '../../src/events/events.ts';
 import { blockApp } from '../../src/grants/app-approvals.ts';
 import { requestApproval } from '../../src/grants/app-requests.ts';
+import { DAY, MINUTE, SECOND } from '../../src/lib/clock.ts';
 import { newId } from '../../src/lib/ids.ts';
 import type { Keyring } from '../../src/lib/keyring.ts';
 import { listRequests } from '../../src/request-log/log.ts';
 import type { Database } from '../../src/storage/storage.ts';
-import { sendTest } from '../../src/webhooks/deliveries.ts';
+import { dispatchEvents, listDue, type Outcome, recordAttempt, sendTest } from '../../src/webhooks/deliveries.ts';
 import { insertEndpoint } from '../../src/webhooks/endpoints.ts';
 
 const ADDRESS = '203.0.113.24';
@@ -35,12 +38,53 @@ export async function findFailedRequest(db: Database, appId: string): Promise<st
   return request.id;
 }
 
-/** With a delivery in its log. */
-export async function addReceiver(db: Database, keys: Keyring, appId: string, now: number): Promise<string> {
-  const addition = { appId, url: 'http://127.0.0.1:4703/events', eventTypes: ['grant.created', 'grant.revoked'] };
-  const { endpoint } = await insertEndpoint(db, keys, addition, now);
+interface Receiver {
+  endpoint: string;
+  /** One whose first attempt failed. */
+  delivery: string;
+}
+
+const SIGNED = { at: 1_794_000_000_000, signature: 'v1,K5oZfzN95Z9UVu1EsfQmfVNQhnkZ2pj9o9NDN/H/pI4=' };
+const RESPONSE = 'date: Tue, 17 Nov 2026 12:00:00 GMT\ncontent-type: text/plain\ncontent-length: 2';
+const DELIVERED: Outcome = {
+  outcome: 'delivered',
+  status: 200,
+  head: `200 OK\n${RESPONSE}`,
+  took: 84,
+  signed: SIGNED,
+};
+const REFUSED: Outcome = {
+  ...DELIVERED,
+  outcome: 'refused',
+  status: 503,
+  head: `503 Service Unavailable\n${RESPONSE}`,
+};
+const TIMEOUT: Outcome = { ...DELIVERED, outcome: 'timeout', status: null, head: '', took: 15_000 };
+
+/** With deliveries in its log. */
+export async function addReceiver(db: Database, keys: Keyring, appId: string, now: number): Promise<Receiver> {
+  const eventTypes = ['grant.created', 'grant.revoked'] as const;
+  const addition = { appId, url: 'http://127.0.0.1:4703/events', eventTypes: [...eventTypes] };
+  const { endpoint } = await insertEndpoint(db, keys, addition, now - DAY);
+  const outcomes = [[DELIVERED], [REFUSED, TIMEOUT], [DELIVERED], [TIMEOUT, DELIVERED], [DELIVERED]];
+  let delivery = '';
+  for (const [i, made] of outcomes.entries()) {
+    const at = Math.floor((now - (outcomes.length - i) * 7 * MINUTE) / SECOND) * SECOND;
+    const type = eventTypes[i % 2] ?? 'grant.created';
+    const { example } = EVENTS[type] ?? {};
+    await recordEvent(db, { type, appId, businessId: newId(at), data: example as Record<string, string> }, at);
+    await dispatchEvents(db, 10, at);
+    const [due] = (await listDue(db, endpoint.id, 10, at)).filter(({ attempts }) => attempts === 0);
+    if (!due) throw new Error('The event was not dispatched.');
+    for (const [n, outcome] of made.entries()) {
+      const attemptedAt = made.at(-1) === TIMEOUT && n > 0 ? now : at + n * MINUTE;
+      const signed = { ...SIGNED, at: at + n * MINUTE };
+      await recordAttempt(db, { ...due, attempts: n }, { ...outcome, signed }, { chance: 1, now: attemptedAt });
+    }
+    if (made[0] === TIMEOUT) delivery = due.id;
+  }
   await sendTest(db, endpoint, now);
-  return endpoint.id;
+  return { endpoint: endpoint.id, delivery };
 }
 
 interface Owner {

@@ -18,6 +18,7 @@ interface Known {
   /** Of Parcelwise. */
   request: string;
   endpoint: string;
+  delivery: string;
   northgate: string;
   /** Users. */
   owner: string;
@@ -76,7 +77,7 @@ function ownerPictures({ web, parcelwise, member, owner }: Known): Picture[] {
   return [...toPictures(kept, { as: 'owner', isKept: true }), ...toPictures(pages, { as: 'owner' })];
 }
 
-function developerPictures({ web, ledgerly, parcelwise, request, endpoint }: Known): Picture[] {
+function developerPictures({ web, ledgerly, parcelwise, request, endpoint, delivery }: Known): Picture[] {
   const developer = `${web}/settings/developer`;
   const kept: Record<string, string> = {
     developer,
@@ -86,6 +87,7 @@ function developerPictures({ web, ledgerly, parcelwise, request, endpoint }: Kno
     request: `${developer}/${parcelwise}/requests/${request}`,
     connections: `${developer}/${parcelwise}/connections`,
     endpoint: `${developer}/${parcelwise}/endpoints/${endpoint}`,
+    delivery: `${developer}/${parcelwise}/endpoints/${endpoint}/deliveries/${delivery}`,
     'try-it': `${developer}/${ledgerly}/try`,
     account: `${web}/settings/account`,
   };

@@ -6,7 +6,8 @@ import { FormError } from '../lib/errors.ts';
 import { isId } from '../lib/ids.ts';
 import { createKeyring, type Keyring } from '../lib/keyring.ts';
 import type { Database } from '../storage/storage.ts';
-import { type LoggedDelivery, listDeliveries, resend, sendTest } from '../webhooks/deliveries.ts';
+import { resend, sendTest } from '../webhooks/deliveries.ts';
+import { type LoggedDelivery, listDeliveries } from '../webhooks/delivery-log.ts';
 import {
   addEndpoint,
   changeEndpoint,
@@ -180,5 +181,6 @@ function readKeyring(env: NodeJS.ProcessEnv): Keyring {
 }
 
 function describe({ attemptsMade, endpointId: _, event, ...delivery }: LoggedDelivery) {
-  return { ...delivery, type: event?.type ?? '', attempts: attemptsMade };
+  const attempts = attemptsMade.map(({ signed: _, ...attempt }) => attempt);
+  return { ...delivery, type: event?.type ?? '', attempts };
 }

@@ -90,6 +90,9 @@ interface AttemptsTable {
   outcome: string;
   /** The status line and headers of the response, up to 1 kB. */
   head: string;
+  /** The headers `webhook-timestamp`, in milliseconds, and `webhook-signature`; null if nothing was sent. */
+  signed_at: number | null;
+  signature: string | null;
 }
 
 /** The records of a resource. The other columns follow from its fields, in src/resources. Amounts are integers as text. */

@@ -21,6 +21,8 @@ const MESSAGES = {
   endpoint_removed: 'The endpoint is removed.',
   endpoint_enabled: 'The endpoint is on.',
   endpoint_disabled: 'The endpoint is off.',
+  test_sent: 'A test event is on its way. The list shows its result.',
+  delivery_resent: 'The event is being sent again. The attempts below show the result.',
   name_changed: 'Your name has been changed.',
   password_changed: 'Your password has been changed. Every other session is signed out.',
   session_ended: 'The session has ended.',

@@ -1,12 +1,12 @@
-import { EVENTS_KEPT_FOR, type Event, listEventsById, recordEvent, takeEvents } from '../events/events.ts';
+import { EVENTS_KEPT_FOR, type Event, recordEvent, takeEvents } from '../events/events.ts';
 import { FormError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
-import { replaceControls } from '../lib/names.ts';
 import { retentionStep } from '../storage/retention.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 import { type Endpoint, listEndpoints } from './endpoints.ts';
 import { endBackoff, nextAttemptAt, schedule } from './queue.ts';
+import type { Signed } from './signatures.ts';
 import { subscribed } from './visibility.ts';
 
 /** One event for one endpoint, attempted until it arrives or is given up. */
@@ -31,6 +31,8 @@ export interface Outcome {
   status: number | null;
   head: string;
   took: number;
+  /** Undefined if nothing was sent. */
+  signed?: Signed | undefined;
 }
 
 /**
@@ -98,7 +100,7 @@ export async function nextDueAt(db: Database, endpointId: string): Promise<numbe
 export async function recordAttempt(
   db: Database,
   delivery: Delivery,
-  { outcome, status, head, took }: Outcome,
+  { outcome, status, head, took, signed }: Outcome,
   { chance, now }: { chance: number; now: number },
 ): Promise<void> {
   const isDelivered = outcome === 'delivered';
@@ -114,7 +116,17 @@ export async function recordAttempt(
   ).execute();
   await db
     .insertInto('attempts')
-    .values({ id: newId(now), delivery_id: delivery.id, at: now, took, status, outcome, head })
+    .values({
+      id: newId(now),
+      delivery_id: delivery.id,
+      at: now,
+      took,
+      status,
+      outcome,
+      head,
+      signed_at: signed?.at ?? null,
+      signature: signed?.signature ?? null,
+    })
     .execute();
 }
 
@@ -132,7 +144,7 @@ export async function resend(db: Database, endpointId: string, id: string, now: 
   return inTransaction(db, async (tx) => {
     const { numUpdatedRows } = await tx
       .updateTable('deliveries')
-      .set({ due_at: now, attempts: 0, given_up_at: null })
+      .set({ due_at: now, attempts: 0, delivered_at: null, given_up_at: null })
       .where('endpoint_id', '=', endpointId)
       .where('id', '=', id)
       .executeTakeFirstOrThrow();
@@ -143,58 +155,12 @@ export async function resend(db: Database, endpointId: string, id: string, now: 
   });
 }
 
-/** For the log that the developer of an app reads. */
-export interface LoggedDelivery extends Delivery {
-  /** Undefined once the event is past its retention. */
-  event: Event | undefined;
-  attemptsMade: LoggedAttempt[];
-}
-
-export interface LoggedAttempt extends Outcome {
-  at: number;
-}
-
-/** Newest first. `before` is the last event id of the previous page. */
-export async function listDeliveries(
-  db: Database,
-  { endpointId, before, limit }: { endpointId: string; before?: string | undefined; limit: number },
-): Promise<LoggedDelivery[]> {
-  let query = db
-    .selectFrom('deliveries')
-    .selectAll()
-    .where('endpoint_id', '=', endpointId)
-    .orderBy('event_id', 'desc')
-    .limit(limit);
-  if (before !== undefined) query = query.where('event_id', '<', before);
-  const rows = await query.execute();
-  const attempts = await listAttempts(
-    db,
-    rows.map(({ id }) => id),
-  );
-  const ids = rows.map(({ event_id }) => event_id);
-  const events = new Map((await listEventsById(db, ids)).map((event) => [event.id, event]));
-  return rows.map((row) => ({
-    ...fromRow(row),
-    event: events.get(row.event_id),
-    attemptsMade: attempts.filter(({ delivery_id }) => delivery_id === row.id).map(toLogged),
-  }));
-}
-
-async function listAttempts(db: Database, deliveryIds: string[]): Promise<Row<'attempts'>[]> {
-  if (deliveryIds.length === 0) return [];
-  return db.selectFrom('attempts').selectAll().where('delivery_id', 'in', deliveryIds).orderBy('id').execute();
-}
-
-function toLogged({ at, took, status, outcome, head }: Row<'attempts'>): LoggedAttempt {
-  return { at, took, status, outcome: outcome as Outcome['outcome'], head: replaceControls(head) };
-}
-
 /** Deliveries and their attempts are kept as long as events. */
 export const oldDeliveries = retentionStep('deliveries', ['id'], 'created_at', (now) => now - EVENTS_KEPT_FOR);
 
 export const oldAttempts = retentionStep('attempts', ['id'], 'at', (now) => now - EVENTS_KEPT_FOR);
 
-function fromRow(row: Row<'deliveries'>): Delivery {
+export function fromRow(row: Row<'deliveries'>): Delivery {
   return {
     id: row.id,
     endpointId: row.endpoint_id,

@@ -3,7 +3,7 @@ import { type Clock, systemClock } from '../lib/clock.ts';
 import { ForbiddenAddress, postToPublicAddress } from '../lib/outbound-http.ts';
 import type { Outcome } from './deliveries.ts';
 import type { ClaimedEndpoint } from './queue.ts';
-import { type Message, signMessage } from './signatures.ts';
+import { headersOf, type Message, signatureOf } from './signatures.ts';
 
 interface SendOptions {
   allowsLoopback: boolean;
@@ -21,17 +21,22 @@ export async function sendMessage(
   if (endpoint.secrets.length === 0) return { outcome: 'unsigned', status: null, head: '', took: 0 };
   const began = systemClock();
   const took = () => systemClock() - began;
-  const headers = {
-    'content-type': 'application/json',
-    'user-agent': 'Gatehouse-Webhooks',
-    ...signMessage(message, endpoint.secrets, clock()),
-  };
+  const signed = signatureOf(message, endpoint.secrets, clock());
+  const headers = headersOf(message.id, signed);
   try {
     const post = { url: endpoint.url, headers, body: message.body, timeout: timeLimit, allowsLoopback };
     const { status, head } = await postToPublicAddress(post);
-    return { outcome: status >= 200 && status < 300 ? 'delivered' : 'refused', status, head, took: took() };
+    const outcome = status >= 200 && status < 300 ? 'delivered' : 'refused';
+    return { outcome, status, head, took: took(), signed };
   } catch (error) {
-    return { outcome: nameOf(error), status: null, head: '', took: took() };
+    const outcome = nameOf(error);
+    return {
+      outcome,
+      status: null,
+      head: '',
+      took: took(),
+      signed: outcome === 'address_refused' ? undefined : signed,
+    };
   }
 }
 

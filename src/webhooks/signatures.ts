@@ -16,14 +16,39 @@ export interface Message {
   body: string;
 }
 
-/** The headers of the Standard Webhooks specification. While a secret is being replaced, both sign. */
-export function signMessage({ id, body }: Message, secrets: string[], now: number): Record<string, string> {
-  const timestamp = String(Math.floor(now / SECOND));
+/** What an attempt was signed with, apart from the secret. */
+export interface Signed {
+  /** The time of the header `webhook-timestamp`, in milliseconds. */
+  at: number;
+  signature: string;
+}
+
+/** While a secret is being replaced, both sign. */
+export function signatureOf({ id, body }: Message, secrets: string[], now: number): Signed {
+  const timestamp = Math.floor(now / SECOND);
   const signatures = secrets.map((secret) => {
     const key = Buffer.from(secret.slice(PREFIX.length), 'base64');
     return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
   });
-  return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signatures.join(' ') };
+  return { at: timestamp * SECOND, signature: signatures.join(' ') };
+}
+
+/** The headers of the Standard Webhooks specification. */
+export function signMessage(message: Message, secrets: string[], now: number): Record<string, string> {
+  return signatureHeaders(message.id, signatureOf(message, secrets, now));
+}
+
+function signatureHeaders(id: string, { at, signature }: Signed): Record<string, string> {
+  return { 'webhook-id': id, 'webhook-timestamp': String(at / SECOND), 'webhook-signature': signature };
+}
+
+/** The headers of an attempt. */
+export function headersOf(id: string, signed: Signed): Record<string, string> {
+  return {
+    'content-type': 'application/json',
+    'user-agent': 'Gatehouse-Webhooks',
+    ...signatureHeaders(id, signed),
+  };
 }
 
 /** Contains ids and reasons, never a token or a secret. */

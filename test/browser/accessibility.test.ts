@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { createKeyring } from '../../src/lib/keyring.ts';
 import { addRequests, listRequests } from '../../src/request-log/log.ts';
+import { sendTest } from '../../src/webhooks/deliveries.ts';
+import { listDeliveries } from '../../src/webhooks/delivery-log.ts';
+import { insertEndpoint } from '../../src/webhooks/endpoints.ts';
 import { findAxeViolations, launchChromium, signIn } from '../support/chromium.ts';
 import { PASSWORD } from '../support/fixtures.ts';
 import { requestOf } from '../support/request-log.ts';
@@ -43,6 +47,7 @@ const PRIVATE = [
   `/settings/developer/${server.ledger.id}/connections`,
   `/settings/developer/${server.ledger.id}/endpoints`,
   `/settings/developer/${server.ledger.id}/endpoints/new`,
+  ...(await addDelivery()),
   `/settings/developer/${server.ledger.id}/try`,
   '/settings/account',
   '/settings/two-step',
@@ -106,6 +111,22 @@ async function logRefusal(): Promise<string> {
   await addRequests(db, [requestOf(appId, { at: server.clock(), businessId: server.acme.id })]);
   const [request] = await listRequests(db, { appId, status: 'failed', limit: 1 });
   return request?.id ?? '';
+}
+
+/** The pages of an endpoint that cannot be reached, and of a delivery to it. */
+async function addDelivery(): Promise<string[]> {
+  const db = server.storage().durable;
+  const { id: appId } = server.ledger;
+  const keys = createKeyring(server.settings.secretKeys);
+  const addition = { appId, url: 'https://127.0.0.1/', eventTypes: ['grant.created'] };
+  const { endpoint } = await insertEndpoint(db, keys, addition, server.clock());
+  await sendTest(db, endpoint, server.clock());
+  const path = `/settings/developer/${appId}/endpoints/${endpoint.id}`;
+  for (;;) {
+    const [delivery] = await listDeliveries(db, { endpointId: endpoint.id, status: 'failed', limit: 1 });
+    if (delivery) return [path, `${path}?status=delivered`, `${path}/deliveries/${delivery.id}`];
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
 }
 
 async function visit(page: Page, url: string): Promise<void> {

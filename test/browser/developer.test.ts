@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
+import { createKeyring } from '../../src/lib/keyring.ts';
+import { insertEndpoint } from '../../src/webhooks/endpoints.ts';
 import { assertAccessible, clickButton, clickLink, createFlowTest, waitForText } from '../support/browser-flow.ts';
 import { launchChromium } from '../support/chromium.ts';
+import { startWebhookReceiver } from '../support/webhook-receiver.ts';
 
 const flowTest = createFlowTest(await launchChromium());
 
@@ -78,3 +81,31 @@ flowTest('a developer tries an app from Allow to Revoke', async ({ server, openS
   await clickButton(page, 'Call the API');
   await look('revoked_by_app');
 });
+
+flowTest(
+  'a developer sends a test event, sees what was sent and received, and sends it again',
+  async ({ server, openSignedIn }) => {
+    const receiver = await startWebhookReceiver();
+    const keys = createKeyring(server.settings.secretKeys);
+    const addition = { appId: server.ledger.id, url: receiver.url, eventTypes: ['grant.created'] };
+    const { endpoint } = await insertEndpoint(server.storage().durable, keys, addition, server.clock());
+    const page = await openSignedIn(server.ada, `/settings/developer/${server.ledger.id}/endpoints/${endpoint.id}`);
+    await assertAccessible(page);
+    await clickButton(page, 'Send a test event');
+    // Without scripts, the page has to be loaded again.
+    const log = page.getByRole('list', { name: 'Deliveries' });
+    const delivered = log.getByRole('listitem').filter({ hasText: 'Delivered' });
+    while (!(await delivered.isVisible())) await page.reload();
+    await assertAccessible(page);
+    await delivered.getByRole('link').click();
+    await page.getByText('webhook-signature').waitFor();
+    await page.getByText('"type": "endpoint.test"').waitFor();
+    await assertAccessible(page);
+    await clickButton(page, 'Send again');
+    await receiver.has(2);
+    while ((await page.locator('.attempt').count()) < 2) await page.reload();
+    await page.getByText('200 OK').first().waitFor();
+    await assertAccessible(page);
+  },
+  { worksWithoutScript: true, env: { WEBHOOKS_TO_LOOPBACK: 'yes' } },
+);

@@ -95,7 +95,7 @@ export function hiddenFields(text: string, action: string): Record<string, strin
 
 /** The form with this action, which can be given without the business. */
 function findForm(text: string, action: string): { action: string; fields: Record<string, string>; body: string } {
-  const forms = [...text.matchAll(/<form[^>]*action="([^"]*)"[^>]*>(.*?)<\/form>/gs)];
+  const forms = [...text.matchAll(/<form method="post"[^>]*action="([^"]*)"[^>]*>(.*?)<\/form>/gs)];
   const form = forms.find(([, to = '']) => to === action || shortAddress(to) === action);
   assert.ok(form, `the page has a form for ${action}:\n${text}`);
   const inputs = form[2]?.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g) ?? [];

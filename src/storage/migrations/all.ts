@@ -1,5 +1,6 @@
 import { initial } from './001-initial.ts';
 import { nodes } from './002-nodes.ts';
+import { deliveryLog } from './003-delivery-log.ts';
 import type { DeclaredMigration } from './migration.ts';
 
 /** In order, forwards only. A migration that has been released is never edited. */
@@ -14,4 +15,5 @@ export const MIGRATIONS: DeclaredMigration[] = [
     phase: 'expand',
     steps: [{ kind: 'change', title: 'create the table nodes', table: undefined, change: nodes }],
   },
+  deliveryLog,
 ];

@@ -5,7 +5,7 @@ import { type Html, html } from '../../lib/html.ts';
 import { isId } from '../../lib/ids.ts';
 import { findRequest, type LoggedRequest } from '../../request-log/log.ts';
 import { statusDot } from '../components/display.ts';
-import { facts } from '../components/log.ts';
+import { duration, facts } from '../components/log.ts';
 import { backLink, section as card } from '../components/structure.ts';
 import { prose } from '../components.ts';
 import { notFound } from '../errors.ts';
@@ -34,7 +34,7 @@ function requestBody(request: LoggedRequest, issuer: string): Html {
   const body = facts({
     Status: statusDot(`${status} ${STATUS_CODES[status] ?? ''}`, toneOf(status)),
     Time: preciseTime(at),
-    Duration: `${took} ms`,
+    Duration: duration(took),
     'Request id': copyable('request-id', requestId),
     'Grant type': grantType && html`<code>${grantType}</code>`,
     Business: businessName,

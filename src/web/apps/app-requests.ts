@@ -93,7 +93,7 @@ function requestLogBody(log: RequestLog): Html {
 ${timeForm(LOG, filters, place)}
 <div id="requests" ${isFirst && html`data-live`}>${rows(log)}</div>
 ${pager(pages, page.next)}
-<details class="muted small about"><summary>What is not listed</summary><p>${NOT_LISTED}</p></details>
+<details class="muted small log-note"><summary>What is not listed</summary><p>${NOT_LISTED}</p></details>
 </section>`;
 }
 

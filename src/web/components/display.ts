@@ -74,7 +74,16 @@ export function notice(text: string, tone?: 'warn'): Html {
   return html`<p class="${tone ? `notice ${tone}` : 'notice'}">${text}</p>`;
 }
 
+interface CodeBlock {
+  id: string;
+  code: string;
+  label: string;
+  /** What the button copies, if not the code as it is shown. */
+  copies?: string;
+}
+
 /** The script shows the copy button. */
-export function codeBlock({ id, code, label }: { id: string; code: string; label: string }): Html {
-  return html`<div class="code-block"><pre class="sample" tabindex="0" role="region" aria-label="${label}"><code id="${id}">${code}</code></pre><button type="button" class="quiet" data-copy="${id}" aria-label="Copy: ${label}" hidden>Copy</button></div>`;
+export function codeBlock({ id, code, label, copies }: CodeBlock): Html {
+  const source = copies === undefined ? html`data-copy="${id}"` : html`data-copy-value="${copies}"`;
+  return html`<div class="code-block"><pre class="sample" tabindex="0" role="region" aria-label="${label}"><code id="${id}">${code}</code></pre><button type="button" class="quiet" ${source} aria-label="Copy: ${label}" hidden>Copy</button></div>`;
 }

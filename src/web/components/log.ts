@@ -7,7 +7,7 @@ interface LogEntry {
   status: { text: string; tone?: Tone | undefined };
   title: string;
   /** After the title, as far as there is room. */
-  about: (Html | string | null | undefined)[];
+  about: (Html | string | null | undefined | false)[];
   at: Html;
   /** In milliseconds. */
   took: number | null;
@@ -18,8 +18,12 @@ interface LogEntry {
 export function logEntry({ to, status, title, about, at, took, id }: LogEntry): Html {
   const known = about.filter(Boolean);
   return html`<li class="entry">${statusDot(status.text, status.tone)}<div><a href="${to}"><code>${title}</code></a>${known.map((text) => html` <span>${text}</span>`)}</div>
-<div class="log-meta"><span>${took !== null && `${took} ms`}</span>${id}${at}</div></li>
+<div class="log-meta"><span>${took !== null && duration(took)}</span>${id}${at}</div></li>
 `;
+}
+
+export function duration(milliseconds: number): string {
+  return milliseconds < 1000 ? `${milliseconds} ms` : `${(milliseconds / 1000).toFixed(1)} s`;
 }
 
 export function logList(label: string, entries: Html[]): Html {

@@ -100,6 +100,7 @@ function appRules(section: string, { reads, changes }: { reads: Rule['who']; cha
     [`${endpoint}/disable`]: { who: changes, POST: 303, after: `${endpoint}/enable` },
     [`${endpoint}/remove`]: { who: changes, GET: 200, POST: 303 },
     [`${endpoint}/test`]: { who: changes, POST: 303, after: `${endpoint}/enable` },
+    [`${endpoint}/deliveries/:delivery`]: { who: changes, GET: 200 },
     [`${endpoint}/deliveries/:delivery/resend`]: { who: changes, POST: 303 },
     [`${app}/try`]: {
       who: changes,

@@ -39,7 +39,8 @@ function verbsOfOne(path: string): Verb[] {
     `${path}/${verb}`,
     { old_secret_until: '' },
   ]);
-  return [['GET', path, {}], ['GET', `${path}/remove`, {}], ['POST', path, TYPED], ...posts];
+  const pages: Verb[] = ['', '/remove', `/deliveries/${NOBODY}`].map((page) => ['GET', path + page, {}]);
+  return [...pages, ['POST', path, TYPED], ...posts];
 }
 
 function verbsOf(section: string, appId: string, endpointId: string): Verb[] {
@@ -118,7 +119,7 @@ test('an admin of the business sees and changes what its owner does', async () =
 
   const page = await amy.submit(await amy.open(path), path, { url: 'https://amy.example/', events: 'grant.created' });
 
-  assert.match(page.text, /<h2>https:\/\/amy\.example\//);
+  assert.match(page.text, /<h2 class="title">https:\/\/amy\.example\//);
 });
 
 const FORGERIES: [what: string, fields: Fields, headers: Record<string, string>][] = [

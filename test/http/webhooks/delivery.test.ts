@@ -8,7 +8,7 @@ import { OPERATOR } from '../../../src/audit/entries.ts';
 import { recordEvent } from '../../../src/events/events.ts';
 import { MINUTE, SECOND } from '../../../src/lib/clock.ts';
 import { createKeyring } from '../../../src/lib/keyring.ts';
-import { listDeliveries } from '../../../src/webhooks/deliveries.ts';
+import { listDeliveries } from '../../../src/webhooks/delivery-log.ts';
 import { findEndpoint, insertEndpoint, rotateSecret } from '../../../src/webhooks/endpoints.ts';
 import { startTestServer } from '../../support/test-server.ts';
 import { respondWithStatus, startWebhookReceiver } from '../../support/webhook-receiver.ts';

@@ -8,7 +8,8 @@ import { OPERATOR } from '../../../src/audit/entries.ts';
 import { recordEvent } from '../../../src/events/events.ts';
 import { DAY, HOUR, MINUTE } from '../../../src/lib/clock.ts';
 import { createKeyring } from '../../../src/lib/keyring.ts';
-import { listDeliveries, resend, sendTest } from '../../../src/webhooks/deliveries.ts';
+import { resend, sendTest } from '../../../src/webhooks/deliveries.ts';
+import { listDeliveries } from '../../../src/webhooks/delivery-log.ts';
 import {
   deleteEndpoint,
   type Endpoint,

@@ -1,10 +1,9 @@
 import type { FastifyReply } from 'fastify';
 import { EVENTS } from '../../../events/event-types.ts';
 import { type Html, html } from '../../../lib/html.ts';
-import { listDeliveries } from '../../../webhooks/deliveries.ts';
 import { type Endpoint, findSecretFingerprint } from '../../../webhooks/endpoints.ts';
-import { visibleTo } from '../../../webhooks/visibility.ts';
 import { emptyState } from '../../components/display.ts';
+import { backLink } from '../../components/structure.ts';
 import {
   ariaAttributes,
   copyable,
@@ -18,16 +17,8 @@ import {
   time,
 } from '../../forms.ts';
 import { type AppPages, appHead } from '../app-page.ts';
-import {
-  type DeliveryLog,
-  type EndpointContext,
-  type EndpointListContext,
-  logSection,
-  statusBadge,
-  statusNotice,
-} from './endpoint-page.ts';
-
-const PAGE_SIZE = 25;
+import { type DeliveryList, deliverySection, readDeliveries } from './delivery-list.ts';
+import { type EndpointContext, type EndpointListContext, statusBadge, statusNotice } from './endpoint-page.ts';
 
 export function endpointListBody(list: EndpointListContext, endpoints: Endpoint[], now: number): Html {
   const { path, offered } = list;
@@ -35,7 +26,13 @@ export function endpointListBody(list: EndpointListContext, endpoints: Endpoint[
   return html`${headOf(list)}
 <div class="head"><h2>Webhooks</h2><a class="button primary" href="${path}/new">New endpoint</a></div>
 <p class="muted">Signed events are sent to these endpoints and retried until they arrive.</p>
-${endpoints.length === 0 && emptyState({ text: 'No endpoints yet. Add one to get its signing secret.' })}
+${
+  endpoints.length === 0 &&
+  emptyState({
+    title: 'No endpoints yet',
+    text: 'An endpoint is a URL of your app. Add one to choose its events and to get its signing secret.',
+  })
+}
 <ul class="rows">${endpoints.map(
     (endpoint) => html`<li><div><a href="${path}/${endpoint.id}">${endpoint.url}</a> ${statusBadge(endpoint)}
 <p class="muted small">${isAll(endpoint) ? 'All events' : endpoint.eventTypes.join(', ')}</p>
@@ -79,57 +76,53 @@ ${endpoint.oldSecretUntil !== null && html`<div><dt>Previous secret</dt><dd>Also
 
 /** The page of an endpoint, with a page of its deliveries. */
 export async function showEndpoint(
-  { db, clock, show }: AppPages,
+  pages: AppPages,
   reply: FastifyReply,
   context: EndpointContext,
   shown: Shown = {},
 ): Promise<FastifyReply> {
-  const { settings = context.endpoint, problem, before, notice } = shown;
-  const { endpoint, app, viewer } = context;
-  const found = await listDeliveries(db, { endpointId: endpoint.id, before, limit: PAGE_SIZE + 1 });
-  const deliveries = found.slice(0, PAGE_SIZE);
-  const older = found.length > PAGE_SIZE ? deliveries.at(-1)?.eventId : undefined;
-  const events = deliveries.flatMap(({ event }) => event ?? []);
-  const readable = new Set(await visibleTo(db, app.id, events, clock()));
+  const { db, clock, show } = pages;
+  const { settings = context.endpoint, problem, query = {} } = shown;
+  const { endpoint, viewer } = context;
+  const deliveries = await readDeliveries(pages, endpoint.id, query);
   const secretFingerprint = await findSecretFingerprint(db, endpoint);
-  const log = { deliveries, readable, older, before };
-  const view = { ...context, settings, problem, notice, log, secretFingerprint, now: clock() };
+  const view = { ...context, settings, problem, deliveries, secretFingerprint, now: clock() };
   return show(reply, viewer, endpointBody(view), problem ? 400 : 200);
 }
 
 interface Shown {
   settings?: EndpointSettings;
   problem?: Problem;
-  notice?: string | undefined;
-  before?: string | undefined;
+  /** Selects a page of deliveries. */
+  query?: Form;
 }
 
 interface EndpointView extends EndpointContext {
   /** What the form shows: the stored settings, or what was submitted if it was rejected. */
   settings: EndpointSettings;
   problem: Problem | undefined;
-  notice: string | undefined;
-  log: DeliveryLog;
+  deliveries: DeliveryList;
   /** Prevents a form that is sent twice from replacing two secrets. */
   secretFingerprint: string;
   now: number;
 }
 
 function endpointBody(view: EndpointView): Html {
-  const { endpoint, viewer, path, listPath, offered, settings, problem, notice, log, now } = view;
+  const { endpoint, viewer, path, listPath, offered, settings, problem, deliveries, now } = view;
+  const isRejected = problem !== undefined && problem.field !== 'endpoint';
+  const form = postForm({
+    action: path,
+    csrf: viewer.context.csrf,
+    style: 'card',
+    body: html`<h2>Settings</h2>${endpointFields(settings, offered, problem)}<button class="primary">Save</button>`,
+  });
+  const log = deliverySection(view, deliveries);
   return html`${headOf(view)}
-<p><a href="${listPath}">All endpoints</a></p>
-<h2>${endpoint.url} ${statusBadge(endpoint)}</h2>
+${backLink({ to: listPath, name: 'All endpoints' })}
+<h2 class="title">${endpoint.url} ${statusBadge(endpoint)}</h2>
 ${statusNotice(endpoint, now)}
-${notice && html`<p class="notice" role="status">${notice}</p>`}
 ${problem?.field === 'endpoint' && html`<p class="problem">${problem.message}</p>`}
-${postForm({
-  action: path,
-  csrf: viewer.context.csrf,
-  style: 'card',
-  body: html`<h2>Settings</h2>${endpointFields(settings, offered, problem)}<button class="primary">Save</button>`,
-})}
-${logSection(view, log)}
+${isRejected ? html`${form}${log}` : html`${log}${form}`}
 ${secretSection(view)}
 ${stopSection(view)}`;
 }

@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { isId } from '../../../lib/ids.ts';
-import { resend, sendTest } from '../../../webhooks/deliveries.ts';
+import { sendTest } from '../../../webhooks/deliveries.ts';
 import {
   addEndpoint,
   changeEndpoint,
@@ -16,6 +15,7 @@ import { formKey, readFormKey } from '../../form-keys.ts';
 import { type Form, text, tryForm } from '../../forms.ts';
 import { actorOf } from '../../session.ts';
 import type { AppPages } from '../app-page.ts';
+import { mountDelivery } from './delivery-page.ts';
 import { loadEndpoint, loadEndpointList } from './endpoint-page.ts';
 import {
   endpointListBody,
@@ -33,7 +33,7 @@ type ForOne = { Params: { id: string; endpoint: string }; Body: Form; Querystrin
 export function mountWebhooks(host: FastifyInstance, pages: AppPages): void {
   const list = `${pages.section.route}/:id/endpoints`;
   for (const mount of [mountList, mountAddition]) mount(host, pages, list);
-  for (const mount of [mountSettings, mountSecret, mountSwitches, mountRemoval, mountSending]) {
+  for (const mount of [mountSettings, mountSecret, mountSwitches, mountRemoval, mountSending, mountDelivery]) {
     mount(host, pages, `${list}/:endpoint`);
   }
 }
@@ -76,10 +76,7 @@ function mountSettings(host: FastifyInstance, pages: AppPages, path: string): vo
 
   host.get<ForOne>(path, section.edit, async (request, reply) => {
     const context = await loadEndpoint(pages, request);
-    const before = text(request.query, 'before');
-    if (before !== '' && !isId(before)) throw notFound();
-    const notice = NOTICES[text(request.query, 'sent')];
-    return showEndpoint(pages, reply, context, { before: before || undefined, notice });
+    return showEndpoint(pages, reply, context, { query: request.query });
   });
 
   host.post<ForOne>(path, section.edit, async (request, reply) => {
@@ -93,12 +90,6 @@ function mountSettings(host: FastifyInstance, pages: AppPages, path: string): vo
     return tryForm(change, (problem) => showEndpoint(pages, reply, context, { settings, problem }));
   });
 }
-
-const NOTICES: Record<string, string | undefined> = {
-  __proto__: null as never,
-  test: 'A test event is on its way. Reload this page to see the result.',
-  again: 'The event is being sent again. Reload this page to see the result.',
-};
 
 function mountSecret(host: FastifyInstance, pages: AppPages, path: string): void {
   const { section, db, keys, clock, show } = pages;
@@ -148,16 +139,8 @@ function mountSending(host: FastifyInstance, pages: AppPages, path: string): voi
     const { endpoint } = context;
     const send = async () => {
       await sendTest(db, endpoint, clock());
-      return reply.redirect(`${context.path}?sent=test`, 303);
+      return redirectWithFlash(reply, context.path, 'test_sent');
     };
     return tryForm(send, (problem) => showEndpoint(pages, reply, context, { problem }));
-  });
-
-  const resending = `${path}/deliveries/:delivery/resend`;
-  host.post<{ Params: ForOne['Params'] & { delivery: string } }>(resending, section.edit, async (request, reply) => {
-    const { endpoint, path } = await loadEndpoint(pages, request);
-    const { delivery } = request.params;
-    if (!isId(delivery) || !(await resend(db, endpoint.id, delivery, clock()))) throw notFound();
-    return reply.redirect(`${path}?sent=again`, 303);
   });
 }
