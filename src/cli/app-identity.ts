@@ -23,6 +23,11 @@ export const appIdentityCommands: Command[] = [
       terms: { value: 'URL', help: 'Its terms of service' },
       logo: { value: 'FILE', help: 'A PNG, JPEG or WebP file of at most 256 kB, 32 to 1,024 pixels wide and high' },
     },
+    examples: [
+      '--publisher "Northgate Software" --homepage https://northgate.example',
+      '--logo logo.png',
+      '--terms none',
+    ],
     run: (options, env) =>
       withStorage(env, async ({ durable: db }) => {
         const appId = appIdOf(options.text('app'));

@@ -11,7 +11,10 @@ import { FormError } from '../lib/errors.ts';
 import type { Scopes } from '../lib/scope-lists.ts';
 import { readScopes, SCOPES } from '../oauth/scopes.ts';
 import type { Database } from '../storage/storage.ts';
-import { type Command, type Options, required, UsageError, withStorage } from './command.ts';
+import { type Command, ID_EXAMPLE, type Options, required, UsageError, withStorage } from './command.ts';
+
+const YES_NO = ['yes', 'no'];
+const SCOPE_NAMES = SCOPES.map(({ name }) => name);
 
 export const APP = { value: 'ID', help: 'The app’s client_id', required: true };
 
@@ -20,15 +23,22 @@ export const appCommands: Command[] = [
     name: 'app add',
     summary: 'Register an app; its client_secret, if it has one, is printed only once',
     options: {
-      name: { value: 'NAME', help: 'What users see', required: true },
+      name: { value: 'NAME', help: 'What users see', required: true, example: 'Ledgerly' },
       'redirect-uri': { value: 'URL', help: 'Where users are redirected to', required: true, many: true },
-      scope: { value: 'SCOPE', help: 'A scope that the app may request', required: true, many: true },
+      scope: {
+        value: 'SCOPE',
+        help: 'A scope that the app may request',
+        required: true,
+        many: true,
+        choices: SCOPE_NAMES,
+      },
       business: { value: 'ID', help: 'The business that owns it' },
       'any-business': { help: 'Let users of any business connect it' },
       platform: { help: 'Make it a first-party app of the platform, without a consent screen' },
       public: { help: 'It runs on devices of its users: no secret, always PKCE' },
       'require-pkce': { help: 'Reject requests without PKCE' },
     },
+    examples: [`--business ${ID_EXAMPLE}`, '--platform', `--business ${ID_EXAMPLE} --public --any-business`],
     run: (options, env) =>
       withStorage(env, async ({ durable: db }) => {
         const newApp = { ...(await readApp(db, options)), privateSchemes: readPrivateSchemes(env) };
@@ -43,10 +53,16 @@ export const appCommands: Command[] = [
       app: APP,
       name: { value: 'NAME', help: 'What users see' },
       'redirect-uri': { value: 'URL', help: 'Where users are redirected to; replaces all', many: true },
-      scope: { value: 'SCOPE', help: 'A scope that the app may request; replaces all', many: true },
-      open: { value: 'yes|no', help: 'Whether users of any business may connect it' },
-      pkce: { value: 'yes|no', help: 'Whether requests without PKCE are rejected' },
+      scope: {
+        value: 'SCOPE',
+        help: 'A scope that the app may request; replaces all',
+        many: true,
+        choices: SCOPE_NAMES,
+      },
+      open: { value: 'yes|no', help: 'Whether users of any business may connect it', choices: YES_NO },
+      pkce: { value: 'yes|no', help: 'Whether requests without PKCE are rejected', choices: YES_NO },
     },
+    examples: ['--name Ledgerly', '--scope read:invoices --scope read:contacts', '--pkce yes'],
     run: (options, env) =>
       withStorage(env, async ({ durable: db }) => {
         const appId = appIdOf(options.text('app'));
@@ -64,6 +80,8 @@ export const appCommands: Command[] = [
     name: 'app list',
     summary: 'List the apps of a business, or the first-party ones',
     options: { business: { value: 'ID', help: 'The id of the business (default: first-party apps)' } },
+    columns: ['client_id', 'name', 'isPublic', 'disabledAt', 'pausedAt', 'createdAt'],
+    examples: [`--business ${ID_EXAMPLE}`, '--json'],
     run: (options, env) =>
       withStorage(env, async ({ durable }) => {
         const businessId = options.text('business');
@@ -113,6 +131,7 @@ export function onApp(
     name,
     summary,
     options: { app: APP },
+    columns: ['id', 'hint', 'createdAt', 'lastUsedAt'],
     run: (options, env) =>
       withStorage(env, async ({ durable: db }) => {
         const app = required(await findApp(db, appIdOf(options.text('app'))), 'app', 'app');
@@ -158,7 +177,7 @@ async function readApp(db: Database, options: Options) {
 function readScopeOptions(options: Options): Scopes {
   const { scopes, unknown } = readScopes(options.list('scope').flatMap((text) => text.split(/[\s,]+/).filter(Boolean)));
   if (unknown.length === 0) return scopes;
-  const known = SCOPES.map(({ name }) => name).join(', ');
+  const known = SCOPE_NAMES.join(', ');
   throw new FormError('scope', `No such scope: ${unknown.join(' ')}. There are ${known}.`);
 }
 

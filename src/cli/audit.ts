@@ -23,6 +23,7 @@ export const auditCommands: Command[] = [
       to: { value: 'DATE', help: 'Only entries up to this day, inclusive (UTC)' },
       before: { value: 'ID', help: 'Continue after the entry with this id' },
     },
+    examples: ['--person ada@example.com --from 2030-01-01', '--json'],
     run: (options, env) =>
       withStorage(env, async ({ durable }) => {
         const filter = await readFilter(durable, options, readPlatformName(env));

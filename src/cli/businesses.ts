@@ -1,7 +1,7 @@
 import { addBusiness, findBusiness, listBusinesses } from '../accounts/businesses.ts';
 import { createInvitation } from '../accounts/invitations.ts';
 import { addMember } from '../accounts/joining.ts';
-import { findMembership, listMembers } from '../accounts/memberships.ts';
+import { findMembership, listMembers, ROLES } from '../accounts/memberships.ts';
 import { changeBusinessRule, changePlatformRule } from '../accounts/second-factor-rules.ts';
 import { findUser } from '../accounts/users.ts';
 import { OPERATOR } from '../audit/entries.ts';
@@ -14,7 +14,12 @@ import { newSecret } from '../lib/secrets.ts';
 import type { Database } from '../storage/storage.ts';
 import { type Command, type Options, required, withStorage } from './command.ts';
 
-const SECOND_FACTOR = { value: 'yes|no', help: 'Whether they need two-step sign-in', required: true };
+const SECOND_FACTOR = {
+  value: 'yes|no',
+  choices: ['yes', 'no'],
+  help: 'Whether they need two-step sign-in',
+  required: true,
+};
 
 export const businessCommands: Command[] = [
   {
@@ -28,6 +33,8 @@ export const businessCommands: Command[] = [
     name: 'business list',
     summary: 'List all businesses',
     options: {},
+    columns: ['id', 'name', 'requiresSecondFactor', 'createdAt'],
+    examples: ['--json'],
     run: (_, env) => withStorage(env, async ({ durable }) => ({ businesses: await listBusinesses(durable) })),
   },
   {
@@ -69,7 +76,7 @@ function readSecondFactor(options: Options): boolean {
 
 const USER = { value: 'ID', help: 'The id of the user', required: true };
 const BUSINESS = { value: 'ID', help: 'The id of the business', required: true };
-const ROLE = { value: 'ROLE', help: 'owner, admin or member', required: true };
+const ROLE = { value: 'ROLE', help: 'owner, admin or member', required: true, choices: ROLES };
 
 /** More than any business has. */
 const ALL = 1_000_000;
@@ -79,6 +86,8 @@ export const memberCommands: Command[] = [
     name: 'member list',
     summary: 'List the members of a business',
     options: { business: BUSINESS },
+    columns: ['id', 'name', 'email', 'role', 'since', 'disabledAt'],
+    examples: ['--json'],
     run: (options, env) =>
       withStorage(env, async ({ durable }) => {
         const business = required(await findBusiness(durable, options.text('business')), 'business', 'business');

@@ -2,10 +2,11 @@ import { existsSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { parseArgs } from 'node:util';
+import { closestMatch } from 'leven';
 import { InvalidSetting, readDatabaseUrl } from '../config.ts';
 import { FormError } from '../lib/errors.ts';
 import { fileOf, isSqlite } from '../storage/inspect.ts';
-import { ensureMigrated } from '../storage/migrate.ts';
+import { ensureMigrated, hasTables } from '../storage/migrate.ts';
 import { openStorage } from '../storage/open.ts';
 import { type Storage, StorageError, StorageUnavailable } from '../storage/storage.ts';
 
@@ -14,11 +15,15 @@ export interface Command {
   name: string;
   summary: string;
   /** A value after the name of the command. Required. */
-  argument?: { name: string; help: string };
+  argument?: { name: string; help: string; example: string; choices?: readonly string[] };
   options: Record<string, Option>;
-  /** The result is printed: one line per field, or one JSON object with `--json`. */
+  /** What help shows after the simplest call: more options, or a whole line that begins with gatehouse. */
+  examples?: string[];
+  /** The fields of a list that people see; `--json` has all. */
+  columns?: string[];
+  /** The result is printed: one line per field and one table per list, or one JSON object with `--json`. */
   run(options: Options, env: NodeJS.ProcessEnv): Promise<object | undefined>;
-  /** Another output than one line per field. */
+  /** Another output for people. */
   format?(result: object): string;
   /** Whether to exit with 1 though the command itself succeeded. */
   isFailure?(result: object): boolean;
@@ -31,6 +36,10 @@ export interface Option {
   required?: boolean;
   /** May be given more than once. */
   many?: boolean;
+  /** A value for the help text, if the placeholder has no usual one. */
+  example?: string;
+  /** All values that it accepts, for the completion of a shell. */
+  choices?: readonly string[];
 }
 
 export interface Options {
@@ -41,6 +50,9 @@ export interface Options {
   /** Of a command that has one. */
   argument(): string;
 }
+
+/** In help texts. */
+export const ID_EXAMPLE = '0190b9a1-6f2b-7a11-8f00-5d1c2b3a4f60';
 
 /** Wrong arguments. */
 export class UsageError extends Error {}
@@ -69,8 +81,16 @@ function parse(command: Command, args: string[]) {
     const allowPositionals = command.argument !== undefined;
     return parseArgs({ args, options: Object.fromEntries(options), strict: true, allowPositionals });
   } catch (error) {
-    throw new UsageError(`${String(error instanceof Error ? error.message : error).split(/\. |\.?\n|\.$/)[0]}.`);
+    const sentence = `${String(error instanceof Error ? error.message : error).split(/\. |\.?\n|\.$/)[0]}.`;
+    const [, unknown] = /Unknown option '--([^']+)'/.exec(sentence) ?? [];
+    throw new UsageError(sentence + suggest(unknown, [...Object.keys(command.options), 'json', 'help'], '--'));
   }
+}
+
+/** The closest name, as a question; empty if none is close. */
+export function suggest(name: string | undefined, known: string[], prefix = ''): string {
+  const closest = name && closestMatch(name, known, { maxDistance: Math.max(2, Math.floor(name.length / 3)) });
+  return closest ? ` Did you mean ${prefix}${closest}?` : '';
 }
 
 /** SQLite would create a missing file, so a typo in DATABASE_URL would look like an empty database. */
@@ -78,17 +98,32 @@ export function requireDatabase(env: NodeJS.ProcessEnv): void {
   const url = readDatabaseUrl(env);
   if (!isSqlite(url) || existsSync(fileOf(url))) return;
   throw new StorageError(
-    `DATABASE_URL points at ${fileOf(url)}, which does not exist. To create it, run: npm run --silent gatehouse -- migrate`,
+    `DATABASE_URL points at ${fileOf(url)}, which does not exist. To create it, run: gatehouse migrate`,
   );
 }
 
-/** Opens the database of DATABASE_URL. A server may be running on it. */
-export async function withStorage<Result>(
+/** Opens the database of DATABASE_URL, which has to have its tables. A server may be running on it. */
+export function withStorage<Result>(
   env: NodeJS.ProcessEnv,
   work: (storage: Storage) => Promise<Result>,
 ): Promise<Result> {
+  return withCreatedStorage(env, work, async (storage) => {
+    if (await hasTables(storage)) return;
+    throw new StorageError(
+      'The database that DATABASE_URL names has no tables. To create them, run: gatehouse migrate',
+    );
+  });
+}
+
+/** Creates the tables where that is automatic: on SQLite. */
+export async function withCreatedStorage<Result>(
+  env: NodeJS.ProcessEnv,
+  work: (storage: Storage) => Promise<Result>,
+  check: (storage: Storage) => Promise<void> = async () => {},
+): Promise<Result> {
   const storage = await openStorage(readDatabaseUrl(env));
   try {
+    await check(storage);
     await ensureMigrated(storage);
     return await work(storage);
   } finally {
@@ -115,9 +150,9 @@ export class WorkersFailed extends Error {}
 
 /** One sentence for errors that the caller can fix; any other error is a bug, and is printed with its stack. */
 export function explain({ name, options }: Command, error: unknown): unknown {
-  if (error instanceof UsageError) return `${error.message} See: npm run --silent gatehouse -- ${name} --help`;
+  if (error instanceof UsageError) return `${error.message} See: gatehouse ${name} --help`;
   if (error instanceof FormError) {
-    const option = error.field.replace('_uris', '-uri');
+    const option = error.field.replace('_uris', '-uri').replace(/^password$/, 'password-file');
     return Object.hasOwn(options, option) ? `--${option}: ${error.message}` : error.message;
   }
   return explainServing(error);

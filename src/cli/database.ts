@@ -25,9 +25,10 @@ export const backupCommand: Command = {
   name: 'backup',
   summary: 'Copy the SQLite database to one file, as a consistent snapshot, while the server runs',
   options: {
-    to: { value: 'FILE', help: 'The file to write', required: true },
+    to: { value: 'FILE', help: 'The file to write', required: true, example: 'backup.db' },
     force: { help: 'Replace the file if it exists' },
   },
+  examples: ['--force'],
   async run(options, env) {
     const began = systemClock();
     const [from, to] = [readDatabaseFile(env), options.text('to')];
@@ -83,11 +84,12 @@ export const restoreCommand: Command = {
   summary:
     'Replace the SQLite database with a backup, and end every session, grant, consent, invitation and password link in it',
   options: {
-    from: { value: 'FILE', help: 'The backup', required: true },
+    from: { value: 'FILE', help: 'The backup', required: true, example: 'backup.db' },
     'keep-tokens': {
       help: 'End nothing. Use only if nothing was revoked since the backup, as when moving to another machine',
     },
   },
+  examples: ['--keep-tokens'],
   async run(options, env) {
     const [from, file] = [options.text('from'), readDatabaseFile(env)];
     assertUsableBackup(from, file);

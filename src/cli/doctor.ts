@@ -6,6 +6,7 @@ import { checkClock, checkDatabase } from './doctor/database.ts';
 import type { Finding } from './doctor/finding.ts';
 import { checkMail } from './doctor/mail.ts';
 import { checkKeys, checkSettings, hasNoKeys, readValidSettings } from './doctor/settings.ts';
+import { color } from './output.ts';
 
 /** Read-only. */
 export const doctorCommand: Command = {
@@ -13,6 +14,7 @@ export const doctorCommand: Command = {
   summary:
     'Check settings, clock, database, keys, mail and addresses, and say how to fix problems; exits with 1 if there is one',
   options: {},
+  examples: ['--json'],
   async run(_, env) {
     const { settings, findings } = readValidSettings(env);
     const areInvalid = findings.some(({ message }) => message.startsWith('SECRET_KEYS'));
@@ -38,7 +40,9 @@ interface Result {
   findings: Finding[];
 }
 
+const COLORS = { ok: 'green', warning: 'yellow', problem: 'red' } as const;
+
 function formatFinding({ level, about, message, fix }: Finding): string {
-  const line = `${level.padEnd(8)} ${about.padEnd(9)} ${message}`;
+  const line = `${color(COLORS[level], level.padEnd(8))} ${about.padEnd(9)} ${message}`;
   return fix ? `${line}\n${' '.repeat(19)}→ ${fix}` : line;
 }

@@ -27,6 +27,7 @@ import { type Command, type Option, type Options, required, withStorage } from '
 
 const APP = { value: 'ID', help: 'The app’s client_id', required: true };
 const ENDPOINT = { value: 'ID', help: 'The endpoint’s id, from endpoint list', required: true };
+const HOOK = 'https://app.example.com/webhooks';
 const LOG_SIZE = 25;
 
 export const endpointCommands: Command[] = [
@@ -35,9 +36,10 @@ export const endpointCommands: Command[] = [
     summary: 'Add a webhook endpoint to an app; its signing secret is printed only once',
     options: {
       app: APP,
-      url: { value: 'URL', help: 'Where events are sent: https, or http on localhost', required: true },
+      url: { value: 'URL', help: 'Where events are sent: https, or http on localhost', required: true, example: HOOK },
       event: { value: 'TYPE', help: 'An event type to receive (default: all)', many: true },
     },
+    examples: ['--event grant.created --event grant.revoked'],
     run: (options, env) => {
       const keys = readKeyring(env);
       checkUrl(options, env);
@@ -54,6 +56,8 @@ export const endpointCommands: Command[] = [
     name: 'endpoint list',
     summary: 'List an app’s endpoints',
     options: { app: APP },
+    columns: ['id', 'url', 'eventTypes', 'failingSince', 'disabledAt'],
+    examples: ['--json'],
     run: (options, env) =>
       withStorage(env, async ({ durable }) => ({
         endpoints: await listEndpoints(durable, (await requireApp(durable, options)).id),
@@ -66,6 +70,7 @@ export const endpointCommands: Command[] = [
       url: { value: 'URL', help: 'Where events are sent: https, or http on localhost' },
       event: { value: 'TYPE', help: 'An event type to receive; replaces all', many: true },
     },
+    examples: [`--url ${HOOK}`],
     run: async (db, { app, endpoint }, { options, env }) => {
       if (options.text('url')) checkUrl(options, env);
       const { url, eventTypes } = endpoint;
@@ -126,6 +131,7 @@ export const endpointCommands: Command[] = [
 interface EndpointCommand {
   name: string;
   summary: string;
+  examples?: string[];
   extraOptions?: Record<string, Option>;
   run(
     db: Database,
@@ -140,11 +146,11 @@ interface AppEndpoint {
 }
 
 /** A command that runs one operation on one endpoint, and prints the endpoint afterwards. */
-function onEndpoint({ name, summary, extraOptions = {}, run }: EndpointCommand): Command {
+function onEndpoint({ extraOptions = {}, run, ...described }: EndpointCommand): Command {
   return {
-    name,
-    summary,
+    ...described,
     options: { app: APP, endpoint: ENDPOINT, ...extraOptions },
+    columns: ['id', 'type', 'attempts', 'createdAt', 'dueAt', 'deliveredAt', 'givenUpAt'],
     run: (options, env) =>
       withStorage(env, async ({ durable: db }) => {
         const app = await requireApp(db, options);

@@ -1,5 +1,7 @@
 import { VERSION } from '../lib/package.ts';
-import { type Command, explain, type Option, readOptions, requireDatabase } from './command.ts';
+import { type Command, explain, readOptions, requireDatabase, suggest } from './command.ts';
+import { helpFor, overview } from './help.ts';
+import { formatResult, withIsoTimes } from './output.ts';
 
 /** By the first word, in the order of the overview. Loaded on demand. */
 const COMMANDS: Record<string, () => Promise<Command[]>> = {
@@ -26,47 +28,51 @@ const COMMANDS: Record<string, () => Promise<Command[]>> = {
   backup: async () => [(await import('./database.ts')).backupCommand],
   restore: async () => [(await import('./database.ts')).restoreCommand],
   listen: async () => [(await import('./listen.ts')).listenCommand],
+  completion: async () => [(await import('./completion.ts')).completionCommand],
 };
 
 /** These create a database, use none, or report a missing one themselves. */
-const WITHOUT_DATABASE = ['serve', 'demo', 'migrate', 'restore', 'listen', 'doctor', 'health'];
+const WITHOUT_DATABASE = ['serve', 'demo', 'migrate', 'restore', 'doctor', 'health', 'completion'];
 
 /** Returns the exit code. */
 export async function runGatehouse(args: string[], env: NodeJS.ProcessEnv): Promise<number> {
   if (args[0] === 'help') return runGatehouse([...args.slice(1), '--help'], env);
   const firstOption = args.findIndex((arg) => arg.startsWith('-'));
   const words = firstOption === -1 ? args : args.slice(0, firstOption);
-  if (args.length === 0 || (words.length === 0 && args.includes('--help'))) {
-    console.log(overview(await loadAll()));
-    return 0;
-  }
-  if (words.length === 0 && args.includes('--version')) {
-    const { node } = process.versions;
-    const isJson = args.includes('--json');
-    console.log(isJson ? JSON.stringify({ gatehouse: VERSION, node }) : `gatehouse ${VERSION} (Node v${node})`);
-    return 0;
-  }
+  const isHelp = args.includes('--help') || args.includes('-h');
+  if (args.length === 0 || (words.length === 0 && isHelp)) return print(overview(await loadAll()));
+  if (['version', '--version', '-V'].includes(args[0] ?? '')) return print(formatVersion(args.includes('--json')));
   const related = await load(words[0] ?? '');
   const command = related.find(({ name, argument }) => name === (argument ? words[0] : words.join(' ')));
-  if (!command) {
-    const isHelp = related.length > 0 && args.includes('--help');
-    const known = overview(related.length > 0 ? related : await loadAll());
-    if (isHelp) console.log(known);
-    else console.error(`There is no command '${args.join(' ')}'.\n\n${known}`);
-    return isHelp ? 0 : 1;
-  }
-  if (args.includes('--help')) {
-    console.log(helpFor(command));
-    return 0;
-  }
+  if (!command && isHelp && related.length > 0) return print(overview(related));
+  if (!command) return rejectUnknown(args, words, related);
+  if (isHelp) return print(helpFor(command));
   return run(command, args.slice(command.name.split(' ').length), env);
+}
+
+function print(text: string): number {
+  console.log(text);
+  return 0;
+}
+
+function formatVersion(isJson: boolean): string {
+  const { node } = process.versions;
+  return isJson ? JSON.stringify({ gatehouse: VERSION, node }) : `gatehouse ${VERSION} (Node v${node})`;
+}
+
+async function rejectUnknown(args: string[], words: string[], related: Command[]): Promise<number> {
+  const known = related.length > 0 ? related : await loadAll();
+  const names = [...known.map(({ name }) => name), ...(related.length > 0 ? [] : Object.keys(COMMANDS))];
+  const suggestion = suggest(words.join(' '), names) || suggest(words[0], names);
+  console.error(`There is no command '${args.join(' ')}'.${suggestion}\n\n${overview(known)}`);
+  return 1;
 }
 
 async function load(word: string): Promise<Command[]> {
   return Object.hasOwn(COMMANDS, word) ? ((await COMMANDS[word]?.()) ?? []) : [];
 }
 
-async function loadAll(): Promise<Command[]> {
+export async function loadAll(): Promise<Command[]> {
   return (await Promise.all(Object.values(COMMANDS).map((loadCommands) => loadCommands()))).flat();
 }
 
@@ -75,48 +81,11 @@ async function run(command: Command, args: string[], env: NodeJS.ProcessEnv): Pr
     const options = readOptions(command, args);
     if (!WITHOUT_DATABASE.includes(command.name)) requireDatabase(env);
     const result = await command.run(options, env);
-    const format = command.format ?? formatResult;
-    if (result) console.log(args.includes('--json') ? JSON.stringify(result) : format(result));
+    const format = command.format ?? ((shown) => formatResult(shown, command.columns));
+    if (result) console.log(options.flag('json') ? JSON.stringify(withIsoTimes(result)) : format(result));
     return result && command.isFailure?.(result) ? 1 : 0;
   } catch (error) {
     console.error(explain(command, error));
     return 1;
   }
-}
-
-function overview(commands: Command[]): string {
-  const width = Math.max(...commands.map(({ name }) => name.length));
-  const lines = commands.map(({ name, summary }) => `  ${name.padEnd(width)}  ${summary}`);
-  return ['Usage: npm run --silent gatehouse -- COMMAND [OPTIONS]', '', ...lines, '', footer].join('\n');
-}
-
-const footer = `Every command accepts --help, and --json to print one JSON object. --version prints the version.
-DATABASE_URL selects the database. docs/reference/settings.md lists all settings.`;
-
-function helpFor({ name, summary, argument, options }: Command): string {
-  const entries = Object.entries<Option>({
-    ...(argument && { [argument.name]: { help: argument.help, required: true } }),
-    ...options,
-    json: { help: 'Print one JSON object' },
-  });
-  const terms = entries.map(([option, { value }]) =>
-    option === argument?.name ? option : `--${option}${value ? ` ${value}` : ''}`,
-  );
-  const width = Math.max(...terms.map((term) => term.length));
-  const lines = entries.map(([, { help, required, many }], i) => {
-    const notes = [required && 'required', many && 'may be repeated'].filter(Boolean).join(', ');
-    return `  ${(terms[i] ?? '').padEnd(width)}  ${help}${notes && ` (${notes})`}`;
-  });
-  return [`gatehouse ${name}: ${summary}`, '', ...lines].join('\n');
-}
-
-/** One line per field, and one block per item of a list. */
-function formatResult(result: object): string {
-  return Object.entries(result).map(formatField).join('\n');
-}
-
-function formatField([name, value]: [string, unknown]): string {
-  if (!Array.isArray(value)) return `${name}: ${value ?? '-'}`;
-  if (value.every((item) => typeof item !== 'object')) return `${name}: ${value.join(' ')}`;
-  return value.map((item) => formatResult(item)).join('\n\n');
 }

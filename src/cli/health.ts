@@ -16,6 +16,7 @@ export const healthCommand: Command = {
   name: 'health',
   summary: 'Check that the server on this machine responds, for the health check of a container',
   options: { ready: { help: 'Also check that it can query its database, and is not about to stop' } },
+  examples: ['--ready'],
   async run(options, env): Promise<Health> {
     return checkHealth(urlOf(readListen(env)) + (options.flag('ready') ? '/readyz' : '/healthz'));
   },

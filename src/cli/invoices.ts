@@ -4,6 +4,8 @@ import { systemClock } from '../lib/clock.ts';
 import { isId } from '../lib/ids.ts';
 import { type Command, required, withStorage } from './command.ts';
 
+const STATUSES = ['DRAFT', 'SENT', 'PAID', 'OVERDUE', 'VOID'];
+
 export const invoiceCommands: Command[] = [
   {
     name: 'invoice add',
@@ -14,8 +16,9 @@ export const invoiceCommands: Command[] = [
       total: { value: 'AMOUNT', help: 'A decimal, such as 1234.50', required: true },
       currency: { value: 'CODE', help: 'An ISO 4217 code, such as GBP', required: true },
       customer: { value: 'ID', help: 'The id of the CRM contact', required: true },
-      status: { value: 'STATUS', help: 'DRAFT, SENT, PAID, OVERDUE or VOID (default: DRAFT)' },
+      status: { value: 'STATUS', help: 'DRAFT, SENT, PAID, OVERDUE or VOID (default: DRAFT)', choices: STATUSES },
     },
+    examples: ['--status SENT'],
     run: (options, env) =>
       withStorage(env, async ({ durable }) => {
         const business = required(await findBusiness(durable, options.text('business')), 'business', 'business');
@@ -36,7 +39,7 @@ export const invoiceCommands: Command[] = [
     options: {
       business: { value: 'ID', help: 'The business’s id', required: true },
       number: { value: 'NUMBER', help: 'The invoice number, such as INV-1', required: true },
-      status: { value: 'STATUS', help: 'DRAFT, SENT, PAID, OVERDUE or VOID', required: true },
+      status: { value: 'STATUS', help: 'DRAFT, SENT, PAID, OVERDUE or VOID', required: true, choices: STATUSES },
     },
     run: (options, env) =>
       withStorage(env, async ({ durable }) => {

@@ -17,12 +17,14 @@ export const keyCommands: Command[] = [
     name: 'keys list',
     summary: 'List the ids of the keys, and how many stored secrets each encrypts',
     options: {},
+    examples: ['--json'],
     run: (_, env) => withStorage(env, ({ durable }) => describeKeys(durable, readSecretKeys(env))),
   },
   {
     name: 'keys add',
     summary: 'Add a key that verifies but does not sign yet: the first step when several nodes share the keys',
     options: { to: TO },
+    examples: ['--to gatehouse.keys'],
     run: (options, env) =>
       withStorage(env, async (storage) => {
         const source = readSecretKeys(env);
@@ -39,6 +41,7 @@ export const keyCommands: Command[] = [
     name: 'keys rotate',
     summary: 'Create a new first key, which signs after the next restart; the old keys still verify',
     options: { use: { value: 'ID', help: 'Make this existing key the first' }, to: TO },
+    examples: ['--use 7d659559'],
     run: (options, env) => withStorage(env, (storage) => rotate(storage, readSecretKeys(env), options)),
   },
   {
@@ -55,6 +58,7 @@ export const keyCommands: Command[] = [
       'end-tokens': { help: 'Remove them now; every token that they signed stops working' },
       to: TO,
     },
+    examples: ['--keep 2'],
     run: (options, env) => withStorage(env, (storage) => prune(storage, readSecretKeys(env), options)),
   },
 ];

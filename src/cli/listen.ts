@@ -22,6 +22,7 @@ export const listenCommand: Command = {
       value: 'URL',
       help: 'The URL of your receiver, such as http://localhost:3000/hook',
       required: true,
+      example: 'http://localhost:3000/hook',
     },
   },
   run: (options, env) =>

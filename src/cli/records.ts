@@ -20,19 +20,20 @@ import { createProgressBar } from './progress.ts';
 const KINDS = RESOURCES.map(kindOf);
 
 const BUSINESS = { value: 'ID', help: 'The id of the business', required: true };
-const KIND = { value: 'KIND', help: `One of ${KINDS.join(', ')}`, required: true };
+const KIND = { value: 'KIND', help: `One of ${KINDS.join(', ')}`, required: true, choices: KINDS };
 
 export const importCommand: Command = {
   name: 'import',
   summary:
     'Add the records of a file to a business, all or none. The file is checked first; with SQLite, other writes wait while its records are written',
-  argument: { name: 'FILE', help: 'A file in CSV or JSON lines, or - for standard input' },
+  argument: { name: 'FILE', help: 'A file in CSV or JSON lines, or - for standard input', example: 'contacts.csv' },
   options: {
     business: BUSINESS,
     kind: KIND,
-    format: { value: 'FORMAT', help: 'csv or jsonl (default: by the extension of the file)' },
+    format: { value: 'FORMAT', help: 'csv or jsonl (default: by the extension of the file)', choices: FILE_FORMATS },
     'dry-run': { help: 'Check the file, and import nothing' },
   },
+  examples: ['--dry-run'],
   run: (options, env) =>
     withStorage(env, async ({ durable }) => {
       const business = required(await findBusiness(durable, options.text('business')), 'business', 'business');
@@ -55,9 +56,14 @@ export const exportCommand: Command = {
   options: {
     business: BUSINESS,
     kind: KIND,
-    format: { value: 'FORMAT', help: 'csv or jsonl (default: by the extension of the file, or csv)' },
+    format: {
+      value: 'FORMAT',
+      help: 'csv or jsonl (default: by the extension of the file, or csv)',
+      choices: FILE_FORMATS,
+    },
     output: { value: 'FILE', help: 'The file to write (default: standard output)' },
   },
+  examples: ['--output contacts.csv', '--format jsonl'],
   run: (options, env) =>
     withStorage(env, async ({ durable }) => {
       const business = required(await findBusiness(durable, options.text('business')), 'business', 'business');

@@ -22,6 +22,10 @@ export const serveCommand: Command = {
       help: `The number of worker processes, from 1 to ${MAX_WORKERS}, or auto for one per core (default: 1)`,
     },
   },
+  examples: [
+    '--workers auto',
+    'BASE_URL=https://api.example.com CONSENT_URL=https://accounts.example.com gatehouse serve',
+  ],
   async run(options, env) {
     const workers = readWorkers(options.text('workers'));
     const settings = { ...readSettings(env), workers };

@@ -1,6 +1,8 @@
+import { readFile } from 'node:fs/promises';
 import { text as readAll } from 'node:stream/consumers';
 import { findBusiness } from '../accounts/businesses.ts';
 import { addUser } from '../accounts/joining.ts';
+import { ROLES } from '../accounts/memberships.ts';
 import { removeAllPasskeys } from '../accounts/passkeys.ts';
 import { createPasswordLink } from '../accounts/password-links.ts';
 import { resetSecondFactor } from '../accounts/second-factors.ts';
@@ -11,11 +13,15 @@ import { readConsentUrl } from '../config.ts';
 import { setPassword } from '../grants/account-reset.ts';
 import { disableUser } from '../grants/suspension.ts';
 import { systemClock } from '../lib/clock.ts';
+import { FormError } from '../lib/errors.ts';
 import type { Database } from '../storage/storage.ts';
 import { type Command, type Options, required, UsageError, withStorage } from './command.ts';
 
 const USER = { value: 'ID', help: 'The id of the user', required: true };
-const PASSWORD = { value: 'PASSWORD', help: 'At least 8 characters; if left out, you are asked for it' };
+const PASSWORD_FILE = {
+  value: 'FILE',
+  help: 'Read the password from this file, or from standard input if it is - (default: you are asked for it)',
+};
 
 export const userCommands: Command[] = [
   {
@@ -23,19 +29,23 @@ export const userCommands: Command[] = [
     summary: 'Add a user who can sign in',
     options: {
       email: { value: 'EMAIL', help: 'The address that they sign in with', required: true },
-      name: { value: 'NAME', help: 'The name that others see', required: true },
-      password: PASSWORD,
+      name: { value: 'NAME', help: 'The name that others see', required: true, example: 'Ada' },
+      'password-file': PASSWORD_FILE,
       business: { value: 'ID', help: 'Make them a member of this business' },
-      role: { value: 'ROLE', help: 'owner, admin or member (member if left out)' },
+      role: { value: 'ROLE', help: 'owner, admin or member (member if left out)', choices: ROLES },
       'platform-admin': { help: 'Allow them to see and stop every app and user, and to register first-party apps' },
     },
+    examples: [
+      '--platform-admin',
+      'gatehouse user add --email ada@example.com --name Ada --password-file - < password.txt',
+    ],
     async run(options, env) {
       const businessId = options.text('business');
       if (options.text('role') && !businessId) throw new UsageError('--role goes with --business.');
       const user = {
         email: options.text('email'),
         name: options.text('name'),
-        password: options.text('password') || (await askPassword()),
+        password: await readPassword(options.text('password-file')),
         isPlatformAdmin: options.flag('platform-admin'),
         membership: businessId ? { businessId, role: options.text('role') || 'member' } : undefined,
       };
@@ -49,6 +59,8 @@ export const userCommands: Command[] = [
     name: 'user list',
     summary: 'List all users',
     options: {},
+    columns: ['id', 'name', 'email', 'isPlatformAdmin', 'lastSignedInAt', 'disabledAt'],
+    examples: ['--json'],
     run: (_, env) => withStorage(env, async ({ durable }) => ({ users: await listUsers(durable) })),
   },
   {
@@ -68,11 +80,12 @@ export const userCommands: Command[] = [
     summary: 'Set the password of a user, sign them out everywhere and remove their passkeys and second factor',
     options: {
       user: USER,
-      password: PASSWORD,
+      'password-file': PASSWORD_FILE,
       'end-grants': { help: 'End the access of every app that they connected' },
     },
+    examples: ['--password-file password.txt', '--end-grants'],
     async run(options, env) {
-      const password = options.text('password') || (await askPassword());
+      const password = await readPassword(options.text('password-file'));
       const endsGrants = options.flag('end-grants');
       return withStorage(env, async ({ durable }) => {
         const user = await requireUser(durable, options);
@@ -145,7 +158,16 @@ function changeUser(
   });
 }
 
-/** Reads from a terminal without echo, or from a pipe. Unlike an argument, it is not visible to other processes. */
+/** Unlike an argument, a file or a pipe is not visible to other processes. */
+async function readPassword(file: string): Promise<string> {
+  if (file === '' || file === '-') return askPassword();
+  const text = await readFile(file, 'utf8').catch(() => {
+    throw new FormError('password-file', `${file} cannot be read.`);
+  });
+  return text.replace(/\r?\n$/, '');
+}
+
+/** Reads from a terminal without echo, or from a pipe. */
 async function askPassword(): Promise<string> {
   if (!process.stdin.isTTY) return (await readAll(process.stdin)).replace(/\r?\n$/, '');
   process.stderr.write('Password: ');

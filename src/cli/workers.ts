@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import type { Settings } from '../config.ts';
 import { MINUTE, SECOND, systemClock } from '../lib/clock.ts';
-import { explainServing, WorkersFailed, withStorage } from './command.ts';
+import { explainServing, WorkersFailed, withCreatedStorage } from './command.ts';
 import { DRAIN_TIMEOUT, exitSoon, rejectDemoData, untilStopped } from './serve.ts';
 
 /** A worker that exits sooner after its start may be in a crash loop. */
@@ -16,7 +16,7 @@ const MAX_DELAY = 30 * SECOND;
 export async function serveWithWorkers(settings: Settings, env: NodeJS.ProcessEnv): Promise<void> {
   if (cluster.isWorker) return serveAsWorker(settings);
   const { baseUrl, consentUrl, workers } = settings;
-  await withStorage(env, (storage) => rejectDemoData(storage, settings));
+  await withCreatedStorage(env, (storage) => rejectDemoData(storage, settings));
   // Before the first listener opens. From here on no signal kills this process.
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => {});
   const stopped = untilStopped();

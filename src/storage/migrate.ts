@@ -28,10 +28,13 @@ export async function ensureMigrated(storage: Storage): Promise<void> {
     return;
   }
   if ((await listPending(storage)).some(({ phase }) => phase !== 'contract')) {
-    throw new StorageError(
-      'The database that DATABASE_URL names is not up to date. Run: npm run --silent gatehouse -- migrate',
-    );
+    throw new StorageError('The database that DATABASE_URL names is not up to date. Run: gatehouse migrate');
   }
+}
+
+/** Whether the database has been migrated before. */
+export async function hasTables({ durable }: Storage): Promise<boolean> {
+  return pendingOf(await readState(durable), MIGRATIONS).length < MIGRATIONS.length;
 }
 
 /** Migrations that are not complete. Throws if the database is another program's, or a newer one has contracted it. */

@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createCommandLineWithDatabase } from '../support/command-line.ts';
-import { PASSWORD, REDIRECT_URI } from '../support/fixtures.ts';
+import { formatResult } from '../../src/cli/output.ts';
+import { createCommandLineWithDatabase, PASSWORD_FILE } from '../support/command-line.ts';
+import { REDIRECT_URI } from '../support/fixtures.ts';
 import { listMigrations } from '../support/migrations.ts';
 
 const cli = await createCommandLineWithDatabase();
+const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const acme = await cli.json(['business', 'add', '--name', 'Acme Ltd']);
 const ada = await cli.json(
-  ['user', 'add', '--email', 'Ada@Example.com', '--name', 'Ada', '--password', PASSWORD].concat([
+  ['user', 'add', '--email', 'Ada@Example.com', '--name', 'Ada', '--password-file', PASSWORD_FILE].concat([
     '--business',
     acme.id,
     '--role',
@@ -53,12 +55,21 @@ test('a user can be disabled and enabled again', async () => {
   const disabled = await onUser('disable');
   const enabled = await onUser('enable');
 
-  assert.equal(typeof disabled.disabledAt, 'number');
+  assert.match(disabled.disabledAt, ISO_TIME);
   assert.equal(enabled.disabledAt, null);
 });
 
 test('member add, set-role and remove print the membership as it is afterwards', async () => {
-  const { id } = await cli.json(['user', 'add', '--email', 'bob@example.com', '--name', 'Bob', '--password', PASSWORD]);
+  const { id } = await cli.json([
+    'user',
+    'add',
+    '--email',
+    'bob@example.com',
+    '--name',
+    'Bob',
+    '--password-file',
+    PASSWORD_FILE,
+  ]);
   const both = ['--user', id, '--business', acme.id];
 
   const added = await cli.json(['member', 'add', ...both, '--role', 'member']);
@@ -67,7 +78,7 @@ test('member add, set-role and remove print the membership as it is afterwards',
 
   const { since, ...membership } = added;
   assert.deepEqual(membership, { userId: id, businessId: acme.id, businessName: 'Acme Ltd', role: 'member' });
-  assert.ok(since > 0);
+  assert.match(since, ISO_TIME);
   assert.equal(changed.role, 'admin');
   assert.deepEqual(removed, { userId: id, businessId: acme.id, removed: true });
 });
@@ -123,13 +134,13 @@ test('app list prints the apps of a business, or those of the platform, without 
 });
 
 test('an app can be paused and resumed, which its own switch does not undo', async () => {
-  assert.equal(typeof (await onApp('pause')).pausedAt, 'number');
-  assert.equal(typeof (await onApp('enable')).pausedAt, 'number');
+  assert.match((await onApp('pause')).pausedAt, ISO_TIME);
+  assert.match((await onApp('enable')).pausedAt, ISO_TIME);
   assert.equal((await onApp('resume')).pausedAt, null);
 });
 
 test('an app can be disabled and enabled again', async () => {
-  assert.equal(typeof (await onApp('disable')).disabledAt, 'number');
+  assert.match((await onApp('disable')).disabledAt, ISO_TIME);
   assert.equal((await onApp('enable')).disabledAt, null);
 });
 
@@ -188,11 +199,38 @@ test('migrate prints what it changed, and the second time nothing', async () => 
   assert.deepEqual(second, { applied: [], waiting: [], older_nodes: [] });
 });
 
-test('without --json a result is printed in lines for people', async () => {
+test('without --json, one thing is printed in lines and a list as a table', async () => {
+  const added = await cli.run(['business', 'add', '--name', 'Northgate']);
   const { status, stdout, stderr } = await cli.run(['business', 'list']);
 
+  assert.match(added.stdout, /^id: [0-9a-f-]{36}$/m);
   assert.equal(status, 0);
   assert.equal(stderr, '');
-  assert.match(stdout, /^id: [0-9a-f-]{36}$/m);
-  assert.match(stdout, /^name: Acme Ltd$/m);
+  const [headings = '', ...rows] = stdout.trimEnd().split('\n');
+  assert.deepEqual(headings.split(/ {2,}/), ['ID', 'NAME', 'REQUIRES SECOND FACTOR', 'CREATED AT']);
+  const row = rows.find((line) => line.startsWith(acme.id)) ?? '';
+  assert.deepEqual(row.split(/ {2,}/), [acme.id, 'Acme Ltd', 'no', acme.createdAt]);
+  assert.match(acme.createdAt, ISO_TIME);
+});
+
+test('a name cannot control the terminal', () => {
+  const apps = [{ name: 'Red\u001b[31m\n' }];
+
+  assert.equal(formatResult({ apps }), 'NAME\nRed\ufffd[31m\ufffd');
+});
+
+test('every list is a table for people, with the columns that fit', async () => {
+  const lists = [
+    ['user', 'list'],
+    ['member', 'list', '--business', acme.id],
+    ['app', 'list', '--business', acme.id],
+    ['app', 'list-secrets', '--app', ledger.client_id],
+    ['keys', 'list'],
+  ];
+  for (const args of lists) {
+    const { stdout } = await cli.run(args);
+    assert.match(stdout, /^(?:CLIENT )?ID {2,}/m, args.join(' '));
+    assert.doesNotMatch(stdout, /undefined|\[object/);
+  }
+  assert.equal((await cli.run(['endpoint', 'list', '--app', ledger.client_id])).stdout, 'endpoints: none\n');
 });

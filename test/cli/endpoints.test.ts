@@ -88,7 +88,7 @@ test('an endpoint can be disabled, enabled and removed', async () => {
   const removed = await onEndpoint('remove', id);
 
   assert.equal(disabled.disabledReason, 'by_owner');
-  assert.equal(typeof disabled.disabledAt, 'number');
+  assert.ok(Date.parse(disabled.disabledAt) > 0);
   assert.equal(enabled.disabledAt, null);
   assert.equal(removed.removed, true);
   assert.ok(!JSON.stringify(await cli.json(['endpoint', 'list', '--app', app])).includes(id));

@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { readOptions } from '../../src/cli/command.ts';
+import { loadAll } from '../../src/cli/gatehouse.ts';
+import { examplesOf } from '../../src/cli/help.ts';
 import { createCommandLine } from '../support/command-line.ts';
 
 const cli = createCommandLine();
@@ -16,11 +21,11 @@ const COMMANDS: Record<string, string[]> = {
   'business list': [],
   'business change': ['business', 'require-second-factor'],
   'platform change': ['require-second-factor'],
-  'user add': ['email', 'name', 'password', 'business', 'role', 'platform-admin'],
+  'user add': ['email', 'name', 'password-file', 'business', 'role', 'platform-admin'],
   'user list': [],
   'user disable': ['user'],
   'user enable': ['user'],
-  'user set-password': ['user', 'password', 'end-grants'],
+  'user set-password': ['user', 'password-file', 'end-grants'],
   'user password-link': ['user'],
   'user verify-email': ['user'],
   'user remove-passkeys': ['user'],
@@ -68,6 +73,7 @@ const COMMANDS: Record<string, string[]> = {
   backup: ['to', 'force'],
   restore: ['from', 'keep-tokens'],
   listen: ['app', 'forward-to'],
+  completion: [],
 };
 
 test('called with nothing, or with --help, it lists every command with its summary', async () => {
@@ -87,6 +93,7 @@ test('gatehouse --version prints the version of Gatehouse and of the Node that r
     stdout: `gatehouse ${version} (Node ${process.version})\n`,
     stderr: '',
   });
+  for (const args of [['-V'], ['version']]) assert.deepEqual(await cli.run(args), await cli.run(['--version']));
   const { stdout } = await cli.run(['--version', '--json']);
   assert.deepEqual(JSON.parse(stdout), { gatehouse: version, node: process.version.slice(1) });
 });
@@ -100,5 +107,65 @@ for (const [name, options] of Object.entries(COMMANDS)) {
     assert.equal(stderr, '');
     assert.match(stdout, new RegExp(`^gatehouse ${name}: \\w`));
     assert.deepEqual(explained, [...options, 'json']);
+    assert.ok(
+      stdout.split('\n').every((line) => line.length <= 80),
+      stdout,
+    );
   });
 }
+
+test('the overview fits into 80 columns, and names the exit codes', async () => {
+  const { stdout } = await cli.run([]);
+
+  assert.deepEqual(
+    stdout.split('\n').filter((line) => line.length > 80),
+    [],
+  );
+  assert.match(stdout, /Exit codes: 0 .* 1 .* 130/s);
+});
+
+test('every command has an example, which it accepts', async () => {
+  for (const command of await loadAll()) {
+    const examples = examplesOf(command);
+    assert.ok(examples.length > 0, command.name);
+    for (const example of examples) {
+      const [, args = ''] = example.split(/ [<>] /)[0]?.split(new RegExp(`gatehouse ${command.name}`)) ?? [];
+      const words = [...args.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word = '']) => quoted ?? word);
+      assert.doesNotThrow(() => readOptions(command, words), example);
+    }
+  }
+});
+
+test('a misspelt command or option is answered with the closest one', async () => {
+  const misspelt: [args: string[], suggestion: string][] = [
+    [['bussiness', 'list'], 'business list'],
+    [['user', 'ad'], 'user add'],
+    [['sevre'], 'serve'],
+    [['user', 'add', '--emial', 'a@b.c'], '--email'],
+    [['completion', 'bash', '--jsno'], '--json'],
+  ];
+  for (const [args, suggestion] of misspelt) {
+    const { status, stderr } = await cli.run(args);
+    assert.equal(status, 1);
+    assert.ok(stderr.split('\n')[0]?.includes(` Did you mean ${suggestion}?`), stderr);
+  }
+  assert.doesNotMatch((await cli.run(['zzzzzzzz'])).stderr, /Did you mean/);
+});
+
+test('help is in color on a terminal only, and not with NO_COLOR', async () => {
+  const env = { FORCE_COLOR: '1' };
+  const start = '\u001b[';
+
+  assert.ok(!(await cli.run(['--help'], { asProcess: true })).stdout.includes(start));
+  assert.ok((await cli.run(['--help'], { asProcess: true, env })).stdout.includes(start));
+  assert.ok(!(await cli.run(['--help'], { asProcess: true, env: { NO_COLOR: '1' } })).stdout.includes(start));
+});
+
+test('a reader that closes the pipe early gets no stack trace', () => {
+  const program = [process.execPath, fileURLToPath(new URL('../../src/cli/main.js', import.meta.url))].join(' ');
+  const script = `(sleep 0.2; exec ${program} --help; ) | true; (exec ${program} completion bash) | head -1`;
+  const { stdout, stderr } = spawnSync('bash', ['-c', script], { encoding: 'utf8' });
+
+  assert.equal(stderr, '');
+  assert.equal(stdout, '# bash completion of gatehouse\n');
+});

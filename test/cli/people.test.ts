@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createCommandLineWithDatabase } from '../support/command-line.ts';
-import { PASSWORD } from '../support/fixtures.ts';
+import { createCommandLineWithDatabase, PASSWORD_FILE } from '../support/command-line.ts';
 
 const cli = await createCommandLineWithDatabase();
 const acme = await cli.json(['business', 'add', '--name', 'Acme']);
 const bolt = await cli.json(['business', 'add', '--name', 'Bolt']);
-const typed = ['--email', 'ada@example.com', '--name', 'Ada', '--password', PASSWORD];
+const typed = ['--email', 'ada@example.com', '--name', 'Ada', '--password-file', PASSWORD_FILE];
 const ada = await cli.json(['user', 'add', ...typed, '--business', acme.id, '--role', 'owner']);
 const invite = (...more: string[]) => ['member', 'invite', '--by', ada.id, '--role', 'admin', ...more];
 
@@ -23,7 +22,7 @@ test('member list prints the members of one business only', async () => {
     role: 'owner',
     disabledAt: null,
   });
-  assert.ok(since > 0);
+  assert.ok(Date.parse(since) > 0);
   assert.deepEqual([members.length, others.members], [1, []]);
 });
 
@@ -41,7 +40,7 @@ test('member invite prints a link in the name of an owner, below CONSENT_URL', a
 test('user password-link prints a link below CONSENT_URL, and when it expires', async () => {
   const env = { CONSENT_URL: 'https://pages.example', BASE_URL: 'https://api.example' };
   const own = await createCommandLineWithDatabase();
-  const typed = ['--email', 'kim@example.com', '--name', 'Kim', '--password', PASSWORD];
+  const typed = ['--email', 'kim@example.com', '--name', 'Kim', '--password-file', PASSWORD_FILE];
   const { id } = await own.json(['user', 'add', ...typed]);
 
   const made = await own.json(['user', 'password-link', '--user', id], { env });
@@ -49,7 +48,7 @@ test('user password-link prints a link below CONSENT_URL, and when it expires', 
 
   assert.match(made.link, /^https:\/\/pages\.example\/password\/[\w-]{43}$/);
   assert.equal(made.email, 'kim@example.com');
-  const hours = (made.expiresAt - Date.now()) / 3_600_000;
+  const hours = (Date.parse(made.expiresAt) - Date.now()) / 3_600_000;
   assert.ok(hours > 23 && hours <= 24, String(hours));
   assert.deepEqual([unknown.status, unknown.stderr], [1, '--user: There is no such user.\n']);
 });

@@ -3,13 +3,29 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
-import { type CommandResult, createCommandLine, createCommandLineWithDatabase } from '../support/command-line.ts';
-import { PASSWORD, REDIRECT_URI } from '../support/fixtures.ts';
+import {
+  type CommandResult,
+  createCommandLine,
+  createCommandLineWithDatabase,
+  PASSWORD_FILE,
+  writePassword,
+} from '../support/command-line.ts';
+import { commandsOnDatabase } from '../support/every-command.ts';
+import { REDIRECT_URI } from '../support/fixtures.ts';
 
 const cli = await createCommandLineWithDatabase();
 const NOBODY = '01a1dd0a-eb11-7000-997c-587fb8fee946';
 const { id: acme } = await cli.json(['business', 'add', '--name', 'Acme']);
-const { id: ada } = await cli.json(['user', 'add', '--email', 'a@b.c', '--name', 'Ada', '--password', PASSWORD]);
+const { id: ada } = await cli.json([
+  'user',
+  'add',
+  '--email',
+  'a@b.c',
+  '--name',
+  'Ada',
+  '--password-file',
+  PASSWORD_FILE,
+]);
 
 /** One sentence, on one line, that names what to change; no stack trace; and exit 1. */
 function assertRefused({ status, stdout, stderr }: CommandResult, sentence: RegExp): void {
@@ -30,33 +46,45 @@ const REFUSALS: [what: string, args: string[], sentence: RegExp][] = [
   ['an option without its value', ['business', 'add', '--name'], /--name/],
   ['a value that looks like an option', ['business', 'add', '--name', '-x'], /--name/],
   ['an empty name', ['business', 'add', '--name', ' '], /^--name: Enter a name\./],
-  ['a password that is too short', [...USER, '--password', 'short'], /^--password: Use at least 8/],
-  ['a password that everybody uses', [...USER, '--password', 'password123'], /^--password: .*attackers try first/],
-  ['an email that is none', ['user', 'add', '--email', 'x', '--name', 'X', '--password', PASSWORD], /^--email: Enter/],
+  [
+    'a password that is too short',
+    [...USER, '--password-file', writePassword('short')],
+    /^--password-file: Use at least 8/,
+  ],
+  [
+    'a password that everybody uses',
+    [...USER, '--password-file', writePassword('password123')],
+    /^--password-file: .*attackers try first/,
+  ],
+  [
+    'an email that is none',
+    ['user', 'add', '--email', 'x', '--name', 'X', '--password-file', PASSWORD_FILE],
+    /^--email: Enter/,
+  ],
   [
     'an email that is taken',
-    ['user', 'add', '--email', 'A@B.C', '--name', 'X', '--password', PASSWORD],
+    ['user', 'add', '--email', 'A@B.C', '--name', 'X', '--password-file', PASSWORD_FILE],
     /^--email: .*already/,
   ],
   [
     'an unknown business',
-    [...USER, '--password', PASSWORD, '--business', NOBODY],
+    [...USER, '--password-file', PASSWORD_FILE, '--business', NOBODY],
     /^--business: There is no such business/,
   ],
   [
     'an unknown role',
-    [...USER, '--password', PASSWORD, '--business', acme, '--role', 'king'],
+    [...USER, '--password-file', PASSWORD_FILE, '--business', acme, '--role', 'king'],
     /^--role: .*owner, admin, member/,
   ],
   [
     'a role without a business',
-    ['user', 'add', '--email', 'r@y.z', '--name', 'X', '--password', PASSWORD, '--role', 'owner'],
+    ['user', 'add', '--email', 'r@y.z', '--name', 'X', '--password-file', PASSWORD_FILE, '--role', 'owner'],
     /--business/,
   ],
   ['an unknown user', ['user', 'disable', '--user', NOBODY], /^--user: There is no such user/],
   [
     'a user id that is none',
-    ['user', 'set-password', '--user', 'x', '--password', PASSWORD],
+    ['user', 'set-password', '--user', 'x', '--password-file', PASSWORD_FILE],
     /^--user: There is no such user/,
   ],
   [
@@ -103,25 +131,32 @@ for (const [what, args, sentence] of REFUSALS) {
   });
 }
 
-test('a missing database file is rejected by every command that does not create one, and nothing is created', async () => {
+test('a missing database is rejected by every command that does not create one, and nothing is created', async () => {
   const env = { DATABASE_URL: 'sqlite:deep/typo.db' };
   const fresh = createCommandLine();
-  const commands = [
-    ['business', 'list'],
-    [...USER, '--password', PASSWORD],
-    [...APP, '--scope', 'read:invoices', '--business', NOBODY],
-    ['endpoint', 'add', '--app', NOBODY, '--url', 'https://hooks.example/', '--event', 'grant.created'],
-    ['member', 'list', '--business', NOBODY],
-    ['audit', 'export'],
-    ['keys', 'list'],
-    ['backup', '--to', 'copy.db'],
-  ];
+  const commands = await commandsOnDatabase();
+  assert.ok(commands.length > 50);
 
   for (const args of commands) {
-    assertRefused(await fresh.run(args, { env }), /^DATABASE_URL points at deep\/typo\.db, .* gatehouse -- migrate$/m);
+    assertRefused(await fresh.run(args, { env }), /^DATABASE_URL points at deep\/typo\.db, .* gatehouse migrate$/m);
   }
 
   assert.deepEqual(readdirSync(fresh.folder), []);
+});
+
+test('a file without tables is rejected by the same commands, and no table is created', async () => {
+  const fresh = createCommandLine();
+  const file = join(fresh.folder, 'empty.db');
+  const database = new DatabaseSync(file);
+  database.exec('create table notes (text)');
+  const env = { DATABASE_URL: `sqlite:${file}` };
+
+  for (const args of (await commandsOnDatabase()).filter(([name]) => name !== 'backup')) {
+    assertRefused(await fresh.run(args, { env }), /has no tables\. To create them, run: gatehouse migrate$/m);
+  }
+
+  assert.deepEqual(database.prepare('select name from sqlite_schema').all().length, 1);
+  database.close();
 });
 
 test('a rejected command exits with 1, and prints its message on standard error', async () => {
@@ -129,7 +164,7 @@ test('a rejected command exits with 1, and prints its message on standard error'
 });
 
 test('a rejected user leaves nothing behind: neither the user nor the membership', async () => {
-  await cli.run([...USER, '--password', PASSWORD, '--business', acme, '--role', 'king']);
+  await cli.run([...USER, '--password-file', PASSWORD_FILE, '--business', acme, '--role', 'king']);
 
   const { users } = await cli.json(['user', 'list']);
   assert.ok(!users.some(({ email }: { email: string }) => email === 'x@y.z'));

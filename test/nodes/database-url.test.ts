@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { createCommandLine } from '../support/command-line.ts';
 import { databaseUrl, runAsAdmin } from '../support/databases.ts';
+import { commandsOnDatabase } from '../support/every-command.ts';
 import { listMigrations } from '../support/migrations.ts';
 import { freePort } from '../support/ports.ts';
 import { startPostgres } from '../support/postgres-server.ts';
@@ -26,7 +27,7 @@ const WRONG: [what: string, url: string, sentence: RegExp][] = [
   ['of a database that does not exist', databaseUrl(postgres.url, 'nowhere'), /"nowhere" does not exist.*DATABASE_URL/],
   ['without a listener', `postgres://a:b@127.0.0.1:${await freePort()}/x`, /ECONNREFUSED.*DATABASE_URL/],
   ['with a pool_size of nothing', `${empty}?pool_size=0`, /DATABASE_URL.*pool_size/],
-  ['of a database that is not up to date', empty, /not up to date.*gatehouse -- migrate/],
+  ['of a database that is not up to date', empty, /not up to date.*gatehouse migrate/],
   ['of another program’s database', databaseUrl(postgres.url, 'foreign_one'), /not Gatehouse's.*users/],
 ];
 
@@ -39,6 +40,21 @@ for (const [what, DATABASE_URL, sentence] of WRONG) {
     assert.equal(stderr.trimEnd().split('\n').length, 1, stderr);
   });
 }
+
+test('every command that does not create a database rejects one without tables, and creates none', async () => {
+  const folder = { DATABASE_URL: empty, SECRET_KEYS: 'a-key-that-only-this-test-of-commands-uses' };
+
+  for (const args of (await commandsOnDatabase()).filter(([name]) => name !== 'backup')) {
+    const { status, stderr } = await cli.run(args, { env: folder });
+    assert.equal(status, 1);
+    assert.match(
+      stderr,
+      /^The database that DATABASE_URL names has no tables\. .* gatehouse migrate\n$/,
+      args.join(' '),
+    );
+  }
+  await assert.rejects(runAsAdmin(empty, ['select * from grants']), /does not exist/);
+});
 
 test('migrate rejects another program’s database and changes nothing in it', async () => {
   const DATABASE_URL = databaseUrl(postgres.url, 'foreign_one');

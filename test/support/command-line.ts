@@ -1,15 +1,28 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { createMigratedFile } from './databases.ts';
+import { PASSWORD } from './fixtures.ts';
 import { runInProcess } from './in-process.ts';
 import { CHILD_LOG_LEVEL, recordOutput } from './leaks.ts';
 import { freePort } from './ports.ts';
+
+const passwords = mkdtempSync(join(tmpdir(), 'gatehouse-passwords-'));
+process.once('exit', () => rmSync(passwords, { recursive: true, force: true }));
+
+/** A file for `--password-file`. */
+export function writePassword(password: string): string {
+  const file = join(passwords, password);
+  writeFileSync(file, `${password}\n`);
+  return file;
+}
+
+export const PASSWORD_FILE = writePassword(PASSWORD);
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url));
 

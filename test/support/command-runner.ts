@@ -6,6 +6,7 @@ import { businessCommands, memberCommands, platformCommands } from '../../src/cl
 import { readOptions } from '../../src/cli/command.ts';
 import { endpointCommands } from '../../src/cli/endpoints.ts';
 import { userCommands } from '../../src/cli/users.ts';
+import { writePassword } from './command-line.ts';
 import { rememberSecret } from './leaks.ts';
 import type { TestServer } from './test-server.ts';
 
@@ -32,7 +33,9 @@ export function createCommandRunner(server: TestServer) {
   return async (name: string, options: Record<string, string>): Promise<any> => {
     const command = COMMANDS.find((each) => each.name === name);
     assert.ok(command, name);
-    const args = Object.entries(options).flatMap(([option, value]) => [`--${option}`, ...(value ? [value] : [])]);
+    const args = Object.entries(options).flatMap(([option, value]) =>
+      option === 'password' ? ['--password-file', writePassword(value)] : [`--${option}`, ...(value ? [value] : [])],
+    );
     // biome-ignore lint/suspicious/noExplicitAny: as above.
     const result: any = await command.run(readOptions(command, args), env);
     rememberSecret('link to set a password', result?.link?.split('/').at(-1));

@@ -1,25 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { appCommands } from '../../../src/cli/apps.ts';
-import { businessCommands, memberCommands } from '../../../src/cli/businesses.ts';
-import { readOptions } from '../../../src/cli/command.ts';
-import { endpointCommands } from '../../../src/cli/endpoints.ts';
-import { userCommands } from '../../../src/cli/users.ts';
+import { createCommandRunner } from '../../support/command-runner.ts';
 import { PASSWORD, REDIRECT_URI } from '../../support/fixtures.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
-const COMMANDS = [appCommands, businessCommands, endpointCommands, memberCommands, userCommands].flat();
-
 const server = await startTestServer();
-const env = { DATABASE_URL: server.database.url, SECRET_KEYS: server.settings.secretKeys[0] };
 
-// biome-ignore lint/suspicious/noExplicitAny: a test reads whatever a command returned.
-async function run(name: string, options: Record<string, string>): Promise<any> {
-  const command = COMMANDS.find((each) => each.name === name);
-  assert.ok(command, name);
-  const args = Object.entries(options).flatMap(([option, value]) => [`--${option}`, ...(value ? [value] : [])]);
-  return command.run(readOptions(command, args), env);
-}
+const run = createCommandRunner(server);
 
 /** What was recorded since, by whom, for which business, on what. */
 async function actsOf(work: () => Promise<unknown>) {
