@@ -33,7 +33,7 @@ test('an owner uploads logos of each format without a script, and the browser sh
     await page.getByRole('button', { name: 'Upload logo' }).click();
     await page.getByText('Saved.').waitFor();
 
-    assert.deepEqual(await sizeOf(page, 'main img.logo'), size, name);
+    assert.deepEqual(await sizeOf(page, 'main img.logo.lg'), size, name);
   }
 });
 

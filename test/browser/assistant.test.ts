@@ -55,7 +55,7 @@ flowTest(
     await close();
 
     assert.deepEqual([items.length, items[0].number], [1, 'INV-31']);
-    await settings.locator('#main').getByRole('link', { name: 'Connected apps' }).click();
+    await settings.locator('#main').getByRole('link', { name: 'Connected apps' }).first().click();
     await waitForText(settings, 'AI assistant');
     await clickLink(settings, 'Assistant, Ada, Acme');
     await waitForText(settings, 'Last call');

@@ -56,12 +56,12 @@ export function settings({ id, ...shown }: Settings & { id?: string }): Html {
 /** Several such sections that one form saves. */
 export function settingsForm(parts: Settings[], buttons: Html): Html {
   return html`${parts.map((part) => html`<section class="settings">${columns(part)}</section>`)}
-<div class="settings"><div class="content">${buttons}</div></div>`;
+<div class="settings"><div class="settings-body">${buttons}</div></div>`;
 }
 
 function columns({ title, intro, body }: Settings): Html {
-  return html`<div class="about"><h2>${title}</h2>${intro && html`<p class="muted">${intro}</p>`}</div>
-<div class="content">${body}</div>`;
+  return html`<div class="settings-about"><h2>${title}</h2>${intro && html`<p class="muted">${intro}</p>`}</div>
+<div class="settings-body">${body}</div>`;
 }
 
 interface DangerousAction {

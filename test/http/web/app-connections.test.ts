@@ -24,7 +24,9 @@ async function newApp(name: string, openToAnyBusiness = false) {
 
 /** Business and number of users, of each row. */
 function listed({ text }: BrowserPage): [name: string, users: string][] {
-  const rows = text.matchAll(/<tr><th scope="row">([^<]*)<\/th><td>(\d+)<\/td>/g);
+  const rows = text.matchAll(
+    /<tr><td data-label="Business"><strong>([^<]*)<\/strong><\/td><td data-label="Users">(\d+)<\/td>/g,
+  );
   return [...rows].map(([, name = '', users = '']) => [name, users]);
 }
 
