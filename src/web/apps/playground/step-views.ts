@@ -81,7 +81,7 @@ export function retryBody(context: StepContext, name: StepName): Html {
 
 function showResponse(playground: Playground, { head, text, json }: ApiResponse): Html {
   const uri = (json as { error_uri?: unknown } | null | undefined)?.error_uri;
-  return html`<pre class="sample" tabindex="0" role="region" aria-label="Response">${head}
+  return html`<pre class="sample">${head}
 
 ${text}</pre>
 ${typeof uri === 'string' && explanation(playground, uri)}`;
@@ -122,8 +122,8 @@ ${name === 'exchange' && input({ name: 'client_secret', label: 'client_secret', 
 }
 
 function showCall(id: string, call: Call): Html {
-  return html`<pre class="sample" tabindex="0" role="region" aria-label="Request">${requestText(call)}</pre>
-<details><summary>As curl</summary>${codeBlock({ id, code: curlText(call), label: 'As curl' })}</details>`;
+  return html`<pre class="sample">${requestText(call)}</pre>
+<details><summary>As curl</summary>${codeBlock({ id, code: curlText(call), label: `As curl, ${id.replace('curl-', '')}` })}</details>`;
 }
 
 function startAgain({ path }: Playground): Html {
