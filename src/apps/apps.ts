@@ -133,26 +133,29 @@ export const unusedExternalApps: RetentionStep = {
       .limit(limit);
     const ids = (await due.execute()).map(({ id }) => id);
     if (ids.length === 0) return 0;
+    const used = await listUsed(db, ids);
     // An Allow in the meantime sets `removable_at`, so both statements check it again.
     await db
       .updateTable('apps')
       .set({ removable_at: now + EXTERNAL_RETENTION })
       .where('id', 'in', ids)
       .where('removable_at', '<=', now)
-      .where(({ eb, or, exists, selectFrom }) =>
-        or([
-          eb('paused_at', 'is not', null),
-          exists(selectFrom('grants').select('grants.id').whereRef('grants.app_id', '=', 'apps.id')),
-          exists(selectFrom('consents').select('consents.app_id').whereRef('consents.app_id', '=', 'apps.id')),
-          exists(selectFrom('app_approvals').select('app_id').whereRef('app_approvals.app_id', '=', 'apps.id')),
-          exists(selectFrom('app_requests').select('app_id').whereRef('app_requests.app_id', '=', 'apps.id')),
-        ]),
-      )
+      .where(({ eb, or }) => or([eb('paused_at', 'is not', null), ...(used.length > 0 ? [eb('id', 'in', used)] : [])]))
       .execute();
     const removed = db.deleteFrom('apps').where('id', 'in', ids).where('removable_at', '<=', now);
     return Number((await removed.executeTakeFirstOrThrow()).numDeletedRows);
   },
 };
+
+/** Those of the apps that have a grant, a consent, an approval or a request. One query per table: `grants` may be sharded. */
+async function listUsed(db: Database, ids: string[]): Promise<string[]> {
+  const used = new Set<string>();
+  for (const table of ['grants', 'consents', 'app_approvals', 'app_requests'] as const) {
+    const rows = await db.selectFrom(table).select('app_id').distinct().where('app_id', 'in', ids).execute();
+    for (const { app_id } of rows) used.add(app_id);
+  }
+  return [...used];
+}
 
 /** Part of a change that records its audit entry (app-changes.ts). */
 export async function updateApp(db: Database, appId: string, columns: Updateable<Tables['apps']>): Promise<void> {

@@ -1,6 +1,10 @@
+import { inChunks } from '../storage/chunks.ts';
 import { containsName } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
-import { selectLiveGrantsOfMembers } from './status.ts';
+import { type GrantParties, selectLiveGrantsOfMembers } from './status.ts';
+
+/** An app in a business. */
+type Pair = Omit<GrantParties, 'userId'>;
 
 /** The apps that have this scope in a business now. */
 export async function listAppsWithScope(
@@ -8,16 +12,10 @@ export async function listAppsWithScope(
   { businessId, scope }: { businessId: string; scope: string },
   now: number,
 ): Promise<string[]> {
-  const connected = db.selectFrom('grants').select('grants.app_id').where('grants.business_id', '=', businessId);
-  const live = selectLiveWithScope(db, scope, now).where('grants.business_id', '=', businessId);
-  const rows = await db
-    .selectFrom('apps as candidate')
-    .select('candidate.id')
-    .where('candidate.id', 'in', connected)
-    .where(({ exists, ref }) => exists(live.where('grants.app_id', '=', ref('candidate.id'))))
-    .orderBy('candidate.id')
-    .execute();
-  return rows.map(({ id }) => id);
+  const connected = db.selectFrom('grants').select('app_id as appId').where('business_id', '=', businessId);
+  const apps = await connected.distinct().orderBy('app_id').execute();
+  const pairs = apps.map(({ appId }) => ({ appId, businessId }));
+  return (await listPairsWithScope(db, pairs, scope, now)).map(({ appId }) => appId);
 }
 
 /** Those of the businesses in which the app has this scope now. */
@@ -26,24 +24,32 @@ export async function listBusinessesWithScope(
   { appId, businessIds, scope }: { appId: string; businessIds: string[]; scope: string },
   now: number,
 ): Promise<string[]> {
-  const live = selectLiveWithScope(db, scope, now).where('grants.app_id', '=', appId);
-  const rows = await db
-    .selectFrom('businesses as candidate')
-    .select('candidate.id')
-    .where('candidate.id', 'in', businessIds)
-    .where(({ exists, ref }) => exists(live.where('grants.business_id', '=', ref('candidate.id'))))
-    .execute();
-  return rows.map(({ id }) => id);
+  const pairs = businessIds.map((businessId) => ({ appId, businessId }));
+  return (await listPairsWithScope(db, pairs, scope, now)).map(({ businessId }) => businessId);
 }
 
 /**
- * Active grants with this scope, for `exists`: the database stops at the first. The conditions are those of
- * `inactiveReasonOf`.
+ * One subquery per pair: the database stops at the first grant of each. A correlated subquery would do the same, but
+ * Citus rejects those.
  */
+async function listPairsWithScope(db: Database, pairs: Pair[], scope: string, now: number): Promise<Pair[]> {
+  const found: Pair[] = [];
+  for (const chunk of inChunks(pairs)) {
+    const [first, ...others] = chunk.map(({ appId, businessId }) => {
+      const live = selectLiveWithScope(db, scope, now).where('grants.app_id', '=', appId);
+      const one = live.where('grants.business_id', '=', businessId).limit(1);
+      return db.selectFrom(one.as('live')).select(['live.appId', 'live.businessId']);
+    });
+    if (first) found.push(...(await others.reduce((all, one) => all.unionAll(one), first).execute()));
+  }
+  return found;
+}
+
+/** Active grants with this scope. The conditions are those of `inactiveReasonOf`. */
 function selectLiveWithScope(db: Database, scope: string, now: number) {
   return selectLiveGrantsOfMembers(db, now)
     .innerJoin('apps', 'apps.id', 'grants.app_id')
-    .select('grants.id')
+    .select(['grants.app_id as appId', 'grants.business_id as businessId'])
     .where('grants.revoked_reason', 'is', null)
     .where(containsName('grants.scopes', scope))
     .where(({ not }) => not(containsName('grants.withdrawn_scopes', scope)))

@@ -10,7 +10,7 @@ import { preparedQuery } from '../storage/prepared-query.ts';
 import { retentionStep } from '../storage/retention.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
-import { type Grant, type GrantParties, selectBetween } from './status.ts';
+import { type Grant, type GrantParties, needsWarning, selectBetween } from './status.ts';
 
 export { findGrant, type Grant } from './status.ts';
 
@@ -221,9 +221,19 @@ export async function markWithdrawn(db: Database, grantId: string, scopes: Scope
   await db.updateTable('grants').set({ withdrawn_scopes }).where('id', '=', grantId).execute();
 }
 
-/** Needs a transaction. Returns the rows. */
-export async function markWarned(db: Database, ids: string[], now: number): Promise<Row<'grants'>[]> {
-  return db.updateTable('grants').set({ warned_at: now }).where('id', 'in', ids).returningAll().execute();
+/** Needs a transaction. Returns the rows, without those that were refreshed, or warned of by another node, in the meantime. */
+export async function markWarned(
+  db: Database,
+  { ids, until }: { ids: string[]; until: number },
+  now: number,
+): Promise<Row<'grants'>[]> {
+  return db
+    .updateTable('grants')
+    .set({ warned_at: now })
+    .where('id', 'in', ids)
+    .where((grants) => needsWarning(grants, until))
+    .returningAll()
+    .execute();
 }
 
 export const inactiveGrants = retentionStep('grants', ['id'], 'removable_on', (now) => Math.floor(now / DAY));

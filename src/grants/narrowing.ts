@@ -7,7 +7,7 @@ import type { Named } from './connections.ts';
 import { withdrawFromConsent } from './consents.ts';
 import { type Grant, markWithdrawn } from './grants.ts';
 import { revokeGrant } from './revocation.ts';
-import { selectBetween } from './status.ts';
+import { lockUnrevoked, selectBetween } from './status.ts';
 
 interface Narrowing {
   app: App;
@@ -36,7 +36,7 @@ export async function narrowConnection(
   return inTransaction(db, async (tx) => {
     // In this order: a grant that relies on the consent is either narrowed below, or waits and finds a smaller consent.
     const forgotten = await withdrawFromConsent(tx, parties, withdrawn, now);
-    const grants = await lockUnrevoked(tx, parties);
+    const grants = await lockGrants(tx, parties);
     const lost = grants.map((grant) => commonScopes(grant.scopes, withdrawn));
     for (const [index, grant] of grants.entries()) await narrowGrant(actor, tx, grant, lost[index] ?? [], now);
     const all = commonScopes(app.allowedScopes, [...forgotten, ...lost.flat()]);
@@ -50,16 +50,8 @@ export async function narrowConnection(
 
 type Narrowed = Pick<Grant, 'id' | 'appId' | 'businessId' | 'userId' | 'scopes' | 'withdrawnScopes'>;
 
-async function lockUnrevoked(
-  tx: Database,
-  parties: Pick<Grant, 'appId' | 'businessId' | 'userId'>,
-): Promise<Narrowed[]> {
-  const rows = await selectBetween(tx, parties)
-    .select(['scopes', 'withdrawn_scopes'])
-    .where('revoked_at', 'is', null)
-    .orderBy('id')
-    .forUpdate()
-    .execute();
+async function lockGrants(tx: Database, parties: Pick<Grant, 'appId' | 'businessId' | 'userId'>): Promise<Narrowed[]> {
+  const rows = await lockUnrevoked(selectBetween(tx, parties));
   return rows.map((row) => {
     const withdrawnScopes = parseScopes(row.withdrawn_scopes);
     return { id: row.id, ...parties, scopes: scopesBeyond(parseScopes(row.scopes), withdrawnScopes), withdrawnScopes };

@@ -1,8 +1,10 @@
+import type { ExpressionBuilder } from 'kysely';
 import type { InactiveReason } from '../http/errors.ts';
 import { commonScopes, parseScopes, type Scopes, scopesBeyond } from '../lib/scope-lists.ts';
 import type { ConnectedFor } from '../storage/app-tables.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import type { Database } from '../storage/storage.ts';
+import type { Tables } from '../storage/tables.ts';
 
 /**
  * What one Allow creates: one user, one app, one business, some scopes. Every code and token belongs to exactly one grant,
@@ -184,6 +186,19 @@ export function selectBetween(db: Database, { appId, businessId, userId }: Grant
   return userId === undefined ? between : between.where('user_id', '=', userId);
 }
 
+/**
+ * Needs a transaction. Locks the grants that are not revoked, one by one in the order of their ids: Citus has `for update` only
+ * for a single row of a distributed table.
+ */
+export async function lockUnrevoked(grants: ReturnType<typeof selectBetween>) {
+  const locked = [];
+  for (const { id } of await grants.orderBy('id').execute()) {
+    const one = grants.clearSelect().selectAll().where('id', '=', id).where('revoked_at', 'is', null);
+    locked.push(...(await one.forUpdate().execute()));
+  }
+  return locked;
+}
+
 /** Not revoked; some may have expired. */
 export function selectUnrevoked(db: Database) {
   return db.selectFrom('grants').select('id').where('revoked_at', 'is', null);
@@ -209,4 +224,15 @@ export function selectLiveGrantsOfMembers(db: Database, now: number) {
         .onRef('memberships.created_at', '<=', 'grants.created_at'),
     )
     .where('users.disabled_at', 'is', null);
+}
+
+/** Whether an unused grant ends before this time because nobody refreshes it, and its app has no event about that yet. */
+export function needsWarning({ and, eb, or, ref }: ExpressionBuilder<Tables, 'grants'>, until: number) {
+  return and([
+    eb('revoked_at', 'is', null),
+    eb('refresh_expires_at', '<=', until),
+    // A refresh cannot put off the end that the user chose.
+    or([eb('expires_at', 'is', null), eb('expires_at', '>', ref('refresh_expires_at'))]),
+    or([eb('warned_at', 'is', null), eb('warned_at', '<=', ref('rotated_at'))]),
+  ]);
 }

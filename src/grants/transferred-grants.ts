@@ -2,7 +2,7 @@ import { parseScopes, type Scopes, scopesBeyond } from '../lib/scope-lists.ts';
 import type { ConnectedFor } from '../storage/app-tables.ts';
 import type { Database } from '../storage/storage.ts';
 import { markForUser, moveGrant } from './grants.ts';
-import { type Grant, selectBetween } from './status.ts';
+import { type Grant, lockUnrevoked, selectBetween } from './status.ts';
 
 interface Transfer extends Pick<Grant, 'appId' | 'businessId' | 'userId'> {
   to: string;
@@ -34,13 +34,7 @@ export async function transferGrants(db: Database, transfer: Transfer, now: numb
 
 /** Locked first: a code may be exchanged at the same time. */
 async function lockGrants(db: Database, { connectedFor, ...parties }: Transfer) {
-  const rows = await selectBetween(db, parties)
-    .select(['scopes', 'withdrawn_scopes', 'exchanged_at'])
-    .where('connected_for', 'in', connectedFor)
-    .where('revoked_at', 'is', null)
-    .orderBy('id')
-    .forUpdate()
-    .execute();
+  const rows = await lockUnrevoked(selectBetween(db, parties).where('connected_for', 'in', connectedFor));
   return rows.map((row) => ({
     id: row.id,
     granted: parseScopes(row.scopes),
