@@ -15,6 +15,7 @@ import { createFixtures } from './fixtures.ts';
 import { recordLeak, rememberSecret } from './leaks.ts';
 import { freePort } from './ports.ts';
 import { readDatabaseBytes, rememberSigningSecrets } from './secret-scanner.ts';
+import { watchShardRules } from './shard-rules.ts';
 
 /** The real server on free ports, with a temporary folder and database and a clock that `advanceClock` moves. */
 export type TestServer = Awaited<ReturnType<typeof startTestServer>>;
@@ -48,6 +49,7 @@ export async function startTestServer(
   for (const key of settings.secretKeys) rememberSecret('key', key);
   let now = startsAt;
   const clock = () => now;
+  const checkShardRules = process.env.TEST_DATABASE_URL ? watchShardRules() : () => {};
   let server = await startServer(settings, clock, parts);
   after(async () => {
     await rememberSigningSecrets(server.storage, createKeyring(settings.secretKeys));
@@ -56,6 +58,7 @@ export async function startTestServer(
     await database.remove();
     rmSync(folder, { recursive: true, force: true });
     for (const bytes of stored) recordLeak(`a database of ${callers}`, bytes);
+    checkShardRules();
   });
 
   const people = await createFixtures(() => server.storage, clock);
