@@ -1,4 +1,4 @@
-import { type AliasableExpression, type Expression, expressionBuilder, type InsertObject } from 'kysely';
+import { type AliasableExpression, type Expression, expressionBuilder } from 'kysely';
 import { DAY, SECOND } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import type { Following } from '../storage/chained-writes.ts';
@@ -31,9 +31,10 @@ export const EVENTS_KEPT_FOR = 30 * DAY;
 /** Longer than any transaction but those of `inLongTransaction`: older events are either committed or never will be. */
 export const LISTED_AFTER = 15 * SECOND;
 
-const INSERT_SIZE = 200;
-/** Each by the prepared statement, which takes less time than compiling one for all. */
-const FEW = 5;
+/** How many statements may wait for their results. */
+const PIPELINED = 200;
+
+const COLUMNS = ['id', 'type', 'app_id', 'business_id', 'data', 'created_at', 'dispatched_at'] as const;
 
 /** The column is not nullable. */
 const NO_BUSINESS = '00000000-0000-0000-0000-000000000000';
@@ -44,8 +45,22 @@ export async function recordEvent(db: Database, event: NewEvent, now: number): P
   return row.id;
 }
 
+/** `select` instead of `values`: Citus accepts a subquery only there. */
 const insertEvent = preparedQuery((db, { id, type, app_id, business_id, data, created_at }: EventRow) =>
-  db.insertInto('events').values(skipDispatchWithoutEndpoint({ id, type, app_id, business_id, data, created_at })),
+  db
+    .insertInto('events')
+    .columns(COLUMNS)
+    .expression(
+      db.selectNoFrom(({ val }) => [
+        val(id).as('id'),
+        val<string>(type).as('type'),
+        val(app_id).as('app_id'),
+        val(business_id).as('business_id'),
+        val(data).as('data'),
+        val(created_at).as('created_at'),
+        whenWithoutEndpoint(val(app_id), created_at).as('dispatched_at'),
+      ]),
+    ),
 );
 
 /** Of a change that `chainedWrites` makes, with the app and the business of the changed row. */
@@ -65,7 +80,7 @@ export function insertFollowingEvent<Row extends { appId: string; businessId: st
   const creator = following as unknown as Following<{ appId: string; businessId: string }>;
   return creator
     .insertInto('events')
-    .columns(['id', 'type', 'app_id', 'business_id', 'data', 'created_at', 'dispatched_at'])
+    .columns(COLUMNS)
     .expression(({ selectFrom }) =>
       selectFrom('changed')
         .select(({ val }) => [val(id).as('id'), val<string>(type).as('type')])
@@ -76,13 +91,6 @@ export function insertFollowingEvent<Row extends { appId: string; businessId: st
 }
 
 /** The event of an app without endpoints counts as dispatched from the start. */
-function skipDispatchWithoutEndpoint(row: EventRow): InsertObject<Tables, 'events'> {
-  return {
-    ...row,
-    dispatched_at: ({ val }) => whenWithoutEndpoint(val(row.app_id), row.created_at),
-  };
-}
-
 function whenWithoutEndpoint(appId: Expression<string>, time: number) {
   const { selectFrom, not, exists, cast, val, case: choose } = expressionBuilder<Tables, 'events'>();
   return (
@@ -96,18 +104,10 @@ function whenWithoutEndpoint(appId: Expression<string>, time: number) {
 
 /** Needs a transaction. */
 export async function recordEvents(db: Database, events: NewEvent[], now: number): Promise<void> {
-  if (events.length <= FEW) {
-    const rows = events.map((event) => toRow(event, now));
-    return pipelineWrites(
-      db,
-      rows.map((row) => insertEvent(db, row)),
-    );
-  }
-  for (let start = 0; start < events.length; start += INSERT_SIZE) {
-    const rows = events
-      .slice(start, start + INSERT_SIZE)
-      .map((event) => skipDispatchWithoutEndpoint(toRow(event, now)));
-    await db.insertInto('events').values(rows).execute();
+  const insert = (event: NewEvent) => insertEvent(db, toRow(event, now));
+  if (events.length <= PIPELINED) return pipelineWrites(db, events.map(insert));
+  for (let start = 0; start < events.length; start += PIPELINED) {
+    await Promise.all(events.slice(start, start + PIPELINED).map(insert));
   }
 }
 

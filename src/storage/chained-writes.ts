@@ -1,4 +1,4 @@
-import type { Compilable, QueryCreator } from 'kysely';
+import { type Compilable, type QueryCreator, SqliteAdapter } from 'kysely';
 import { pipelinesOf, preparedQuery } from './prepared-query.ts';
 import { type Database, inTransaction } from './storage.ts';
 import type { Tables } from './tables.ts';
@@ -7,7 +7,7 @@ import type { Tables } from './tables.ts';
 export type Following<Row> = QueryCreator<Tables & { changed: Row }>;
 
 interface Chain<Values, Row> {
-  /** Returns `columns`. */
+  /** Returns `columns`, which are ids. */
   change(db: Database, values: Values): Compilable<Row>;
   columns: readonly (keyof Row & string)[];
   /** Writes nothing if `changed` is empty. */
@@ -49,8 +49,15 @@ function combine<Values, Row>(db: Database, { change, follow }: Chain<Values, Ro
 }
 
 function withRow<Row extends object>(db: Database, columns: readonly (keyof Row & string)[], row: Row): Following<Row> {
+  // PostgreSQL would infer text.
+  const isSqlite = db.getExecutor().adapter instanceof SqliteAdapter;
   const changed = db.with('changed', (creator) =>
-    creator.selectNoFrom(({ val }) => columns.map((column) => val(row[column] as string).as(column))),
+    creator.selectNoFrom(({ val, cast }) =>
+      columns.map((column) => {
+        const id = val(row[column] as string);
+        return (isSqlite ? id : cast<string>(id, 'uuid')).as(column);
+      }),
+    ),
   );
   return changed as unknown as Following<Row>;
 }

@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { databaseUrl, runAsAdmin, TEMPLATE } from '../support/databases.ts';
+import { createTemplate, startPostgres } from '../support/postgres-server.ts';
+import { startTestServer } from '../support/test-server.ts';
+
+/** Tells the server that the database has Citus, without Citus. */
+const MARK = `insert into pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
+  values (16000, 'citus', 10, 2200, false, '0')`;
+
+const postgres = await startPostgres();
+await createTemplate(postgres.url);
+await runAsAdmin(databaseUrl(postgres.url, TEMPLATE), ['set allow_system_table_mods = on', MARK]);
+process.env.TEST_DATABASE_URL = postgres.url;
+const server = await startTestServer();
+after(() => postgres.remove());
+
+test('with Citus, Allow and revocation write in several statements, and leave the same events', async () => {
+  const tokens = await server.connect();
+  await server.revoke(tokens.refresh_token);
+  const events = await server.storage().durable.selectFrom('events').select('type').orderBy('id').execute();
+  const types = events.map(({ type }) => type).filter((type) => type.startsWith('grant.'));
+  assert.deepEqual(types, ['grant.created', 'grant.revoked']);
+});
