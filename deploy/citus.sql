@@ -10,3 +10,7 @@ select create_reference_table('apps');
 -- Every token carries the id of its grant, so refreshing and checking touch one shard. All other tables stay on the coordinator.
 select create_distributed_table('grants', 'id');
 select create_distributed_table('revoked_access_tokens', 'grant_id', colocate_with => 'grants');
+
+-- A deletion changes rows of several shards and of reference tables in one transaction, which Citus allows over one connection
+-- per node only.
+alter role current_user set citus.multi_shard_modify_mode = 'sequential';
