@@ -6,8 +6,9 @@ export const ABOUT_PEERS: { title: string; text: string }[] = [
 registration, the device flow, pushed and signed authorization requests (RFC 9126, RFC 9101), sender-constrained tokens by DPoP
 and mutual TLS, resource indicators, JWT access tokens and introspection responses, logout at the provider and through the back
 channel, and the FAPI profiles. Gatehouse has none of these. It is a library: storage, users, sign-in and consent pages are
-up to the application. It runs here with its built-in adapter, which stores a thousand entries in memory and loses them at a restart;
-its documentation recommends that for development only. A database would make it slower. In the call and in the whole flow it also
+up to the application. It runs here twice: with an adapter for PostgreSQL
+(\`bench/peers/oidc-adapter.ts\`, one table and prepared statements), and with its built-in adapter, which stores a thousand entries in memory and loses them at a restart;
+its documentation recommends that for development only. In the call and in the whole flow it also
 signs an ID token (ES256), since its userinfo needs the \`openid\` scope; in the other scenarios it does not.`,
   },
   {
@@ -22,8 +23,8 @@ identified by an unsigned cookie, and nothing survives a restart.`,
     text: `A framework for authentication, of which the OAuth provider is one plug-in: email and password, social sign-in, two
 factors, organizations, a client library for every front end, and adapters for many databases. The plug-in supports OpenID Connect with
 signed ID tokens, dynamic client registration, client credentials, the device flow, DPoP, \`private_key_jwt\` and JWT access tokens for named resources.
-Gatehouse has none of these. It runs here on SQLite, as Gatehouse does, with the session cached in its cookie and the app
-in memory, and its responses do not wait for the disk; those of Gatehouse do after consent, exchange and revocation.`,
+Gatehouse has none of these. It runs here on PostgreSQL and on SQLite, as Gatehouse does, with the session cached in its cookie and the app
+in memory; on SQLite its responses do not wait for the disk, those of Gatehouse do after consent, exchange and revocation.`,
   },
   {
     title: 'The bare server',

@@ -1,8 +1,17 @@
 import type { Contender } from './contender.ts';
 import { bare } from './contenders/bare.ts';
-import { betterAuth } from './contenders/better-auth.ts';
+import { betterAuth, betterAuthOnPostgres } from './contenders/better-auth.ts';
 import { gatehouseOnPostgres, gatehouseOnSqlite } from './contenders/gatehouse.ts';
 import { jmondi } from './contenders/jmondi.ts';
-import { oidcProvider } from './contenders/oidc-provider.ts';
+import { oidcProvider, oidcProviderOnPostgres } from './contenders/oidc-provider.ts';
 
-export const CONTENDERS: Contender[] = [gatehouseOnSqlite, gatehouseOnPostgres, oidcProvider, jmondi, betterAuth, bare];
+export const CONTENDERS: Contender[] = [
+  gatehouseOnSqlite,
+  gatehouseOnPostgres,
+  oidcProviderOnPostgres,
+  betterAuthOnPostgres,
+  betterAuth,
+  oidcProvider,
+  jmondi,
+  bare,
+];

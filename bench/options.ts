@@ -52,8 +52,8 @@ const FULL = { rounds: 4, seconds: 0.36, warmUp: 3.5, pacedSeconds: 0.19 };
 
 export const HELP = `Compares the performance of Gatehouse with its peers. Each runs in its own process.
 
-npm run bench                           the quick form: about two minutes, prints tables
-npm run bench -- --full                 adds growth, overhead and profiles: about sixteen minutes, writes docs/performance.md
+npm run bench                           the quick form: about three minutes, prints tables
+npm run bench -- --full                 adds growth, overhead and profiles: about twenty minutes, writes docs/performance.md
 npm run bench -- --only refresh,call    only these scenarios: ${SCENARIOS.map(({ name }) => name).join(', ')}
 npm run bench -- --contenders a,b       only these contenders: ${CONTENDERS.map(({ name }) => name).join(', ')}
 npm run bench -- --publish              write docs/performance.md also after the quick form

@@ -2,7 +2,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { type Chart, drawChart } from './charts.ts';
 import { round, scenariosOf, writeReport } from './report.ts';
 import { find, type Results } from './results.ts';
-import { sizesOf, titleOfEngine } from './verdicts.ts';
+import { comparePostgres, sizesOf, titleOfEngine } from './verdicts.ts';
 
 const root = new URL('../', import.meta.url);
 
@@ -32,7 +32,26 @@ function chartsOf(results: Results): [name: string, chart: Chart][] {
     });
     return [name, { title, unit: `per second; more is better: ${description}`, bars }];
   });
-  return results.growth.length > 0 ? [...charts, ['growth', growthChart(results)]] : charts;
+  const overview = comparePostgres(results);
+  return [
+    ...(overview.length > 0 ? [['overview', overviewChart(overview)] as [string, Chart]] : []),
+    ...charts,
+    ...(results.growth.length > 0 ? [['growth', growthChart(results)] as [string, Chart]] : []),
+  ];
+}
+
+function overviewChart(multiples: { title: string; ratio: number }[]): Chart {
+  const bars = multiples.map(({ title, ratio }) => ({
+    label: title,
+    value: ratio,
+    text: `${ratio.toFixed(1)} ×`,
+    isOurs: true,
+  }));
+  return {
+    title: 'Gatehouse against oidc-provider',
+    unit: 'requests a second as a multiple, both on the same PostgreSQL',
+    bars,
+  };
 }
 
 function growthChart({ growth }: Results): Chart {

@@ -6,7 +6,7 @@ import { reportGrowth, reportLongLife, reportOverhead } from './report-growth.ts
 import { find, type Results } from './results.ts';
 import { SCENARIOS } from './scenarios/all.ts';
 import { describeSteadiness } from './steadiness.ts';
-import { judge, nameOf } from './verdicts.ts';
+import { comparePostgres, judge, nameOf, ratioOf } from './verdicts.ts';
 
 /** The text of docs/performance.md. */
 export function writeReport(results: Results): string {
@@ -14,6 +14,7 @@ export function writeReport(results: Results): string {
     introduce(results),
     reportVerdicts(results),
     reportPeaks(results),
+    reportContext(results),
     reportLatencies(results),
     reportCpu(results),
     reportProfiles(results),
@@ -26,15 +27,46 @@ export function writeReport(results: Results): string {
   return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
 }
 
-function introduce({ date, machine, versions, command }: Results): string {
+function introduce(results: Results): string {
+  const { date, machine, versions, command } = results;
   const parts = Object.entries(versions).map(([name, version]) => `${name} ${version}`);
+  const opening = open(results);
   return `# Performance
-
+${opening && `\n${opening}\n`}
 Made by \`${command}\` on ${date}; nothing here is written by hand. Every response of every server was checked: one wrong response
 would have ended the run.
 
 Machine: ${machine}. Versions: ${parts.join(', ')}.`;
 }
+
+/** One chart and one sentence. */
+function open(results: Results): string {
+  const multiples = comparePostgres(results);
+  if (multiples.length === 0) return '';
+  const list = multiples.map(({ title, ratio }) => `${ratio.toFixed(1)} × (${title.toLowerCase()})`);
+  const last = list.pop();
+  const sum = list.length > 0 ? `${list.join(', ')} and ${last}` : last;
+  return `![Compared with oidc-provider on the same PostgreSQL](performance/overview.svg)
+
+Both on the same PostgreSQL, with everything that they promise on disk, Gatehouse completes ${sum} as many requests a second as \`oidc-provider\`.`;
+}
+
+/** Servers that store nothing are no goal: what they have promised is lost at a restart. */
+function reportContext(results: Results): string {
+  const peers = IN_MEMORY.filter((peer) => results.contenders.some(({ name }) => name === peer));
+  const rows = peers.flatMap((peer) =>
+    OWN.filter((ours) => results.contenders.some(({ name }) => name === ours)).map((ours) => [
+      `${nameOf(results, ours)} against ${nameOf(results, peer)}`,
+      ...scenariosOf(results).map(({ name }) => ratioOf(results, ours, name, peer)?.toFixed(2) ?? '–'),
+    ]),
+  );
+  if (rows.length === 0) return '';
+  const head = ['', ...scenariosOf(results).map(({ title }) => title)];
+  return `## Servers that store nothing\n\nFor context, and no goal: these keep everything in memory, and lose it at a restart. Multiples of their throughput.\n\n${table(head, rows)}`;
+}
+
+const OWN = ['gatehouse-sqlite', 'gatehouse-postgres'];
+const IN_MEMORY = ['oidc-provider', 'jmondi'];
 
 function reportVerdicts(results: Results): string {
   const verdicts = judge(results);

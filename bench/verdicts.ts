@@ -13,7 +13,6 @@ export interface Verdict {
   why?: string;
 }
 
-const PEERS = ['oidc-provider', 'jmondi', 'better-auth'];
 const MEGABYTE = 1024 * 1024;
 
 /** Only what was measured in this run. */
@@ -27,22 +26,39 @@ export function judge(results: Results): Verdict[] {
   ];
 }
 
+const SQLITE = 'gatehouse-sqlite';
+const POSTGRES = 'gatehouse-postgres';
+
+/** Only peers that store what they promise, on the same engine; and the limit of Node and SQLite. */
+const GOALS: [ours: string, scenario: string, theirs: string, least: number][] = [
+  [POSTGRES, 'refresh', 'oidc-provider-postgres', 5],
+  [POSTGRES, 'introspect', 'oidc-provider-postgres', 3],
+  [POSTGRES, 'revoke', 'oidc-provider-postgres', 2],
+  [POSTGRES, 'flow', 'oidc-provider-postgres', 2],
+  [POSTGRES, 'flow', 'better-auth-postgres', 2],
+  [SQLITE, 'flow', 'better-auth', 2],
+  [SQLITE, 'refresh', 'bare', 0.75],
+  [SQLITE, 'call', 'bare', 0.75],
+];
+
+/** How many times the iterations of the other; undefined if one was not measured. */
+export function ratioOf(results: Results, ours: string, scenario: string, theirs: string): number | undefined {
+  const [a, b] = [find(results.measured, ours, scenario), find(results.measured, theirs, scenario)];
+  return a?.perSecond && b?.perSecond ? a.perSecond.median / b.perSecond.median : undefined;
+}
+
+/** Gatehouse against `oidc-provider`, both on PostgreSQL. */
+export function comparePostgres(results: Results): { title: string; ratio: number }[] {
+  return SCENARIOS.flatMap(({ name, title }) => {
+    const ratio = ratioOf(results, POSTGRES, name, 'oidc-provider-postgres');
+    return ratio === undefined ? [] : [{ title, ratio }];
+  });
+}
+
 function judgeRatios(results: Results): Verdict[] {
-  const sqlite = 'gatehouse-sqlite';
-  const ratios: [ours: string, scenario: string, theirs: string, least: number][] = [
-    [sqlite, 'refresh', 'oidc-provider', 2],
-    [sqlite, 'refresh', 'bare', 0.75],
-    [sqlite, 'call', 'oidc-provider', 2.5],
-    [sqlite, 'call', 'bare', 0.75],
-    [sqlite, 'introspect', 'oidc-provider', 1.5],
-    [sqlite, 'exchange', 'oidc-provider', 2],
-    ...PEERS.map((peer): [string, string, string, number] => [sqlite, 'flow', peer, 2]),
-    ['gatehouse-postgres', 'refresh', 'oidc-provider', 1],
-  ];
-  return ratios.flatMap(([ours, scenario, theirs, least]) => {
-    const [a, b] = [find(results.measured, ours, scenario), find(results.measured, theirs, scenario)];
-    if (!a?.perSecond || !b?.perSecond) return [];
-    const ratio = a.perSecond.median / b.perSecond.median;
+  return GOALS.flatMap(([ours, scenario, theirs, least]) => {
+    const ratio = ratioOf(results, ours, scenario, theirs);
+    if (ratio === undefined) return [];
     const what = `${titleOf(scenario)}: ${nameOf(results, ours)} against ${nameOf(results, theirs)}`;
     const why = whyNoFaster(results, ours, scenario, theirs);
     return [{ what, wanted: `at least ${least} ×`, found: `${ratio.toFixed(2)} ×`, isMet: ratio >= least, why }];

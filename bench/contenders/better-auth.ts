@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { getPage, nextState, storeCookies } from '../browse.ts';
 import { type Contender, type RunningServer, readJson, type Visitor } from '../contender.ts';
+import { createDatabase, findPostmaster } from '../databases.ts';
 import { type HttpClient, headerOf, postJson } from '../http-client.ts';
 import { SCOPE } from '../seed.ts';
 import { startPeer } from './peer.ts';
@@ -24,16 +25,29 @@ export const betterAuth: Contender = {
   title: 'better-auth, SQLite',
   needsBothCores: false,
   isPeer: true,
-  async start({ folder }) {
-    const { pid, stop, origin } = await startPeer('better-auth', { DATABASE_FILE: join(folder, 'better-auth.db') });
-    const { clientId } = (await (await fetch(`${origin}/readyz`)).json()) as { clientId: string };
-    const server: Server = { origin, clientId, users: new Map(), userIds: new Map() };
-    const plain: RunningServer = { pid, stop, ...requestsFor(server, PLAIN) };
-    const withUserinfo: RunningServer = { pid, stop, ...requestsFor(server, OPENID) };
-    // Without userinfo there is no ID token: Gatehouse has none either.
-    return { ...plain, forScenario: (scenario) => (['call', 'flow'].includes(scenario) ? withUserinfo : plain) };
+  start: ({ folder }) => startBetterAuth({ DATABASE_FILE: join(folder, 'better-auth.db') }),
+};
+
+export const betterAuthOnPostgres: Contender = {
+  name: 'better-auth-postgres',
+  title: 'better-auth, PostgreSQL',
+  needsBothCores: true,
+  isPeer: true,
+  async start({ postgresUrl }) {
+    const url = await createDatabase(await postgresUrl());
+    return { ...(await startBetterAuth({ DATABASE_URL: url })), findPostmaster: () => findPostmaster(url) };
   },
 };
+
+async function startBetterAuth(settings: Record<string, string>): Promise<RunningServer> {
+  const { pid, stop, origin } = await startPeer('better-auth', settings);
+  const { clientId } = (await (await fetch(`${origin}/readyz`)).json()) as { clientId: string };
+  const server: Server = { origin, clientId, users: new Map(), userIds: new Map() };
+  const plain: RunningServer = { pid, stop, ...requestsFor(server, PLAIN) };
+  const withUserinfo: RunningServer = { pid, stop, ...requestsFor(server, OPENID) };
+  // Without userinfo there is no ID token: Gatehouse has none either.
+  return { ...plain, forScenario: (scenario) => (['call', 'flow'].includes(scenario) ? withUserinfo : plain) };
+}
 
 interface Server {
   origin: string;

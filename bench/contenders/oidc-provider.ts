@@ -1,5 +1,6 @@
 import { getPage, nextState, storeCookies } from '../browse.ts';
 import type { Contender, RunningServer, Visitor } from '../contender.ts';
+import { createDatabase, findPostmaster } from '../databases.ts';
 import { type HttpClient, type HttpResponse, headerOf } from '../http-client.ts';
 import { REDIRECT_URI, SCOPE } from '../seed.ts';
 import { CLIENT, startPeer } from './peer.ts';
@@ -21,14 +22,27 @@ export const oidcProvider: Contender = {
   title: 'oidc-provider, memory',
   needsBothCores: false,
   isPeer: true,
-  async start() {
-    const { pid, stop, origin } = await startPeer('oidc-provider');
-    const plain: RunningServer = { pid, stop, ...requestsFor(origin, SCOPE) };
-    const withUserinfo: RunningServer = { pid, stop, ...requestsFor(origin, OPENID) };
-    // Without userinfo there is no ID token: Gatehouse has none either.
-    return { ...plain, forScenario: (scenario) => (['call', 'flow'].includes(scenario) ? withUserinfo : plain) };
+  start: () => startProvider({}),
+};
+
+export const oidcProviderOnPostgres: Contender = {
+  name: 'oidc-provider-postgres',
+  title: 'oidc-provider, PostgreSQL',
+  needsBothCores: true,
+  isPeer: true,
+  async start({ postgresUrl }) {
+    const url = await createDatabase(await postgresUrl());
+    return { ...(await startProvider({ DATABASE_URL: url })), findPostmaster: () => findPostmaster(url) };
   },
 };
+
+async function startProvider(settings: Record<string, string>): Promise<RunningServer> {
+  const { pid, stop, origin } = await startPeer('oidc-provider', settings);
+  const plain: RunningServer = { pid, stop, ...requestsFor(origin, SCOPE) };
+  const withUserinfo: RunningServer = { pid, stop, ...requestsFor(origin, OPENID) };
+  // Without userinfo there is no ID token: Gatehouse has none either.
+  return { ...plain, forScenario: (scenario) => (['call', 'flow'].includes(scenario) ? withUserinfo : plain) };
+}
 
 function requestsFor(origin: string, scope: string) {
   const peer = { origin, clientId: CLIENT.id, scope, paths: PATHS };

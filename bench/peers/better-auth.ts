@@ -5,10 +5,12 @@ import { betterAuth } from 'better-auth';
 import { getMigrations } from 'better-auth/db/migration';
 import { toNodeHandler } from 'better-auth/node';
 import { jwt } from 'better-auth/plugins';
+import pg from 'pg';
 
 /**
  * Set up after https://better-auth.com/docs/plugins/oauth-provider and https://better-auth.com/docs/guides/optimizing-for-performance:
- * - SQLite with Node's driver (https://better-auth.com/docs/adapters/sqlite), in WAL mode and without waiting for the
+ * - With DATABASE_URL, PostgreSQL with a pool of `pg` (https://better-auth.com/docs/adapters/postgresql). Without it,
+ *   SQLite with Node's driver (https://better-auth.com/docs/adapters/sqlite), in WAL mode and without waiting for the
  *   disk at each commit, which is faster than what its documentation suggests.
  * - The session is cached in its cookie, and the app in memory (`cachedTrustedClients`), both for speed.
  * - Access tokens are opaque, because no resource is requested; refresh tokens rotate.
@@ -16,8 +18,14 @@ import { jwt } from 'better-auth/plugins';
  */
 const { PORT: port = '', CLIENT_SECRET = '', REDIRECT_URI = '', SCOPE = '', DATABASE_FILE = '' } = process.env;
 
-const database = new DatabaseSync(DATABASE_FILE);
-database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
+const { DATABASE_URL } = process.env;
+const database = DATABASE_URL ? new pg.Pool({ connectionString: DATABASE_URL, max: 10 }) : openFile();
+
+function openFile(): DatabaseSync {
+  const file = new DatabaseSync(DATABASE_FILE);
+  file.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
+  return file;
+}
 
 const origin = `http://127.0.0.1:${port}`;
 const cachedTrustedClients = new Set<string>();

@@ -1,22 +1,31 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import Provider, { type Configuration } from 'oidc-provider';
+import { openAdapters } from './oidc-adapter.ts';
 
 /**
  * Set up after https://github.com/panva/node-oidc-provider/blob/main/docs/README.md:
- * - The built-in adapter, which the documentation recommends only for development. It is in memory and therefore the
- *   fastest.
+ * - With DATABASE_URL, an adapter for PostgreSQL. Without it, the built-in adapter, which the documentation recommends only for
+ *   development: it is in memory and therefore the fastest.
  * - `devInteractions` off, own signing keys, signed cookies: as the documentation says for production.
  * - Access tokens are opaque (its default), and `rotateRefreshToken` is on, as in Gatehouse.
  * - Refresh tokens without `offline_access` (which would ask for consent each time), and not bound to the session, so that
  *   tokens need no session lookup.
  * - ES256 for signatures: much cheaper than its default, RS256.
  */
-const { PORT: port = '', CLIENT_ID = '', CLIENT_SECRET = '', REDIRECT_URI = '', SCOPE = '' } = process.env;
+const {
+  PORT: port = '',
+  CLIENT_ID = '',
+  CLIENT_SECRET = '',
+  REDIRECT_URI = '',
+  SCOPE = '',
+  DATABASE_URL,
+} = process.env;
 
 const signingKey = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' });
 
 const configuration: Configuration = {
+  ...(DATABASE_URL && { adapter: await openAdapters(DATABASE_URL) }),
   clients: [
     {
       client_id: CLIENT_ID,

@@ -42,7 +42,10 @@ function resultsWith(changes: Partial<Results>): Results {
 }
 
 test('expectations are checked against medians, and those without a measurement are skipped', () => {
-  const refreshes = [measured('gatehouse-sqlite', 'refresh', 1900), measured('oidc-provider', 'refresh', 1000)];
+  const refreshes = [
+    measured('gatehouse-postgres', 'refresh', 4900),
+    measured('oidc-provider-postgres', 'refresh', 1000),
+  ];
   const bytes = [{ engine: 'sqlite', grants: 1000, perGrant: 601 }];
 
   const verdicts = judge(resultsWith({ measured: refreshes, bytes }));
@@ -50,11 +53,11 @@ test('expectations are checked against medians, and those without a measurement 
   assert.deepEqual(
     verdicts.map(({ found, isMet }) => [found, isMet]),
     [
-      ['1.90 ×', false],
+      ['4.90 ×', false],
       ['601', false],
     ],
   );
-  const faster = [measured('gatehouse-sqlite', 'refresh', 2000), measured('oidc-provider', 'refresh', 1000)];
+  const faster = [measured('gatehouse-postgres', 'refresh', 5000), measured('oidc-provider-postgres', 'refresh', 1000)];
   assert.equal(judge(resultsWith({ measured: faster }))[0]?.isMet, true);
 });
 
@@ -149,29 +152,52 @@ test('several runs are merged: all requests over all the time', () => {
 });
 
 test('a missed target is reported with its limit and where the time goes', () => {
-  const refresh = { scenario: 'refresh' };
+  const flow = { scenario: 'flow' };
   const profiles: Profile[] = [
     {
-      ...refresh,
+      ...flow,
       contender: 'gatehouse-sqlite',
       parts: { 'SQLite: statements': 30, 'Fastify and its dependencies': 22 },
     },
-    { ...refresh, contender: 'bare', parts: { 'SQLite: statements': 29.8 } },
+    { ...flow, contender: 'bare', parts: { 'SQLite: statements': 29.8 } },
   ];
   const rates = [
-    measured('gatehouse-sqlite', 'refresh', 1500),
-    measured('oidc-provider', 'refresh', 1000),
-    measured('bare', 'refresh', 3000),
+    measured('gatehouse-sqlite', 'flow', 1500),
+    measured('better-auth', 'flow', 1000),
+    measured('bare', 'flow', 3000),
   ];
 
   const missing = writeReport(resultsWith({ measured: rates, profiles }));
-  const [fast, slow] = [measured('gatehouse-sqlite', 'refresh', 2500), rates.slice(1)];
+  const [fast, slow] = [measured('gatehouse-sqlite', 'flow', 2500), rates.slice(1)];
   const met = writeReport(resultsWith({ measured: [fast, ...slow], profiles }));
 
   assert.match(
     missing,
-    /oidc-provider\.\*\* The bare server, .* reaches 3\.00 ×\..* Fastify and its dependencies \(22 µs\)\./,
+    /better-auth\.\*\* The bare server, .* reaches 3\.00 ×\..* Fastify and its dependencies \(22 µs\)\./,
   );
   assert.doesNotMatch(missing, /statements \(\d+ µs\)/);
   assert.doesNotMatch(met, /reaches/);
+});
+
+test('the report opens with one chart and one sentence, about peers on the same PostgreSQL; those in memory are context', () => {
+  const rates = [
+    measured('gatehouse-postgres', 'refresh', 6000),
+    measured('oidc-provider-postgres', 'refresh', 1000),
+    measured('gatehouse-postgres', 'revoke', 900),
+    measured('oidc-provider-postgres', 'revoke', 450),
+    measured('oidc-provider', 'refresh', 12_000),
+  ];
+  const names = ['gatehouse-postgres', 'oidc-provider-postgres', 'oidc-provider'];
+
+  const report = writeReport(
+    resultsWith({ measured: rates, contenders: names.map((name) => ({ name, title: name })) }),
+  );
+
+  const [, chart = '', sentence = ''] = report.split('\n\n');
+  assert.match(chart, /performance\/overview\.svg/);
+  assert.match(sentence, /Gatehouse completes 6\.0 × \(refresh\) and 2\.0 × \(revoke\) as many requests a second/);
+  assert.match(
+    report,
+    /## Servers that store nothing[^#]*\| gatehouse-postgres against oidc-provider \| 0\.50 \| – \|/,
+  );
 });
