@@ -24,7 +24,9 @@ async function runOnInstalledNode() {
   process.execve?.(node, [node, ...args]);
   const { spawn } = await import('node:child_process');
   const child = spawn(node, args, { stdio: 'inherit' });
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  // A terminal sends Ctrl+C to both processes.
+  process.on('SIGINT', () => {});
   child.on('exit', (code, signal) => {
     process.exitCode = code ?? 128 + (signal === 'SIGKILL' ? 9 : 15);
   });

@@ -13,6 +13,7 @@ export const migrateCommand: Command = {
     plan: { help: 'Change nothing: list the steps, with the size of the table, the lock and an estimate of the time' },
     contract: { help: 'Also remove what only older releases need, though nodes of one seem to be running' },
   },
+  examples: ['--plan'],
   async run(options, env) {
     const isPlan = options.flag('plan');
     if (isPlan) requireDatabase(env);
