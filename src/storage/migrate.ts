@@ -1,12 +1,12 @@
 import { MIGRATIONS } from './migrations/all.ts';
-import type { DeclaredMigration } from './migrations/migration.ts';
+import type { Migration } from './migrations/migration.ts';
 import { type Storage, StorageError, StorageUnavailable } from './storage.ts';
 import type { RunningNode } from './upgrade/nodes.ts';
 import { runOnSqlite } from './upgrade/sqlite-steps.ts';
 import { createUpgradeTables, pendingOf, readState, rejectNewer } from './upgrade/state.ts';
 
 export interface MigrateOptions {
-  migrations?: DeclaredMigration[];
+  migrations?: Migration[];
   /** Contracts though nodes of an older release are running. */
   contractsAnyway?: boolean;
   onProgress?: (message: string) => void;
@@ -38,7 +38,7 @@ export async function hasTables({ durable }: Storage): Promise<boolean> {
 }
 
 /** Migrations that are not complete. Throws if the database is another program's, or a newer one has contracted it. */
-export async function listPending({ durable }: Storage, migrations = MIGRATIONS): Promise<DeclaredMigration[]> {
+export async function listPending({ durable }: Storage, migrations = MIGRATIONS): Promise<Migration[]> {
   const state = await readState(durable);
   rejectNewer(state, migrations);
   return pendingOf(state, migrations);
@@ -70,7 +70,7 @@ export async function upgrade(storage: Storage, options: MigrateOptions = {}): P
   }
 }
 
-async function upgradeSqlite(storage: Storage, pending: DeclaredMigration[]): Promise<string[]> {
+async function upgradeSqlite(storage: Storage, pending: Migration[]): Promise<string[]> {
   const applied: string[] = [];
   for (const migration of pending) {
     if (await runOnSqlite(storage, migration)) applied.push(migration.name);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler, sql } from 'kysely';
 import { MIGRATIONS } from '../../src/storage/migrations/all.ts';
-import type { DeclaredMigration, Step } from '../../src/storage/migrations/migration.ts';
+import type { Migration, Step } from '../../src/storage/migrations/migration.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import { addCheck, createIndex, fillRows } from '../../src/storage/upgrade/statements.ts';
 import { listMigrations } from '../support/migrations.ts';
@@ -51,7 +51,7 @@ const FORBIDDEN_IN_CHANGE: [what: string, pattern: RegExp][] = [
   ['updates rows', /^update\b/i],
 ];
 
-async function findFaults({ name, phase, steps }: DeclaredMigration): Promise<string[]> {
+async function findFaults({ name, phase, steps }: Migration): Promise<string[]> {
   const faults: string[] = [];
   for (const step of steps) {
     const rules = [

@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
-import type { DeclaredMigration } from '../../src/storage/migrations/migration.ts';
+import type { Migration } from '../../src/storage/migrations/migration.ts';
 
 /** One of each kind of step, on the largest table. A release after this one could have them. */
-export const SAMPLE_EXPAND: DeclaredMigration = {
+export const SAMPLE_EXPAND: Migration = {
   name: '900-sample-expand',
   phase: 'expand',
   steps: [
@@ -35,7 +35,7 @@ export const SAMPLE_EXPAND: DeclaredMigration = {
   ],
 };
 
-export const SAMPLE_CONTRACT: DeclaredMigration = {
+export const SAMPLE_CONTRACT: Migration = {
   name: '901-sample-contract',
   phase: 'contract',
   steps: [

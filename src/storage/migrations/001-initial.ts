@@ -4,9 +4,9 @@ import { createBusinessData } from './initial/business.ts';
 import { createMail } from './initial/mail.ts';
 import { createAudit, createOperations } from './initial/operations.ts';
 import { createWebhooks } from './initial/webhooks.ts';
-import type { Migration } from './migration.ts';
+import type { SchemaChange } from './migration.ts';
 
-export const initial: Migration = async (db, types) => {
+export const initial: SchemaChange = async (db, types) => {
   for (const create of [
     createAccounts,
     createApps,

@@ -1,7 +1,7 @@
-import { type Migration, notNull, primaryKey } from './migration.ts';
+import { notNull, primaryKey, type SchemaChange } from './migration.ts';
 
 /** Running nodes, by which a contract migration knows whether it has to wait. */
-export const nodes: Migration = async (db, { time }) => {
+export const nodes: SchemaChange = async (db, { time }) => {
   await db.schema
     .createTable('nodes')
     .addColumn('id', 'text', primaryKey)

@@ -1,10 +1,10 @@
 import { sql } from 'kysely';
-import type { DeclaredMigration } from './migration.ts';
+import type { Migration } from './migration.ts';
 
 const ORDER = ['endpoint_id', 'event_id'];
 
 /** The log of deliveries shows what was signed, and is filtered by status. */
-export const deliveryLog: DeclaredMigration = {
+export const deliveryLog: Migration = {
   name: '003-delivery-log',
   phase: 'expand',
   steps: [

@@ -1,10 +1,10 @@
 import { initial } from './001-initial.ts';
 import { nodes } from './002-nodes.ts';
 import { deliveryLog } from './003-delivery-log.ts';
-import type { DeclaredMigration } from './migration.ts';
+import type { Migration } from './migration.ts';
 
 /** In order, forwards only. A migration that has been released is never edited. */
-export const MIGRATIONS: DeclaredMigration[] = [
+export const MIGRATIONS: Migration[] = [
   {
     name: '001-initial',
     phase: 'initial',

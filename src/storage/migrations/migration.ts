@@ -2,7 +2,7 @@ import type { ColumnDefinitionBuilder, Kysely, RawBuilder } from 'kysely';
 import type { ColumnTypes } from '../storage.ts';
 
 /** One step of the schema, written once for both engines. */
-export type Migration = (db: Kysely<unknown>, types: ColumnTypes) => Promise<void>;
+export type SchemaChange = (db: Kysely<unknown>, types: ColumnTypes) => Promise<void>;
 
 /**
  * `initial`: creates the tables of the first release.
@@ -11,7 +11,7 @@ export type Migration = (db: Kysely<unknown>, types: ColumnTypes) => Promise<voi
  */
 export type Phase = 'initial' | 'expand' | 'contract';
 
-export interface DeclaredMigration {
+export interface Migration {
   /** Such as `002-nodes`: the order of the names is the order of the migrations. */
   name: string;
   phase: Phase;
@@ -27,7 +27,7 @@ export interface ChangeStep {
   title: string;
   /** The table that is locked; undefined if the tables are new. */
   table: string | undefined;
-  change: Migration;
+  change: SchemaChange;
 }
 
 /** On PostgreSQL it is built concurrently: reads and writes go on. */

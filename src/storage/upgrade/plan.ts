@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { monotonicClock } from '../../lib/clock.ts';
 import { MIGRATIONS } from '../migrations/all.ts';
-import type { DeclaredMigration, Step } from '../migrations/migration.ts';
+import type { Migration, Step } from '../migrations/migration.ts';
 import type { Database, Storage } from '../storage.ts';
 import { listOlderNodes, type RunningNode } from './nodes.ts';
 import { findProgress } from './progress.ts';
@@ -18,7 +18,7 @@ export interface UpgradePlan {
 
 export interface PlannedStep {
   migration: string;
-  phase: DeclaredMigration['phase'];
+  phase: Migration['phase'];
   title: string;
   table: string | null;
   rows: number;
@@ -48,12 +48,12 @@ export async function planUpgrade(storage: Storage, migrations = MIGRATIONS): Pr
   return { steps, seconds: steps.reduce((sum, { seconds }) => sum + seconds, 0), olderNodes };
 }
 
-async function findOlderNodes({ engine, durable }: Storage, pending: DeclaredMigration[]): Promise<RunningNode[]> {
+async function findOlderNodes({ engine, durable }: Storage, pending: Migration[]): Promise<RunningNode[]> {
   const contract = pending.find(({ phase }) => phase === 'contract');
   return contract && engine === 'postgres' ? listOlderNodes(durable, contract.name) : [];
 }
 
-async function countComplete(db: Database, { name }: DeclaredMigration): Promise<number> {
+async function countComplete(db: Database, { name }: Migration): Promise<number> {
   if (!(await hasTable(db, 'migration_progress'))) return 0;
   return (await findProgress(db, name))?.step ?? 0;
 }

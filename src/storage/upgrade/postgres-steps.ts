@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
 import { MINUTE, monotonicClock, SECOND } from '../../lib/clock.ts';
 import { randomFraction } from '../../lib/secrets.ts';
-import type { CheckStep, DeclaredMigration, DropIndexStep, IndexStep, Step } from '../migrations/migration.ts';
+import type { CheckStep, DropIndexStep, IndexStep, Migration, Step } from '../migrations/migration.ts';
 import { isLockTimeout } from '../postgres/pools.ts';
 import { type Database, type Storage, StorageError } from '../storage.ts';
 import { backfill } from './backfill.ts';
@@ -13,7 +13,7 @@ import { addCheck, createIndex, validateCheck } from './statements.ts';
 export interface Run {
   storage: Storage;
   lease: Lease;
-  migration: DeclaredMigration;
+  migration: Migration;
   onProgress(message: string): void;
 }
 

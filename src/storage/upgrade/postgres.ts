@@ -1,5 +1,5 @@
 import type { MigrateOptions, MigrateResult } from '../migrate.ts';
-import type { DeclaredMigration } from '../migrations/migration.ts';
+import type { Migration } from '../migrations/migration.ts';
 import type { Database, Storage } from '../storage.ts';
 import { type Lease, withLease } from './lease.ts';
 import { listOlderNodes, type RunningNode } from './nodes.ts';
@@ -36,7 +36,7 @@ export async function upgradePostgres(storage: Storage, options: Required<Migrat
  */
 async function start(
   db: Database,
-  migration: DeclaredMigration,
+  migration: Migration,
   { contractsAnyway }: Required<MigrateOptions>,
 ): Promise<RunningNode[]> {
   const isFree = migration.phase !== 'contract' || contractsAnyway;
@@ -52,7 +52,7 @@ async function start(
 async function runSteps(
   storage: Storage,
   lease: Lease,
-  migration: DeclaredMigration,
+  migration: Migration,
   onProgress: (message: string) => void,
 ): Promise<void> {
   const { name, steps } = migration;

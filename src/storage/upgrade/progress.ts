@@ -1,10 +1,10 @@
 import { systemClock } from '../../lib/clock.ts';
-import type { DeclaredMigration } from '../migrations/migration.ts';
+import type { Migration } from '../migrations/migration.ts';
 import { type Database, inTransaction } from '../storage.ts';
 import { upgradeTables } from './state.ts';
 
 /** Lists a migration as begun. One that was interrupted stays as it is. */
-export async function recordStart(db: Database, { name, phase }: DeclaredMigration): Promise<void> {
+export async function recordStart(db: Database, { name, phase }: Migration): Promise<void> {
   await inTransaction(db, async (tx) => {
     await upgradeTables(tx)
       .insertInto('migration_progress')
@@ -25,7 +25,7 @@ async function require(db: Database, name: string): Promise<void> {
 }
 
 /** Only before its first step. */
-export async function withdrawStart(db: Database, { name }: DeclaredMigration): Promise<void> {
+export async function withdrawStart(db: Database, { name }: Migration): Promise<void> {
   await inTransaction(db, async (tx) => {
     const { numDeletedRows } = await upgradeTables(tx)
       .deleteFrom('migration_progress')
@@ -42,7 +42,7 @@ export function findProgress(db: Database, name: string) {
 }
 
 /** The step at `index` is complete. */
-export async function recordStep(tx: Database, { name, phase, steps }: DeclaredMigration, index: number) {
+export async function recordStep(tx: Database, { name, phase, steps }: Migration, index: number) {
   const isLast = index + 1 === steps.length;
   await upgradeTables(tx)
     .updateTable('migration_progress')
@@ -52,6 +52,6 @@ export async function recordStep(tx: Database, { name, phase, steps }: DeclaredM
   if (isLast && phase === 'initial') await require(tx, name);
 }
 
-export async function recordPosition(db: Database, { name }: DeclaredMigration, position: string): Promise<void> {
+export async function recordPosition(db: Database, { name }: Migration, position: string): Promise<void> {
   await upgradeTables(db).updateTable('migration_progress').set({ position }).where('name', '=', name).execute();
 }

@@ -1,11 +1,11 @@
 import { type Kysely, sql } from 'kysely';
-import type { DeclaredMigration, Step } from '../migrations/migration.ts';
+import type { Migration, Step } from '../migrations/migration.ts';
 import type { Database, Storage } from '../storage.ts';
 import { findProgress, recordStart, recordStep } from './progress.ts';
 import { createIndex, fillRows } from './statements.ts';
 
 /** One transaction for each step: SQLite has one writer, so a batch would delay requests no less. True if this completed it. */
-export async function runOnSqlite(storage: Storage, migration: DeclaredMigration): Promise<boolean> {
+export async function runOnSqlite(storage: Storage, migration: Migration): Promise<boolean> {
   let isCompleted = false;
   for (const [index, step] of migration.steps.entries()) {
     await storage.transaction(async (tx) => {

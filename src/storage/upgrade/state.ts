@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import { MIGRATIONS } from '../migrations/all.ts';
-import type { DeclaredMigration, Phase } from '../migrations/migration.ts';
+import type { Migration, Phase } from '../migrations/migration.ts';
 import { type Database, type Storage, StorageError, StorageUnavailable } from '../storage.ts';
 
 /** All but `nodes` exist before the first migration. */
@@ -132,6 +132,6 @@ export function rejectNewer({ required }: SchemaState, migrations = MIGRATIONS):
 }
 
 /** Migrations that are not complete, in order. */
-export function pendingOf({ complete }: SchemaState, migrations = MIGRATIONS): DeclaredMigration[] {
+export function pendingOf({ complete }: SchemaState, migrations = MIGRATIONS): Migration[] {
   return migrations.filter(({ name }) => !complete.includes(name));
 }

@@ -1,12 +1,12 @@
-import { type Migration, notNull, primaryKey, references, zeroByDefault } from '../migration.ts';
+import { notNull, primaryKey, references, type SchemaChange, zeroByDefault } from '../migration.ts';
 
-export const createAccounts: Migration = async (db, types) => {
+export const createAccounts: SchemaChange = async (db, types) => {
   for (const create of [users, memberships, sessions, invitations, passkeys, secondFactors, notices, passwordLinks]) {
     await create(db, types);
   }
 };
 
-const users: Migration = async (db, { id, integer, time }) => {
+const users: SchemaChange = async (db, { id, integer, time }) => {
   await db.schema
     .createTable('users')
     .addColumn('id', id, primaryKey)
@@ -35,7 +35,7 @@ const users: Migration = async (db, { id, integer, time }) => {
     .execute();
 };
 
-const memberships: Migration = async (db, { id, integer, time }) => {
+const memberships: SchemaChange = async (db, { id, integer, time }) => {
   await db.schema
     .createTable('businesses')
     .addColumn('id', id, primaryKey)
@@ -59,7 +59,7 @@ const memberships: Migration = async (db, { id, integer, time }) => {
     .execute();
 };
 
-const sessions: Migration = async (db, { id, time }) => {
+const sessions: SchemaChange = async (db, { id, time }) => {
   await db.schema
     .createTable('sessions')
     .addColumn('id_hash', 'text', primaryKey)
@@ -75,7 +75,7 @@ const sessions: Migration = async (db, { id, time }) => {
   await db.schema.createIndex('sessions_by_expiry').on('sessions').column('expires_at').execute();
 };
 
-const invitations: Migration = async (db, { id, time }) => {
+const invitations: SchemaChange = async (db, { id, time }) => {
   await db.schema
     .createTable('invitations')
     .addColumn('id', id, primaryKey)
@@ -94,7 +94,7 @@ const invitations: Migration = async (db, { id, time }) => {
   await db.schema.createIndex('invitations_by_expiry').on('invitations').column('expires_at').execute();
 };
 
-const passkeys: Migration = async (db, { id, bytes, time }) => {
+const passkeys: SchemaChange = async (db, { id, bytes, time }) => {
   await db.schema
     .createTable('passkeys')
     .addColumn('id', id, primaryKey)
@@ -117,7 +117,7 @@ const passkeys: Migration = async (db, { id, bytes, time }) => {
   await db.schema.createIndex('used_challenges_by_expiry').on('used_challenges').column('expires_at').execute();
 };
 
-const secondFactors: Migration = async (db, { id, integer, time }) => {
+const secondFactors: SchemaChange = async (db, { id, integer, time }) => {
   await db.schema
     .createTable('authenticator_apps')
     .addColumn('user_id', id, (column) => column.primaryKey().references('users.id'))
@@ -138,7 +138,7 @@ const secondFactors: Migration = async (db, { id, integer, time }) => {
     .execute();
 };
 
-const notices: Migration = async (db, { id, integer, time }) => {
+const notices: SchemaChange = async (db, { id, integer, time }) => {
   await db.schema
     .createTable('notices')
     .addColumn('id', id, primaryKey)
@@ -158,7 +158,7 @@ const notices: Migration = async (db, { id, integer, time }) => {
     .execute();
 };
 
-const passwordLinks: Migration = async (db, { id, time }) => {
+const passwordLinks: SchemaChange = async (db, { id, time }) => {
   await db.schema
     .createTable('password_links')
     .addColumn('user_id', id, (column) => column.primaryKey().references('users.id'))

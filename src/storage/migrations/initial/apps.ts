@@ -1,14 +1,14 @@
 import { type ColumnDefinitionBuilder, type SqlBool, sql } from 'kysely';
-import { type Migration, notNull, primaryKey, references, zeroByDefault } from '../migration.ts';
+import { notNull, primaryKey, references, type SchemaChange, zeroByDefault } from '../migration.ts';
 
 /** Apps, and what users have allowed them. */
-export const createApps: Migration = async (db, types) => {
+export const createApps: SchemaChange = async (db, types) => {
   for (const create of [apps, appLogos, grants, consents, revokedAccessTokens, appApprovals]) await create(db, types);
 };
 
 const userByDefault = (column: ColumnDefinitionBuilder) => column.notNull().defaultTo('user');
 
-const apps: Migration = async (db, { id, integer, time }) => {
+const apps: SchemaChange = async (db, { id, integer, time }) => {
   await db.schema
     .createTable('apps')
     .addColumn('id', id, primaryKey)
@@ -51,7 +51,7 @@ const apps: Migration = async (db, { id, integer, time }) => {
 };
 
 /** Apart from the apps, which are read often. */
-const appLogos: Migration = async (db, { id, bytes }) => {
+const appLogos: SchemaChange = async (db, { id, bytes }) => {
   await db.schema
     .createTable('app_logos')
     .addColumn('app_id', id, (column) => column.primaryKey().references('apps.id'))
@@ -66,7 +66,7 @@ const appLogos: Migration = async (db, { id, bytes }) => {
  * No foreign keys: a grant is found, and could be moved to another database, by its id alone. A refresh changes no
  * indexed column, except for `removable_on` once a day.
  */
-const grants: Migration = async (db, { id, bytes, integer, time, updatedInPlace }) => {
+const grants: SchemaChange = async (db, { id, bytes, integer, time, updatedInPlace }) => {
   await db.schema
     .createTable('grants')
     .addColumn('id', id, primaryKey)
@@ -110,7 +110,7 @@ const grants: Migration = async (db, { id, bytes, integer, time, updatedInPlace 
     .execute();
 };
 
-const consents: Migration = async (db, { id, time }) => {
+const consents: SchemaChange = async (db, { id, time }) => {
   await db.schema
     .createTable('consents')
     .addColumn('user_id', id, notNull)
@@ -137,7 +137,7 @@ const consents: Migration = async (db, { id, time }) => {
     .execute();
 };
 
-const revokedAccessTokens: Migration = async (db, { id, time }) => {
+const revokedAccessTokens: SchemaChange = async (db, { id, time }) => {
   await db.schema
     .createTable('revoked_access_tokens')
     .addColumn('grant_id', id, notNull)
@@ -152,7 +152,7 @@ const revokedAccessTokens: Migration = async (db, { id, time }) => {
     .execute();
 };
 
-const appApprovals: Migration = async (db, { id, integer, time }) => {
+const appApprovals: SchemaChange = async (db, { id, integer, time }) => {
   await db.schema
     .createTable('app_policies')
     .addColumn('business_id', id, (column) => column.primaryKey().references('businesses.id'))

@@ -1,7 +1,7 @@
-import { type Migration, notNull, primaryKey, references } from '../migration.ts';
+import { notNull, primaryKey, references, type SchemaChange } from '../migration.ts';
 
 /** The data of the business API. */
-export const createBusinessData: Migration = async (db, types) => {
+export const createBusinessData: SchemaChange = async (db, types) => {
   for (const table of TABLES) await createRecords(table)(db, types);
   // Reports read invoices by their issue date.
   await db.schema
@@ -120,7 +120,7 @@ const TABLES: Records[] = [
 ];
 
 /** A table of records, with an index for each combination of filters and each order, so that every page is a range of one. */
-function createRecords({ table, columns, nullable, filters, sorts, unique, keys = [] }: Records): Migration {
+function createRecords({ table, columns, nullable, filters, sorts, unique, keys = [] }: Records): SchemaChange {
   return async (db, types) => {
     const { id, integer, time, amount } = types;
     const typeOf = { text: 'text', id, amount } as const;
@@ -161,7 +161,7 @@ function combinationsOf(names: string[]): string[][] {
 }
 
 /** The next number of each numbered resource of a business. */
-const numberSequences: Migration = async (db, { id, integer }) => {
+const numberSequences: SchemaChange = async (db, { id, integer }) => {
   await db.schema
     .createTable('number_sequences')
     .addColumn('business_id', id, references('businesses.id'))
@@ -172,7 +172,7 @@ const numberSequences: Migration = async (db, { id, integer }) => {
 };
 
 /** The responses to writes with an `Idempotency-Key`, for repeated requests. */
-const idempotencyKeys: Migration = async (db, { id, integer, time }) => {
+const idempotencyKeys: SchemaChange = async (db, { id, integer, time }) => {
   await db.schema
     .createTable('idempotency_keys')
     .addColumn('business_id', id, references('businesses.id'))

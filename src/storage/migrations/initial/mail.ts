@@ -1,10 +1,10 @@
-import { type Migration, notNull, primaryKey, zeroByDefault } from '../migration.ts';
+import { notNull, primaryKey, type SchemaChange, zeroByDefault } from '../migration.ts';
 
-export const createMail: Migration = async (db, types) => {
+export const createMail: SchemaChange = async (db, types) => {
   for (const create of [mails, mailLinks]) await create(db, types);
 };
 
-const mails: Migration = async (db, { id, integer, time }) => {
+const mails: SchemaChange = async (db, { id, integer, time }) => {
   await db.schema
     .createTable('mails')
     .addColumn('id', id, primaryKey)
@@ -37,7 +37,7 @@ const mails: Migration = async (db, { id, integer, time }) => {
 };
 
 /** Without a foreign key: a request that names no account has a row, too. */
-const mailLinks: Migration = async (db, { id, time }) => {
+const mailLinks: SchemaChange = async (db, { id, time }) => {
   await db.schema
     .createTable('mail_links')
     .addColumn('subject_id', id, notNull)

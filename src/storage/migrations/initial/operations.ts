@@ -1,12 +1,12 @@
 import { sql } from 'kysely';
-import { type Migration, notNull, primaryKey, zeroByDefault } from '../migration.ts';
+import { notNull, primaryKey, type SchemaChange, zeroByDefault } from '../migration.ts';
 
 /** The request log, rate limits, and the clock of the retention job. */
-export const createOperations: Migration = async (db, types) => {
+export const createOperations: SchemaChange = async (db, types) => {
   for (const create of [loggedRequests, requestCounts, scopeUses, rateLimits, clock]) await create(db, types);
 };
 
-const loggedRequests: Migration = async (db, { id, integer, time }) => {
+const loggedRequests: SchemaChange = async (db, { id, integer, time }) => {
   await db.schema
     .createTable('logged_requests')
     .addColumn('id', id, primaryKey)
@@ -25,7 +25,7 @@ const loggedRequests: Migration = async (db, { id, integer, time }) => {
   await db.schema.createIndex('logged_requests_by_age').on('logged_requests').column('at').execute();
 };
 
-const requestCounts: Migration = async (db, { id, integer, updatedInPlace }) => {
+const requestCounts: SchemaChange = async (db, { id, integer, updatedInPlace }) => {
   await db.schema
     .createTable('request_counts')
     .addColumn('app_id', id, notNull)
@@ -41,7 +41,7 @@ const requestCounts: Migration = async (db, { id, integer, updatedInPlace }) => 
   await db.schema.createIndex('request_counts_by_age').on('request_counts').column('hour').execute();
 };
 
-const scopeUses: Migration = async (db, { id, integer, time, updatedInPlace }) => {
+const scopeUses: SchemaChange = async (db, { id, integer, time, updatedInPlace }) => {
   await db.schema
     .createTable('scope_uses')
     .addColumn('business_id', id, notNull)
@@ -58,7 +58,7 @@ const scopeUses: Migration = async (db, { id, integer, time, updatedInPlace }) =
 };
 
 /** The columns that `rate-limiter-flexible` expects. */
-const rateLimits: Migration = async (db, { integer, time }) => {
+const rateLimits: SchemaChange = async (db, { integer, time }) => {
   await db.schema
     .createTable('rate_limits')
     .addColumn('key', 'text', primaryKey)
@@ -69,7 +69,7 @@ const rateLimits: Migration = async (db, { integer, time }) => {
 };
 
 /** One row: the last plausible reading of the clock, by which retention judges what the clock says next. */
-const clock: Migration = async (db, { integer, time }) => {
+const clock: SchemaChange = async (db, { integer, time }) => {
   await db.schema
     .createTable('clock')
     .addColumn('id', integer, primaryKey)
@@ -78,11 +78,11 @@ const clock: Migration = async (db, { integer, time }) => {
 };
 
 /** Triggers reject changes to entries. Only the retention job can remove them, by the row of `audit_retention`. */
-export const createAudit: Migration = async (db, types) => {
+export const createAudit: SchemaChange = async (db, types) => {
   for (const create of [entries, retention, repeats]) await create(db, types);
 };
 
-const entries: Migration = async (db, { id, time }) => {
+const entries: SchemaChange = async (db, { id, time }) => {
   await db.schema
     .createTable('audit_entries')
     .addColumn('id', id, primaryKey)
@@ -108,14 +108,14 @@ const entries: Migration = async (db, { id, time }) => {
 };
 
 /** One row: entries older than `removable_before` may be removed. It is 0 except inside the retention job. */
-const retention: Migration = async (db, { time, appendOnly }) => {
+const retention: SchemaChange = async (db, { time, appendOnly }) => {
   await db.schema.createTable('audit_retention').addColumn('removable_before', time, notNull).execute();
   await sql`insert into audit_retention (removable_before) values (0)`.execute(db);
   for (const statement of appendOnly('audit_entries', 'audit_retention')) await sql.raw(statement).execute(db);
 };
 
 /** Counts what is repeated within a window, and recorded as one entry. */
-const repeats: Migration = async (db, { integer, time }) => {
+const repeats: SchemaChange = async (db, { integer, time }) => {
   await db.schema
     .createTable('audit_repeats')
     .addColumn('key', 'text', primaryKey)

@@ -1,10 +1,10 @@
-import { type Migration, notNull, primaryKey, references, zeroByDefault } from '../migration.ts';
+import { notNull, primaryKey, references, type SchemaChange, zeroByDefault } from '../migration.ts';
 
-export const createWebhooks: Migration = async (db, types) => {
+export const createWebhooks: SchemaChange = async (db, types) => {
   for (const create of [events, longTransactions, endpoints, deliveries, attempts]) await create(db, types);
 };
 
-const events: Migration = async (db, { id, time }) => {
+const events: SchemaChange = async (db, { id, time }) => {
   await db.schema
     .createTable('events')
     .addColumn('id', id, primaryKey)
@@ -26,7 +26,7 @@ const events: Migration = async (db, { id, time }) => {
 };
 
 /** Transactions whose events are committed late. */
-const longTransactions: Migration = async (db, { id, time }) => {
+const longTransactions: SchemaChange = async (db, { id, time }) => {
   await db.schema
     .createTable('long_transactions')
     .addColumn('id', id, primaryKey)
@@ -35,7 +35,7 @@ const longTransactions: Migration = async (db, { id, time }) => {
   await db.schema.createIndex('long_transactions_by_start').on('long_transactions').column('started_at').execute();
 };
 
-const endpoints: Migration = async (db, { id, integer, time, updatedInPlace }) => {
+const endpoints: SchemaChange = async (db, { id, integer, time, updatedInPlace }) => {
   await db.schema
     .createTable('endpoints')
     .addColumn('id', id, primaryKey)
@@ -64,7 +64,7 @@ const endpoints: Migration = async (db, { id, integer, time, updatedInPlace }) =
     .execute();
 };
 
-const deliveries: Migration = async (db, { id, integer, time }) => {
+const deliveries: SchemaChange = async (db, { id, integer, time }) => {
   await db.schema
     .createTable('deliveries')
     .addColumn('id', id, primaryKey)
@@ -87,7 +87,7 @@ const deliveries: Migration = async (db, { id, integer, time }) => {
     .execute();
 };
 
-const attempts: Migration = async (db, { id, integer, time }) => {
+const attempts: SchemaChange = async (db, { id, integer, time }) => {
   await db.schema
     .createTable('attempts')
     .addColumn('id', id, primaryKey)
