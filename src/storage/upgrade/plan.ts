@@ -38,11 +38,17 @@ export async function planUpgrade(storage: Storage, migrations = MIGRATIONS): Pr
   rejectNewer(state, migrations);
   const olderNodes = await findOlderNodes(storage, pendingOf(state, migrations));
   const steps: PlannedStep[] = [];
+  const sizes = new Map<string, TableSize>();
   let waits = false;
   for (const migration of pendingOf(state, migrations)) {
     waits ||= migration.phase === 'contract' && olderNodes.length > 0;
     for (const step of migration.steps.slice(await countComplete(durable, migration))) {
-      steps.push({ migration: migration.name, phase: migration.phase, waits, ...(await describe(storage, step)) });
+      steps.push({
+        migration: migration.name,
+        phase: migration.phase,
+        waits,
+        ...(await describe(storage, step, sizes)),
+      });
     }
   }
   return { steps, seconds: steps.reduce((sum, { seconds }) => sum + seconds, 0), olderNodes };
@@ -58,10 +64,11 @@ async function countComplete(db: Database, { name }: Migration): Promise<number>
   return (await findProgress(db, name))?.step ?? 0;
 }
 
-async function describe(storage: Storage, step: Step) {
+/** Each table is measured once. */
+async function describe(storage: Storage, step: Step, sizes: Map<string, TableSize>) {
   const table = step.table ?? null;
-  const exists = table !== null && (await hasTable(storage.durable, table));
-  const size = exists ? await measure(storage, table) : { rows: 0, bytes: 0, readTime: 0 };
+  const size = (table === null ? undefined : sizes.get(table)) ?? (await measure(storage, table));
+  if (table !== null) sizes.set(table, size);
   const { rows, bytes, readTime } = size;
   const seconds = round(MIN_SECONDS + (rows * readTime * READS_PER_ROW[storage.engine][step.kind]) / 1000);
   return { title: titleOf(step), table, rows, bytes, lock: LOCKS[storage.engine][step.kind], seconds };
@@ -77,7 +84,7 @@ const MIN_SECONDS = 0.05;
  * is pauses.
  */
 const READS_PER_ROW: Record<Storage['engine'], Record<Step['kind'], number>> = {
-  postgres: { change: 0, index: 8, 'drop index': 0, backfill: 150, check: 1 },
+  postgres: { change: 0, index: 8, 'drop index': 0, backfill: 200, check: 1 },
   sqlite: { change: 0, index: 8, 'drop index': 0, backfill: 20, check: 0 },
 };
 
@@ -104,6 +111,8 @@ const LOCKS: Record<Storage['engine'], Record<Step['kind'], string>> = {
 
 /** Enough rows to time, and few enough to read from a busy server. */
 const SAMPLE = 20_000;
+/** The first time may read from the disk. */
+const REPEATS = 5;
 
 interface TableSize {
   rows: number;
@@ -112,14 +121,18 @@ interface TableSize {
   readTime: number;
 }
 
-async function measure({ engine, durable }: Storage, table: string): Promise<TableSize> {
+async function measure({ engine, durable }: Storage, table: string | null): Promise<TableSize> {
+  if (table === null || !(await hasTable(durable, table))) return { rows: 0, bytes: 0, readTime: 0 };
   const { rows, bytes } = await (engine === 'postgres' ? sizeOnPostgres(durable, table) : sizeOnSqlite(durable, table));
   const read = sql`select count(*) from (select * from ${sql.table(table)} limit ${SAMPLE}) as sample`;
-  // The first time reads from the disk.
-  await read.execute(durable);
-  const began = monotonicClock();
-  await read.execute(durable);
-  return { rows, bytes, readTime: (monotonicClock() - began) / Math.max(1, Math.min(rows, SAMPLE)) };
+  const times: number[] = [];
+  for (let n = 0; n < REPEATS; n++) {
+    const began = monotonicClock();
+    await read.execute(durable);
+    times.push(monotonicClock() - began);
+  }
+  const [median = 0] = times.sort((a, b) => a - b).slice(REPEATS / 2);
+  return { rows, bytes, readTime: median / Math.max(1, Math.min(rows, SAMPLE)) };
 }
 
 async function sizeOnPostgres(db: Database, table: string): Promise<{ rows: number; bytes: number }> {
