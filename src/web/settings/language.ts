@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { setLanguage } from '../../accounts/users.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { access } from '../access.ts';
-import { section } from '../components/structure.ts';
+import { settings } from '../components/structure.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
@@ -32,8 +32,8 @@ export function languageSection({ languages }: WebDeps, { user, csrf }: PageCont
     csrf,
     body: html`<div class="field"><label for="language">Language</label>
 <select id="language" name="language"><option value="">As my browser asks</option>${options}</select></div>
-<button class="secondary">Change language</button>`,
+<button class="primary">Change language</button>`,
   });
   const intro = 'Of mails, and of the pages on which you sign in and allow apps. Settings are in English.';
-  return section({ title: 'Language', intro, body });
+  return settings({ title: 'Language', intro, body });
 }
