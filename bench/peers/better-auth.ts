@@ -78,7 +78,8 @@ cachedTrustedClients.add(client.client_id);
 
 const answer = toNodeHandler(auth);
 
-createServer((request, response) => {
+// Longer than the others take their turns.
+createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
   if (request.url === '/readyz') response.end(JSON.stringify({ clientId: client.client_id }));
   else answer(request, response);
 }).listen(Number(port), '127.0.0.1');

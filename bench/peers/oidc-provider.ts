@@ -68,7 +68,8 @@ const configuration: Configuration = {
 const provider = new Provider(`http://127.0.0.1:${port}`, configuration);
 const answer = provider.callback();
 
-createServer((request, response) => {
+// Longer than the others take their turns.
+createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
   const { url = '' } = request;
   if (url === '/readyz') response.end('ok');
   else if (url.startsWith('/interaction/')) interact(request, response).catch((error) => response.destroy(error));
