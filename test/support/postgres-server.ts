@@ -24,7 +24,7 @@ export interface PostgresServer {
 const FLAGS = ['listen_addresses=127.0.0.1', 'fsync=off', 'unix_socket_directories=', 'max_connections=500'];
 
 /** PostgreSQL does not run as root; then it runs as the user nobody. */
-const AS = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
+export const AS = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
 
 export async function startPostgres(flags: string[] = []): Promise<PostgresServer> {
   const folder = createFolder();

@@ -14,7 +14,8 @@ export interface TimedResponse {
 }
 
 const RESPONSE_TIMEOUT = 30_000;
-const GIVE_UP_AFTER = 60_000;
+/** Longer than an election takes after a primary has failed. */
+const GIVE_UP_AFTER = 150_000;
 
 /** Sends one request, without following redirects. Undefined without a response: then nothing was acknowledged. */
 export async function send(url: string, init: RequestInit = {}): Promise<TimedResponse | undefined> {

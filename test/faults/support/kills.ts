@@ -22,7 +22,7 @@ interface Siege {
   /** The addresses, chosen at random for each request. */
   apis: string[];
   /** Kills processes and restarts them. Returns the number of kills, and the time until all were ready. */
-  strike(): Promise<{ times?: number; readyAfter: number; api?: string }>;
+  strike(journal: Journal): Promise<{ times?: number; readyAfter: number; api?: string }>;
   /** Problems that the database's own checks find. */
   examine(): string[] | Promise<string[]>;
 }
@@ -39,7 +39,7 @@ export async function killUnderLoad(context: TestContext, { what, strikes, url, 
   try {
     for (let struck = 0; struck < strikes; ) {
       await underLoad(journal, context.signal);
-      const { times = 1, readyAfter, api } = await strike();
+      const { times = 1, readyAfter, api } = await strike(journal);
       struck += times;
       ready.push(readyAfter);
       await gate.close();
@@ -57,7 +57,7 @@ export async function killUnderLoad(context: TestContext, { what, strikes, url, 
   assert.deepEqual(await findBroken(asker, journal, 'all'), []);
   assert.deepEqual(await findForks(asker, journal), []);
   assert.deepEqual(await findTorn(url), []);
-  return report(context, journal, { strikes, ready });
+  return { ...report(context, journal, { strikes, ready }), journal };
 }
 
 /** Waits for some more responses, and a random time. */

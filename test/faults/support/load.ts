@@ -132,8 +132,14 @@ async function comeAndGo(work: Work): Promise<void> {
   const { firm, journal } = work;
   const { owner, mate, businessId } = firm;
   const link = await retryUntilAvailable(() => inviteInBrowser(owner.browser, { email: mate.user.email }));
-  const joined = await retryUntilAvailable(() => post(mate, link));
-  if (!journal.write('join', mate.user.id, joined)) return;
+  let attempts = 0;
+  const joined = await retryUntilAvailable(() => {
+    attempts += 1;
+    return post(mate, link);
+  });
+  // After an attempt without an answer, the link may have been used.
+  const isUsed = attempts > 1 && joined.status === 410;
+  if (!journal.write('join', mate.user.id, joined, ...(isUsed ? [410] : [])) && !isUsed) return;
   const lineage = await connect(work, mate);
   const path = `/businesses/${businessId}/members/${mate.user.id}/remove`;
   let tries = 0;
