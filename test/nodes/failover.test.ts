@@ -1,10 +1,17 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
+import pg from 'pg';
 import type { Client, Tokens } from '../support/client.ts';
 import { databaseUrl, runAsAdmin, TEMPLATE } from '../support/databases.ts';
 import { startNodes } from '../support/nodes.ts';
-import { createStandby, createTemplate, startAgain, startPostgres } from '../support/postgres-server.ts';
+import {
+  createStandby,
+  createTemplate,
+  type PostgresServer,
+  startAgain,
+  startPostgres,
+} from '../support/postgres-server.ts';
 
 /** A client that goes on refreshing with what it holds, and remembers what it was told. */
 interface Refresher {
@@ -132,3 +139,39 @@ test('a repeated revocation is acknowledged only when the synchronous standby ha
   assert.deepEqual([first, repeated], [503, 503]);
   assert.match((await client.refresh(refresh_token)).body.error_description, /revoked_by_app/);
 });
+
+test('a node leaves a primary that was replaced, though it still accepts connections', {
+  timeout: 120_000,
+}, async () => {
+  const { primary, standby, url } = await startPair(false);
+  const { clients } = await startNodes(1, url);
+  const [client] = clients as [Client];
+  const browser = await client.signedIn();
+  const { access_token } = await client.connect({}, browser);
+  const other = await client.connect({}, browser);
+  await untilReceived(primary, standby);
+
+  await runAsAdmin(standby.url, ['select pg_promote(true)']);
+  await runAsAdmin(databaseUrl(standby.url, TEMPLATE), [
+    "update grants set revoked_at = 1, revoked_reason = 'revoked_by_app'",
+  ]);
+  while ((await client.listInvoices(access_token)).status !== 401) await setTimeout(50);
+  const revoked = await client.listInvoices(other.access_token);
+  // Only the replaced one is left, and nobody trusts it.
+  await standby.stop();
+  const afterwards = await client.listInvoices(access_token);
+
+  assert.equal(revoked.status, 401);
+  assert.equal(afterwards.status, 503);
+});
+
+/** Until the standby has replayed all that the primary has written. */
+async function untilReceived(primary: PostgresServer, standby: PostgresServer): Promise<void> {
+  const [from, to] = [new pg.Client(primary.url), new pg.Client(standby.url)];
+  await Promise.all([from.connect(), to.connect()]);
+  const { rows } = await from.query('select pg_current_wal_lsn() as lsn');
+  const isBehind = async () =>
+    !(await to.query('select pg_last_wal_replay_lsn() >= $1 as has', [rows[0].lsn])).rows[0].has;
+  while (await isBehind()) await setTimeout(20);
+  await Promise.all([from.end(), to.end()]);
+}

@@ -16,15 +16,18 @@ import {
   withConnection,
 } from './dialect.ts';
 import { createPipeline, PIPELINE_LOCK_TIMEOUT, type Pipeline, retryLocked } from './pipeline.ts';
-import { openPools, type Pools, poolUse } from './pools.ts';
+import { describeServers, openPools, type Pools, poolUse } from './pools.ts';
+import { trackPrimary } from './primary.ts';
 import { readPostgresUrl } from './url.ts';
 
 /** One pool per durability class, which sets `synchronous_commit`; and two pipelined connections for short statements. */
 export function openPostgres(url: string, timeouts: TimeoutProfile): Storage {
   const target = readPostgresUrl(url);
-  const durablePools = openPools(target, timeouts, { commit: 'on' });
-  const relaxedPools = openPools(target, timeouts, { commit: 'off' });
-  const pipelined = { commit: 'off' } as const;
+  const primary = trackPrimary(describeServers(target, timeouts));
+  if (timeouts === 'serving') primary.watch();
+  const durablePools = openPools(target, timeouts, { commit: 'on', primary });
+  const relaxedPools = openPools(target, timeouts, { commit: 'off', primary });
+  const pipelined = { commit: 'off', primary } as const;
   const single = { ...target, poolSize: 1 };
   const readPools = openPools(single, timeouts, { ...pipelined, readsOnly: true });
   const writePools = openPools(single, timeouts, { ...pipelined, lockTimeout: PIPELINE_LOCK_TIMEOUT });
@@ -54,7 +57,7 @@ export function openPostgres(url: string, timeouts: TimeoutProfile): Storage {
       { name: 'relaxed', ...poolUse(relaxedPools) },
     ],
     async close() {
-      await Promise.all([reads.close(), writes.close()]);
+      await Promise.all([reads.close(), writes.close(), primary.close()]);
       const pools = [durablePools, relaxedPools, readPools, writePools].flatMap(({ all }) => all);
       await Promise.all(pools.map((pool) => pool.end()));
     },

@@ -39,6 +39,7 @@ export function createPipeline(pools: Pools): Pipeline {
     const connection = current;
     try {
       const client = await connection;
+      if (pools.primary.isReplaced(client)) throw new StorageUnavailable('This primary was replaced.');
       return await sendAlone(pools.session, client, query);
     } catch (error) {
       const translated = translateError(error);

@@ -2,6 +2,7 @@ import pg from 'pg';
 import { SECOND } from '../../lib/clock.ts';
 import { VERSION } from '../../lib/package.ts';
 import { OutdatedPlan, StorageUnavailable, type TimeoutProfile } from '../storage.ts';
+import type { Primary } from './primary.ts';
 import { createSession, IDLE_TIMEOUT, type Session, type SessionOptions } from './session.ts';
 import type { PostgresTarget } from './url.ts';
 
@@ -11,6 +12,7 @@ export interface Pools {
   last: number;
   /** Whether a commit waits for the disk, and for synchronous standbys. */
   isDurable: boolean;
+  primary: Primary;
   /** Connections that were opened before an upgrade was noticed have outdated plans. */
   outdated: { schema: number; connections: WeakMap<pg.ClientBase, number> };
   /** Citus cannot run a statement that writes to a distributed table and to others. */
@@ -22,29 +24,25 @@ export interface Pools {
 const CONNECT_TIMEOUT = 2 * SECOND;
 const QUERY_TIMEOUT = 4 * SECOND;
 
-export function openPools(target: PostgresTarget, timeouts: TimeoutProfile, options: SessionOptions): Pools {
-  const { hosts, user, password, database, poolSize, ssl } = target;
+export interface PoolOptions extends SessionOptions {
+  /** All pools of a node share what they know. */
+  primary: Primary;
+}
+
+export function openPools(target: PostgresTarget, timeouts: TimeoutProfile, options: PoolOptions): Pools {
+  const { commit, primary } = options;
   const session = createSession(target, timeouts, options);
   const outdated = { schema: 0, connections: new WeakMap<pg.ClientBase, number>() };
-  const pools: Pools = { all: [], last: 0, isDurable: options.commit === 'on', outdated, isSharded: false, session };
-  pools.all = hosts.map(({ host, port }) => {
+  const pools: Pools = { all: [], last: 0, isDurable: commit === 'on', primary, outdated, isSharded: false, session };
+  pools.all = describeServers(target, timeouts).map((server) => {
     const pool = new pg.Pool({
-      host,
-      port,
-      user,
-      password,
-      database,
-      ssl,
+      ...server,
       ...(session.options !== undefined && { options: session.options }),
-      max: poolSize,
+      max: target.poolSize,
       // A statement can be sent before the results of the previous ones have arrived.
       pipeline: true,
-      connectionTimeoutMillis: CONNECT_TIMEOUT,
-      ...(timeouts === 'serving' && { query_timeout: QUERY_TIMEOUT }),
-      keepAlive: true,
       // A server that does not respond must not keep the process from exiting.
       allowExitOnIdle: true,
-      application_name: `gatehouse ${VERSION}`,
       types: { getTypeParser },
       onConnect: (client: pg.ClientBase) => inspectServer(pools, client),
     });
@@ -53,6 +51,23 @@ export function openPools(target: PostgresTarget, timeouts: TimeoutProfile, opti
     return pool;
   });
   return pools;
+}
+
+/** How to connect to each of the servers. */
+export function describeServers(target: PostgresTarget, timeouts: TimeoutProfile): pg.ClientConfig[] {
+  const { hosts, user, password, database, ssl } = target;
+  return hosts.map(({ host, port }) => ({
+    host,
+    port,
+    user,
+    password,
+    database,
+    ssl,
+    connectionTimeoutMillis: CONNECT_TIMEOUT,
+    ...(timeouts === 'serving' && { query_timeout: QUERY_TIMEOUT }),
+    keepAlive: true,
+    application_name: `gatehouse ${VERSION}`,
+  }));
 }
 
 export async function connect(pools: Pools): Promise<pg.PoolClient> {
@@ -77,13 +92,13 @@ export async function connect(pools: Pools): Promise<pg.PoolClient> {
   throw new StorageUnavailable(`No writable PostgreSQL can be reached: ${reason}.`, { cause: failure });
 }
 
-/** Replaces idle connections with outdated plans. */
-async function connectTo(pool: pg.Pool, { outdated }: Pools): Promise<pg.PoolClient> {
+/** Replaces idle connections with outdated plans, or to a primary that was replaced. */
+async function connectTo(pool: pg.Pool, { outdated, primary }: Pools): Promise<pg.PoolClient> {
   for (;;) {
     const client = await pool.connect();
     const schema = outdated.connections.get(client) ?? outdated.schema;
     outdated.connections.set(client, schema);
-    if (schema === outdated.schema) return client;
+    if (schema === outdated.schema && !primary.isReplaced(client)) return client;
     client.release(true);
   }
 }
@@ -103,16 +118,14 @@ export function poolUse({ all }: Pools) {
   };
 }
 
-const INSPECTION = `select pg_is_in_recovery() as standby, exists (select from pg_extension where extname = 'citus') as sharded,
+const INSPECTION = `select exists (select from pg_extension where extname = 'citus') as sharded,
   current_setting('idle_in_transaction_session_timeout') as timeout`;
 
 const USE_POOLER = 'if it is reached through a pooler, add pooler=transaction to DATABASE_URL';
 
-/** A standby may lag behind, and would accept tokens that were revoked. */
 async function inspectServer(pools: Pools, client: pg.ClientBase): Promise<void> {
   client.on('error', () => {});
-  const { rows } = await client.query(INSPECTION);
-  if (rows[0].standby) throw new StorageUnavailable('this server is a standby');
+  const [{ rows }] = await Promise.all([client.query(INSPECTION), pools.primary.admit(client)]);
   pools.isSharded = rows[0].sharded;
   if (pools.session.options?.includes(IDLE_TIMEOUT) && rows[0].timeout === '0') {
     throw new StorageUnavailable(`this server ignores the settings of a connection; ${USE_POOLER}`);

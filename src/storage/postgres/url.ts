@@ -14,8 +14,9 @@ export interface PostgresTarget {
   namesStatements: boolean;
 }
 
-/** What one node opens at most: two pools, and one pipeline each for reads and writes. */
-export const maxConnections = ({ poolSize }: PostgresTarget): number => 2 * poolSize + 2;
+/** What one node opens at most: two pools, and one pipeline each for reads and writes. Of several servers, each is watched as well. */
+export const maxConnections = ({ poolSize, hosts }: PostgresTarget): number =>
+  2 * poolSize + (hosts.length > 1 ? 3 : 2);
 
 /** `URL.parse` accepts one host only, so the list is split off first. */
 const MULTI_HOST_URL = /^(postgres(?:ql)?:\/\/(?:[^@/?]*@)?)([^@/?]+)(\/[^?]*(?:\?.*)?)?$/;

@@ -1,0 +1,67 @@
+import pg from 'pg';
+import { SECOND } from '../../lib/clock.ts';
+import { StorageUnavailable } from '../storage.ts';
+
+const LOOK_EVERY = SECOND;
+
+/** Services with one address do not all have functions about the write-ahead log. */
+const OF_ONE_SERVER = 'select pg_is_in_recovery() as standby';
+/** Each promotion of a standby begins a timeline, whose number begins the names of files of the write-ahead log. */
+const OF_SEVERAL_SERVERS = `${OF_ONE_SERVER},
+  case when not pg_is_in_recovery() then pg_walfile_name(pg_current_wal_lsn()) end as file`;
+
+export type Primary = ReturnType<typeof trackPrimary>;
+
+/**
+ * Tells the primary from servers that are not, or no longer. A primary that was replaced may still accept connections: one that was frozen,
+ * or whose cluster manager was killed. It does not know what was revoked since.
+ */
+export function trackPrimary(servers: pg.ClientConfig[]) {
+  const timelines = new WeakMap<pg.ClientBase, number>();
+  const isOne = servers.length === 1;
+  let newest = 0;
+  let stop = async () => {};
+  return {
+    /** For new connections. A standby may lag behind, and would accept tokens that were revoked. */
+    async admit(client: pg.ClientBase): Promise<void> {
+      const { rows } = await client.query(isOne ? OF_ONE_SERVER : OF_SEVERAL_SERVERS);
+      const [{ standby, file }] = rows;
+      if (standby) throw new StorageUnavailable('this server is a standby');
+      const timeline = timelineOf(file);
+      if (timeline < newest) throw new StorageUnavailable('this server was the primary, and has been replaced');
+      newest = timeline;
+      timelines.set(client, timeline);
+    },
+    isReplaced: (client: pg.ClientBase): boolean => (timelines.get(client) ?? newest) < newest,
+    /** With several servers, each is asked every second: otherwise a node that only reads would not notice. */
+    watch(): void {
+      if (isOne) return;
+      stop = watchServers(servers, (timeline) => {
+        newest = Math.max(newest, timeline);
+      });
+    },
+    close: () => stop(),
+  };
+}
+
+function watchServers(servers: pg.ClientConfig[], found: (timeline: number) => void): () => Promise<void> {
+  const options = { max: 1, idleTimeoutMillis: 0, allowExitOnIdle: true };
+  const pools = servers.map((server) => new pg.Pool({ ...server, ...options }).on('error', () => {}));
+  async function look(pool: pg.Pool): Promise<void> {
+    const isWaiting = pool.totalCount > pool.idleCount;
+    if (isWaiting) return;
+    // A server that does not respond is no primary now.
+    const result = await pool.query(OF_SEVERAL_SERVERS).catch(() => undefined);
+    found(timelineOf(result?.rows[0].file));
+  }
+  const timer = setInterval(() => pools.forEach((pool) => void look(pool)), LOOK_EVERY).unref();
+  return async () => {
+    clearInterval(timer);
+    await Promise.all(pools.map((pool) => pool.end()));
+  };
+}
+
+/** 0 if it is unknown. */
+function timelineOf(file: string | null | undefined): number {
+  return Number.parseInt(file?.slice(0, 8) ?? '0', 16);
+}
