@@ -144,3 +144,13 @@ test('the guide writes the files that the unit reads', async () => {
   );
   assert.match(printed, /^systemctl enable --now gatehouse$/m);
 });
+
+test('the settings for Patroni acknowledge nothing that a standby does not have', () => {
+  const { synchronous_mode, synchronous_mode_strict, ttl, loop_wait, retry_timeout } = parse(
+    guide.take('Failover', 'yaml'),
+  );
+
+  assert.deepEqual([synchronous_mode, synchronous_mode_strict], [true, true]);
+  // Otherwise Patroni replaces them with its own.
+  assert.ok(ttl >= 20 && loop_wait + 2 * retry_timeout <= ttl);
+});

@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { chownSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parse } from 'yaml';
+import { openGuide } from '../../../support/guides.ts';
 import { freePort } from '../../../support/ports.ts';
 import { AS } from '../../../support/postgres-server.ts';
 import { startTcpProxy } from '../../../support/tcp-proxy.ts';
@@ -12,19 +14,8 @@ export type Member = Awaited<ReturnType<typeof createMember>>;
 
 const NAMES = ['gatehouse', 'replicator', 'rewinder'] as const;
 
-/** As in docs/guides/run-in-production.md, with the shortest times that Patroni accepts. */
-const CLUSTER = {
-  ttl: 20,
-  loop_wait: 2,
-  retry_timeout: 5,
-  synchronous_mode: true,
-  synchronous_mode_strict: true,
-  primary_start_timeout: 0,
-  postgresql: {
-    use_pg_rewind: true,
-    parameters: { max_connections: 200, wal_sender_timeout: '5s', wal_keep_size: '512MB' },
-  },
-};
+/** Those of the guide. */
+const CLUSTER = parse(openGuide('run-in-production', ['Failover']).take('Failover', 'yaml'));
 
 interface MemberOptions {
   name: string;
