@@ -115,7 +115,7 @@ ${runsScript(page) && html`<script type="module" src="${scriptPath}"></script>`}
 </head>
 <body class="${layoutOf(page)}">
 <a class="skip" href="#main">${texts.layout.skip}</a>
-<header class="bar">
+<header class="bar" ${context && texts !== en && html`lang="en" dir="ltr"`}>
 ${context ? html`<a class="brand" href="/">${logo}<span>${platformName}</span></a>${navigation(context)}` : html`<div class="bar-inner ${width}"><span class="brand">${logo}<span>${platformName}</span></span>${links}</div>`}
 </header>
 ${
