@@ -18,7 +18,7 @@ export interface Opened {
 /** The invitation is open, but the link in the mail is too old to prove the address. */
 export function expiredBody({ texts, path, csrf, invitation }: Opened): Html {
   const { expiredTitle, expired, sendNew } = texts.invitation;
-  const button = html`<button class="primary wide">${sendNew(bdi(invitation.email))}</button>`;
+  const button = html`<button class="primary wide"><span>${sendNew(bdi(invitation.email))}</span></button>`;
   return html`<div class="card"><h1>${expiredTitle}</h1>
 <p>${expired(bdi(invitation.businessName), time(invitation.expiresAt, texts))}</p>
 ${postForm({ action: `${path}/mail`, csrf, body: button })}</div>`;
@@ -92,7 +92,7 @@ export function joinBody(opened: Opened, user: User): Html {
 ${postForm({
   action: opened.path,
   csrf: opened.csrf,
-  body: html`<button class="primary wide">${invitation.joinAs(bdi(user.name))}</button>`,
+  body: html`<button class="primary wide"><span>${invitation.joinAs(bdi(user.name))}</span></button>`,
 })}
 <p class="small muted apart">${invitation.signedInAs(bdi(user.email))} <a href="${signInAddress(opened)}">${signIn.anotherAccount}</a></p></div>`;
 }

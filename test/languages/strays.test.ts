@@ -50,7 +50,7 @@ const RARE = [
 test('the pages of this test show every text of the catalogue', () => {
   const shown = [...pages.values()].map(({ text }) => text).join('');
   const { tag, name, direction, formats, problems, mail, mails, notices, errors, untrusted, ...hosted } = en;
-  const unseen = listTexts(hosted).filter(([, text]) => !shown.includes(escape(`${OPEN}${text} `)));
+  const unseen = listTexts(hosted).filter(([, text]) => !shown.includes(escapeText(`${OPEN}${text} `)));
   assert.deepEqual(
     unseen.map(([path]) => path),
     RARE,
@@ -145,6 +145,6 @@ function hasLetters(text: string): boolean {
   return /\p{L}/u.test(rest.replace(/&\w+;/g, ''));
 }
 
-function escape(text: string): string {
+function escapeText(text: string): string {
   return text.replaceAll("'", '&#39;').replaceAll('"', '&quot;');
 }

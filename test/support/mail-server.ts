@@ -44,7 +44,7 @@ export async function startMailServer({ wantsNotices = false } = {}) {
       const bytes = await buffer(stream);
       const parsed = await PostalMime.parse(bytes);
       const recipients = envelope.rcptTo.map(({ address }) => address);
-      const isNotice = parsed.html?.includes('Open your account page');
+      const isNotice = parsed.text?.includes('/settings/account\n');
       if (wantsNotices || !isNotice) received.push({ ...parsed, recipients, raw: bytes.toString('latin1') });
       for (const [, kind = '', token] of parsed.text?.matchAll(/\/(password|invitation|address)\/([\w-]{43})/g) ?? []) {
         rememberSecret(LINK_KINDS[kind] ?? kind, token);
