@@ -118,7 +118,7 @@ export const de: Texts = {
     submit: 'Abmelden',
   },
   passkeys: {
-    useInstead: 'Stattdessen einen Passkey verwenden',
+    useInstead: 'Passkey verwenden',
     notUsed: 'Es wurde kein Passkey verwendet. Sie können es erneut versuchen.',
     alreadyHere: 'Dieses Gerät hat bereits einen Passkey für Ihr Konto.',
     notAtThisAddress: 'Unter dieser Adresse können keine Passkeys verwendet werden.',
@@ -197,7 +197,7 @@ export const de: Texts = {
     signedInAs: 'Angemeldet als',
     sentTo: 'Sie werden weitergeleitet zu',
     thisSite: 'Eine Seite dieser Website',
-    thisComputer: 'Ein Programm auf diesem Computer',
+    thisComputer: 'Ein Programm auf diesem Gerät',
     asks: (app) => html`Berechtigungen, die ${app} anfordert`,
     needs: 'Was sie braucht',
     may: 'Was sie darf',
@@ -227,7 +227,7 @@ export const de: Texts = {
     deny: 'Ablehnen',
     allow: 'Zugriff erlauben',
     smallPrint: (app, business, connectedApps) =>
-      html`${app} sieht Ihren Namen und Ihre E-Mail-Adresse. ${app} sieht nie Ihr Passwort. Was Sie erlauben, gilt nur für ${business}. Unter ${connectedApps('Verbundene Apps')} können Sie ${app} jederzeit trennen.`,
+      html`${app} sieht Ihren Namen und Ihre E-Mail-Adresse, aber nie Ihr Passwort. Was Sie erlauben, gilt nur für ${business}. Unter ${connectedApps('Verbundene Apps')} können Sie die App jederzeit trennen.`,
   },
   obstacle: {
     approvalTitle: (app) => html`Ein Inhaber muss ${app} genehmigen`,

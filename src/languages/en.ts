@@ -192,7 +192,7 @@ export const en = {
     signedInAs: 'Signed in as',
     sentTo: 'You will be sent to',
     thisSite: 'A page of this site',
-    thisComputer: 'A program on this computer',
+    thisComputer: 'A program on this device',
     asks: (app: Inline) => html`What ${app} asks for`,
     needs: 'What it needs',
     may: 'What it may do',
@@ -222,7 +222,7 @@ export const en = {
     deny: 'Deny',
     allow: 'Allow',
     smallPrint: (app: Inline, business: Inline, connectedApps: (name: string) => Inline) =>
-      html`${app} can see your name and email address. ${app} never sees your password. What you allow is for ${business} only. You can disconnect ${app} at any time, under ${connectedApps('Connected apps')}.`,
+      html`${app} can see your name and email address. It never sees your password. What you allow is for ${business} only. You can disconnect it at any time, under ${connectedApps('Connected apps')}.`,
   },
   /** Instead of the consent screen. */
   obstacle: {

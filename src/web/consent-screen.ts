@@ -140,9 +140,9 @@ ${terms(screen)}
 <button class="secondary" name="decision" value="deny">${consent.deny}</button>
 <button class="primary" name="decision" value="allow" data-delayed>${consent.allow}</button>
 </div>
+<p class="small muted small-print">${smallPrint(screen)}</p>
 </div>`,
 })}
-<p class="small muted small-print">${smallPrint(screen)}</p>
 </div>`,
   };
 }
@@ -171,7 +171,7 @@ export function appOwner({ texts, authRequest: { app, callback }, ownerName, pla
     return html`<p class="muted">${consent.byPlatform(name, platform)}</p>${links}${warning}`;
   }
   return html`<p class="muted">${consent.byPublisher(name, bdi(publisherName(app, ownerName)), platform)}</p>
-<p class="muted">${verifiedBadge(app, texts) ?? badge(consent.thirdParty)} ${consent.registered(day(texts, app.createdAt))}</p>
+<p class="muted status">${verifiedBadge(app, texts) ?? badge(consent.thirdParty)} <span>${consent.registered(day(texts, app.createdAt))}</span></p>
 ${links}${warning}`;
 }
 
@@ -192,11 +192,16 @@ export function requestFacts({ texts, authRequest, context, sites }: Screen): Ht
 </dl>`;
 }
 
+/** In characters, on a phone. */
+const SELECT_FITS = 16;
+
 /** In the same form as Allow, so that Allow submits the selected business even if Switch was not clicked. */
 function businessChoice(texts: Texts, context: PageContext): Html {
   if (context.memberships.length < 2) return html`${context.current?.businessName}`;
+  const { businessName = '' } = context.current ?? {};
   // A select cuts off a name that does not fit, so the whole name is shown above it.
-  return html`<p class="whole">${context.current?.businessName}</p><div class="switch">${businessSelect(texts, context)}<button class="quiet" name="decision" value="switch">${texts.consent.switch}</button></div>`;
+  const whole = businessName.length > SELECT_FITS && html`<p class="whole">${businessName}</p>`;
+  return html`${whole}<div class="switch">${businessSelect(texts, context)}<button class="quiet" name="decision" value="switch">${texts.consent.switch}</button></div>`;
 }
 
 export function findEarlierConsent(

@@ -252,7 +252,7 @@ test('a public app may have a redirect URI of a scheme that the operator lists, 
   const code = await listed.allow({ client_id: id, redirect_uri: uri, ...request }, ada);
   const fields = { grant_type: 'authorization_code', client_id: id, code, code_verifier: verifier, redirect_uri: uri };
 
-  assert.match(screen.text, /<strong>desk:<\/strong><br><span class="muted">A program on this computer/);
+  assert.match(screen.text, /<strong>desk:<\/strong><br><span class="muted">A program on this device/);
   assert.equal((await listed.post('token', fields)).status, 200);
   assert.equal((await register(ada, 'no', uri)).status, 400);
   assert.equal((await register(ada, 'yes', 'other://signed-in/callback')).status, 400);

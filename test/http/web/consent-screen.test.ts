@@ -22,8 +22,11 @@ test('the screen says whose app it is, that the platform did not make it, and si
 test('the screen says what the app does not get, and how to undo it', async () => {
   const { text } = await (await arrive()).open(server.authorizeUrl());
 
-  assert.match(text, /Ledger<\/bdi> never sees your password\. What you allow is for <bdi>Acme<\/bdi> only/);
-  assert.match(text, /You can disconnect <bdi>Ledger<\/bdi> at any time, under <a href="([^"]*)">/);
+  assert.match(
+    text,
+    /Ledger<\/bdi> can see your name and email address\. It never sees your password\. What you allow is for <bdi>Acme<\/bdi> only/,
+  );
+  assert.match(text, /You can disconnect it at any time, under <a href="([^"]*)">/);
   assert.ok(text.includes(`<a href="${server.acmePath('connected-apps')}">`));
 });
 
@@ -58,7 +61,7 @@ test('the screen says when an app runs on the user’s own machine', async () =>
 
   const { text } = await (await arrive()).open(server.authorizeUrl({ client_id: app.id, redirect_uri: local }));
 
-  assert.match(text, /<strong>127\.0\.0\.1:8080<\/strong><br><span class="muted">A program on this computer<\/span>/);
+  assert.match(text, /<strong>127\.0\.0\.1:8080<\/strong><br><span class="muted">A program on this device<\/span>/);
 });
 
 test('each Allow is in the audit log of the business: who, from where, which app, and what was granted', async () => {
@@ -133,5 +136,5 @@ test('the screen says when the redirect goes to the platform itself', async () =
   const { text } = await (await arrive()).open(server.authorizeUrl({ client_id: app.id, redirect_uri: own }));
 
   assert.match(text, /<span class="muted">A page of this site<\/span>/);
-  assert.doesNotMatch(text, /A program on this computer/);
+  assert.doesNotMatch(text, /A program on this device/);
 });
