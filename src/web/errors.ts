@@ -149,8 +149,8 @@ function isInEnglish(error: unknown): boolean {
 
 function navigationLink({ errors, signIn }: Texts, { context }: ErrorNavigation): Html {
   return context
-    ? html`<p><a href="/settings/connected-apps">${errors.backToApps}</a></p>`
-    : html`<p><a href="/sign-in">${signIn.submit}</a></p>`;
+    ? html`<p><a class="button" href="/settings/connected-apps">${errors.backToApps}</a></p>`
+    : html`<p><a class="button" href="/sign-in">${signIn.submit}</a></p>`;
 }
 
 interface Description {

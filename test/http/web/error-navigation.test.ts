@@ -16,7 +16,7 @@ test('an error page for a signed-in user has the menu and a link back', async ()
   for (const [status, page] of Object.entries(refused)) {
     assert.equal(page.status, Number(status));
     assert.match(page.text, /<nav class="places" aria-label="Settings">.*Connected apps.*Developer/s, status);
-    assert.match(page.text, /<a href="\/settings\/connected-apps">Back to Connected apps<\/a>/, status);
+    assert.match(page.text, /<a class="button" href="\/settings\/connected-apps">Back to Connected apps<\/a>/, status);
     assert.doesNotMatch(page.text, /aria-current="page"/, status);
   }
 });
@@ -53,7 +53,7 @@ test('an error page for a visitor links to the sign-in, and has no menu', async 
   for (const path of ['/nowhere', '/platform/users', '/invitation/x']) {
     const { status, text } = await stranger.open(path);
     assert.equal(status, 404, path);
-    assert.match(text, /<a href="\/sign-in">Sign in<\/a>/, path);
+    assert.match(text, /<a class="button" href="\/sign-in">Sign in<\/a>/, path);
     assert.doesNotMatch(text, /<nav/, path);
   }
 });
