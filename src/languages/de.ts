@@ -9,9 +9,9 @@ function nameOf({ browser, system }: Browser): string {
   return `${browser || 'unbekannter Browser'}${system && ` auf ${system}`}`;
 }
 
-const LINK_WORKS_ONCE = 'Der Link funktioniert einmal, 30 Minuten lang. Ein neuerer ersetzt ihn.';
+const LINK_WORKS_ONCE = 'Der Link funktioniert nur einmal und nur 30 Minuten lang. Ein neuerer Link ersetzt ihn.';
 const IGNORE_ADDRESS_LINK =
-  'Wenn Sie das nicht waren, ignorieren Sie diese E-Mail. Der Link bewirkt nichts, solange man nicht bei diesem Konto angemeldet ist.';
+  'Wenn Sie das nicht waren, ignorieren Sie diese E-Mail. Der Link ist wirkungslos, wenn man nicht bei diesem Konto angemeldet ist.';
 const NOT_YOU =
   'Wenn Sie das nicht waren, ändern Sie auf Ihrer Kontoseite Ihr Passwort und melden Sie sich überall sonst ab. Prüfen Sie dort auch Ihre Passkeys und Ihre Authenticator-App.';
 
@@ -29,17 +29,17 @@ export const de: Texts = {
     emailMixed: 'Verwenden Sie nur Buchstaben eines Alphabets.',
     passwordShort: 'Verwenden Sie mindestens 8 Zeichen.',
     passwordIsEmail: 'Verwenden Sie etwas anderes als Ihre E-Mail-Adresse.',
-    passwordCommon: 'Dieses Passwort probieren Angreifer zuerst. Wählen Sie ein anderes.',
+    passwordCommon: 'Dieses Passwort gehört zu denen, die Angreifer zuerst probieren. Wählen Sie ein anderes.',
     addressTaken:
       'Mit dieser E-Mail-Adresse gibt es bereits ein Konto. Melden Sie sich damit an, um beizutreten. Wenn das nicht geht, wählen Sie auf der Anmeldeseite „Passwort vergessen?“.',
     alreadyMember: (business) => `Sie sind bereits Mitglied von ${business}.`,
-    otherAddress: 'Mit diesem Konto können Sie nicht beitreten: Es hat eine andere Adresse.',
+    otherAddress: 'Mit diesem Konto können Sie nicht beitreten: Die Einladung gilt für eine andere Adresse.',
     addressNotVerified: 'Mit diesem Konto können Sie nicht beitreten: Seine Adresse ist nicht bestätigt.',
     wrongCode:
       'Dieser Code ist falsch oder wurde schon verwendet. Warten Sie auf den nächsten und versuchen Sie es erneut.',
     endMissing: 'Wählen Sie, wie lange die App Zugriff haben darf.',
     tooManyRequests: (most) =>
-      `${formats.number(most)} Ihrer Anfragen warten auf einen Inhaber dieses Unternehmens. Warten Sie, bis über eine entschieden ist.`,
+      `${formats.number(most)} Ihrer Anfragen warten auf einen Inhaber dieses Unternehmens. Warten Sie, bis über eine davon entschieden wurde.`,
     tooManyAttempts: (seconds) =>
       `Zu viele Versuche. Versuchen Sie es in ${seconds < 120 ? formats.count(seconds, { one: '# Sekunde', other: '# Sekunden' }) : `${formats.number(Math.ceil(seconds / 60))} Minuten`} erneut.`,
     overloaded: 'Der Server ist überlastet. Versuchen Sie es gleich noch einmal.',
@@ -87,7 +87,7 @@ export const de: Texts = {
     codeHint: 'Die sechs Ziffern, die Ihre Authenticator-App gerade anzeigt.',
     recoveryCode: 'Wiederherstellungscode',
     recoveryCodeHint:
-      'Einer der Codes, die Sie beim Einrichten der Anmeldung in zwei Schritten aufbewahrt haben. Jeder funktioniert einmal.',
+      'Einer der Codes, die Sie beim Einrichten der Anmeldung in zwei Schritten gespeichert haben. Jeder funktioniert einmal.',
   },
   signIn: {
     title: 'Anmelden',
@@ -102,14 +102,14 @@ export const de: Texts = {
   signInMessages: {
     session_over: 'Ihre Sitzung ist beendet. Melden Sie sich an, um fortzufahren.',
     signed_out: 'Sie sind abgemeldet.',
-    password_set: 'Ihr neues Passwort ist gesetzt. Melden Sie sich damit an.',
+    password_set: 'Ihr neues Passwort ist festgelegt. Melden Sie sich damit an.',
     password_mailed:
-      'Wenn es ein Konto mit dieser Adresse gibt, ist eine E-Mail mit einem Link zum Setzen eines neuen Passworts unterwegs. Der Link funktioniert 30 Minuten lang.',
+      'Wenn es ein Konto mit dieser Adresse gibt, ist eine E-Mail mit einem Link unterwegs, mit dem Sie ein neues Passwort festlegen können. Der Link funktioniert 30 Minuten lang.',
     account_deleted: 'Ihr Konto ist gelöscht.',
     invitation_mailed:
       'Eine E-Mail mit einem neuen Link zur Einladung ist unterwegs. Der Link funktioniert 30 Minuten lang.',
     second_step_required:
-      'Die Anmeldung in zwei Schritten ist erforderlich. Melden Sie sich erneut an, mit Ihrem zweiten Schritt.',
+      'Die Anmeldung in zwei Schritten ist erforderlich. Melden Sie sich erneut an, diesmal in zwei Schritten.',
   },
   signOut: {
     title: 'Abmelden',
@@ -126,29 +126,29 @@ export const de: Texts = {
   },
   secondStep: {
     title: 'Anmeldung in zwei Schritten',
-    passkeyRequired: 'Ihr Unternehmen verlangt einen zweiten Schritt. Melden Sie sich mit Ihrem Passkey an.',
+    passkeyRequired: 'Ihr Unternehmen verlangt die Anmeldung in zwei Schritten. Melden Sie sich mit Ihrem Passkey an.',
     useRecoveryCode: 'Wiederherstellungscode verwenden',
     lostPhone: (platform) =>
-      html`Telefon verloren? Ein Inhaber Ihres Unternehmens oder ein Plattform-Administrator von ${platform} kann Ihnen einen Link zum Setzen eines neuen Passworts geben, der auch den zweiten Schritt entfernt.`,
+      html`Telefon verloren? Ein Inhaber Ihres Unternehmens oder ein Plattform-Administrator von ${platform} kann Ihnen einen Link geben, mit dem Sie ein neues Passwort festlegen können und der auch den zweiten Schritt entfernt.`,
     lostPhoneAndCodes: (platform) =>
-      html`Telefon und Wiederherstellungscodes verloren? Ein Inhaber Ihres Unternehmens oder ein Plattform-Administrator von ${platform} kann Ihnen einen Link zum Setzen eines neuen Passworts geben, der auch den zweiten Schritt entfernt.`,
+      html`Telefon und Wiederherstellungscodes verloren? Ein Inhaber Ihres Unternehmens oder ein Plattform-Administrator von ${platform} kann Ihnen einen Link geben, mit dem Sie ein neues Passwort festlegen können und der auch den zweiten Schritt entfernt.`,
   },
   forgottenPassword: {
     title: 'Passwort vergessen?',
     intro:
-      'Geben Sie die Adresse ein, mit der Sie sich anmelden. Sie erhalten eine E-Mail mit einem Link zum Setzen eines neuen Passworts.',
+      'Geben Sie die Adresse ein, mit der Sie sich anmelden. Sie erhalten eine E-Mail mit einem Link, mit dem Sie ein neues Passwort festlegen können.',
     submit: 'Link senden',
     noMail: (platform) =>
-      html`${platform} versendet keine E-Mails. Eine Person kann Ihnen einen einmaligen Link zum Setzen eines neuen Passworts geben:`,
+      html`${platform} versendet keine E-Mails. Bitten Sie um einen einmal verwendbaren Link, mit dem Sie ein neues Passwort festlegen können:`,
     askOwner:
-      'Wenn Sie nur einem Unternehmen angehören und eine andere Person dessen Inhaber ist, kann sie das: auf der Seite des Mitglieds, unter „Members“.',
+      'Wenn Sie nur einem Unternehmen angehören und es einen anderen Inhaber hat, kann dieser den Link erstellen: auf Ihrer Seite unter „Members“.',
     askPlatform: (platform) =>
-      html`Andernfalls kann es ein Plattform-Administrator oder ein Betreiber von ${platform}.`,
+      html`Andernfalls kann das ein Plattform-Administrator oder ein Betreiber von ${platform}.`,
     linkWorksOnce: 'Der Link funktioniert einmal. Auf Ihrer Kontoseite sehen Sie, wer ihn erstellt hat.',
     back: 'Zurück zur Anmeldung',
   },
   newPassword: {
-    title: 'Neues Passwort setzen',
+    title: 'Neues Passwort festlegen',
     account: (email, until) => html`Für das Konto ${email}. Dieser Link funktioniert einmal, bis ${until}.`,
     ends: {
       nothing:
@@ -161,11 +161,11 @@ export const de: Texts = {
     disconnect: 'Alle Apps trennen',
     disconnectHint:
       'Empfohlen: Jemand anderes könnte Apps mit Ihrem Konto verbunden haben. Ihre eigenen können Sie wieder verbinden.',
-    submit: 'Passwort setzen',
+    submit: 'Passwort festlegen',
     closed: {
       title: 'Dieser Link funktioniert nicht',
       sentence:
-        'Ein Link zum Setzen eines neuen Passworts funktioniert einmal und für begrenzte Zeit. Er endet, wenn ein neuerer erstellt wird oder sich das Passwort oder die Adresse ändert. Fordern Sie einen neuen an.',
+        'Ein Link für ein neues Passwort funktioniert einmal und für begrenzte Zeit. Er endet, wenn ein neuerer erstellt wird oder sich das Passwort oder die Adresse ändert. Fordern Sie einen neuen an.',
     },
   },
   consent: {
@@ -184,7 +184,7 @@ export const de: Texts = {
     notChecked: (platform) => html`Sie stammt nicht von ${platform} und wurde dort nicht geprüft.`,
     notRegistered: (platform) => html`Nicht bei ${platform} registriert`,
     toThisDevice: (app) =>
-      html`Sie werden zu einem Programm auf diesem Gerät weitergeleitet, und jedes Programm kann sich ${app} nennen. Wählen Sie „Zugriff erlauben“ nur, wenn Sie das gerade selbst gestartet haben.`,
+      html`Sie werden zu einem Programm auf diesem Gerät weitergeleitet, und jedes Programm kann sich ${app} nennen. Wählen Sie „Zugriff erlauben“ nur, wenn Sie diesen Vorgang gerade selbst gestartet haben.`,
     toAnotherSite: (target, home) =>
       html`Sie werden zu ${target} weitergeleitet, einer anderen Website als ${home}. Wählen Sie „Zugriff erlauben“ nur, wenn Sie beide kennen.`,
     new: 'Neu',
@@ -207,7 +207,7 @@ export const de: Texts = {
     tickHint: 'Wählen Sie aus, was sie darf. Sie kann erneut fragen, wenn sie mehr braucht.',
     nothingTicked: 'Wählen Sie mindestens eine Berechtigung aus, oder wählen Sie „Ablehnen“.',
     sensitive: 'Vertraulich',
-    sensitiveHint: 'Vertraulich: betrifft das Personal oder das Geld des Unternehmens.',
+    sensitiveHint: 'Vertraulich: betrifft das Personal oder die Finanzen des Unternehmens.',
     see: 'Ansehen',
     change: 'Ändern',
     seeAndChange: 'Ansehen und ändern',
@@ -215,19 +215,20 @@ export const de: Texts = {
     forMe: 'Für mich',
     forMeHint: 'Die Verbindung endet, wenn ich das Unternehmen verlasse.',
     forBusiness: (business) => html`Für ${business}`,
-    forBusinessHint: 'Die Verbindung bleibt, wenn ich gehe. Dann ist ein anderer Inhaber dafür verantwortlich.',
+    forBusinessHint:
+      'Die Verbindung bleibt, wenn ich das Unternehmen verlasse. Dann ist ein anderer Inhaber dafür verantwortlich.',
     isForBusiness: (app, business) =>
       html`${app} ist für ${business} verbunden, unter Ihrer Verantwortung. Auch was Sie hier erlauben, gilt für ${business}.`,
     howLong: (app) => html`Wie lange ${app} Zugriff hat`,
     howLongHint: 'Für alles, was sie hier darf. Sie können sie auch früher trennen.',
     endsOn: (day) => html`Der Zugriff endet am ${day}.`,
-    untilDay: (day) => `Bis ${day}, wie bisher`,
+    untilDay: (day) => `Bis zum ${day}, wie bisher`,
     untilDisconnected: 'Bis ich sie trenne',
     days: (days) => formats.count(days, { one: '# Tag', other: '# Tage' }),
     deny: 'Ablehnen',
     allow: 'Zugriff erlauben',
     smallPrint: (app, business, connectedApps) =>
-      html`${app} sieht Ihren Namen und Ihre E-Mail-Adresse, aber nie Ihr Passwort. Was Sie erlauben, gilt nur für ${business}. Unter ${connectedApps('Verbundene Apps')} können Sie die App jederzeit trennen.`,
+      html`${app} sieht Ihren Namen und Ihre E-Mail-Adresse, aber nie Ihr Passwort. Was Sie erlauben, gilt nur für ${business}. Unter ${connectedApps('Connected apps')} können Sie die App jederzeit trennen.`,
   },
   obstacle: {
     approvalTitle: (app) => html`Ein Inhaber muss ${app} genehmigen`,
@@ -241,21 +242,21 @@ export const de: Texts = {
       'Wenn Sie die App für Ihre Arbeit brauchen, sprechen Sie mit einem Inhaber. Er kann die Entscheidung zurücknehmen.',
     reason: (reason) => html`Begründung: ${reason}`,
     ownersOnly: (business) =>
-      html`Sie fordert Daten über Personal oder Geld an. Bei ${business} dürfen das nur Inhaber erlauben. Bitten Sie einen Inhaber, die App zu verbinden.`,
+      html`Sie fordert Daten über Personal oder Finanzen an. Bei ${business} dürfen das nur Inhaber erlauben. Bitten Sie einen Inhaber, die App zu verbinden.`,
     adminsOnly: (business) =>
-      html`Nur Inhaber und Administratoren verbinden Apps mit ${business}. Bitten Sie einen von ihnen, sie zu verbinden.`,
+      html`Nur Inhaber und Administratoren können Apps mit ${business} verbinden. Bitten Sie einen von ihnen, sie zu verbinden.`,
     approvedOnly: (business) =>
-      html`${business} lässt nur Apps zu, die ein Inhaber genehmigt hat. Sie können um diese bitten.`,
-    asked: 'Sie haben um Genehmigung gebeten.',
+      html`${business} lässt nur Apps zu, die ein Inhaber genehmigt hat. Sie können die Genehmigung dieser App anfragen.`,
+    asked: 'Sie haben die Genehmigung angefragt.',
     mailFollows: 'Sie erhalten eine E-Mail, sobald ein Inhaber entschieden hat.',
     seeAccountPage: 'Ihre Kontoseite zeigt, wie ein Inhaber entscheidet.',
     askedAt: (time) =>
-      html`Angefragt: ${time}. Sobald sie genehmigt ist, kehren Sie zur App zurück und verbinden Sie sie erneut.`,
+      html`Angefragt: ${time}. Sobald die App genehmigt ist, kehren Sie zu ihr zurück und verbinden Sie sie erneut.`,
     asks: 'Angeforderte Berechtigungen',
-    note: 'Wofür Sie sie brauchen (optional)',
+    note: 'Wofür Sie die App brauchen (optional)',
     noteHint: 'Inhaber sehen das mit Ihrer Anfrage.',
     back: (app) => html`Zurück zu ${app}`,
-    ask: 'Um Genehmigung bitten',
+    ask: 'Genehmigung anfragen',
   },
   invitation: {
     title: 'Einladung',
@@ -284,7 +285,7 @@ export const de: Texts = {
     verifyByMail: (link, until) =>
       html`${link('Lassen Sie einen Link an Ihre Adresse senden')}, um sie zu bestätigen. Öffnen Sie dann diese Einladung erneut. Sie gilt bis ${until}.`,
     verifyByPlatform: (platform, until) =>
-      html`Fragen Sie einen Plattform-Administrator oder einen Betreiber von ${platform}. Sie erhalten dann einen einmaligen Link zum Setzen eines neuen Passworts, der auch die Adresse bestätigt. Öffnen Sie danach diese Einladung erneut. Sie gilt bis ${until}.`,
+      html`Fragen Sie einen Plattform-Administrator oder einen Betreiber von ${platform}. Sie erhalten dann einen einmal verwendbaren Link, mit dem Sie ein neues Passwort festlegen können und der auch die Adresse bestätigt. Öffnen Sie danach diese Einladung erneut. Sie gilt bis ${until}.`,
     memberTitle: (business) => html`Sie sind bereits Mitglied von ${business}`,
     member: (email) => html`Sie brauchen keine Einladung. Diese wurde nicht verwendet und gilt weiterhin für ${email}.`,
     seeMembers: 'Mitglieder ansehen',
@@ -331,7 +332,7 @@ export const de: Texts = {
       sentence: 'Der Fehler wurde protokolliert. Versuchen Sie es erneut, oder kommen Sie später wieder.',
     },
     quote: (id) => html`Wenn Sie um Hilfe bitten, nennen Sie ${id}.`,
-    backToApps: 'Zurück zu den verbundenen Apps',
+    backToApps: 'Zurück zu „Connected apps“',
     appTitle: 'Diese App kann nicht verbunden werden',
     forDeveloper: 'Für die Entwickler der App:',
     nothingShared: 'Sie wurden nicht weitergeleitet, und es wurde nichts weitergegeben.',
@@ -340,7 +341,7 @@ export const de: Texts = {
     clientIdMissing: 'Die Anfrage nennt keine App: client_id fehlt.',
     sentTwice: (name) => `${name} wurde mehr als einmal gesendet.`,
     unknownClientId: 'Keine App hat diese client_id.',
-    paused: (app) => `${app} ist ausgesetzt.`,
+    paused: (app) => `${app} ist pausiert.`,
     disabled: (app) => `${app} ist deaktiviert.`,
     redirectUriMissing: 'redirect_uri fehlt.',
     redirectUriUnclear: 'redirect_uri fehlt, und die App hat mehrere.',
@@ -356,12 +357,12 @@ export const de: Texts = {
   },
   mails: {
     password_reset: ({ platformName, device, address }) => ({
-      subject: `Neues Passwort für ${platformName} setzen`,
+      subject: `Neues Passwort für ${platformName} festlegen`,
       paragraphs: [
-        `Jemand hat einen Link zum Setzen eines neuen Passworts für Ihr Konto bei ${platformName} angefordert (${nameOf(device)}, IP-Adresse ${address}).`,
+        `Jemand hat einen Link angefordert, mit dem sich ein neues Passwort für Ihr Konto bei ${platformName} festlegen lässt (${nameOf(device)}, IP-Adresse ${address}).`,
         'Wenn Sie das waren, öffnen Sie diesen Link:',
       ],
-      action: 'Neues Passwort setzen',
+      action: 'Neues Passwort festlegen',
       closing: [
         LINK_WORKS_ONCE,
         'Wenn Sie das nicht waren, ignorieren Sie diese E-Mail. Ihr Passwort bleibt, wie es ist.',
@@ -374,7 +375,7 @@ export const de: Texts = {
       ],
       action: 'Einladung ansehen',
       closing: [
-        'Der Link funktioniert einmal, 30 Minuten lang. Danach kann seine Seite Ihnen 7 Tage lang einen neuen senden.',
+        'Der Link funktioniert nur einmal und nur 30 Minuten lang. Danach können Sie auf derselben Seite 7 Tage lang einen neuen anfordern.',
         'Wenn Sie den Absender nicht kennen, ignorieren Sie diese E-Mail.',
       ],
     }),
@@ -405,9 +406,9 @@ export const de: Texts = {
       subject: `Ihre Adresse bei ${platformName} soll geändert werden`,
       paragraphs: [
         `Jemand, der bei Ihrem Konto bei ${platformName} angemeldet ist, möchte dessen Adresse in ${newAddress} ändern (${nameOf(device)}, IP-Adresse ${address}).`,
-        'Wenn Sie das waren, müssen Sie hier nichts tun. Wenn nicht, setzen Sie jetzt ein neues Passwort: Das verhindert die Änderung.',
+        'Wenn Sie das waren, müssen Sie hier nichts tun. Wenn nicht, legen Sie jetzt ein neues Passwort fest: Das verhindert die Änderung.',
       ],
-      action: 'Passwort vergessen oder ersetzen',
+      action: 'Neues Passwort festlegen',
     }),
     address_changed: ({ platformName, newAddress }) => ({
       subject: `Ihre Adresse bei ${platformName} wurde geändert`,
@@ -430,7 +431,7 @@ export const de: Texts = {
     }),
     wrong_code: ({ address }) => ({
       title: 'Falscher Code nach Ihrem Passwort',
-      sentence: `Jemand hat von ${address} Ihr Passwort und danach einen falschen Code eingegeben.`,
+      sentence: `Jemand hat von der IP-Adresse ${address} aus Ihr Passwort und danach einen falschen Code eingegeben.`,
       advice: 'Wenn Sie das nicht waren, kennt jemand Ihr Passwort. Ändern Sie es.',
     }),
     app_connected: ({ app, business }) => ({
@@ -519,7 +520,7 @@ export const de: Texts = {
         title: 'Passwort geändert',
         sentence: `Ihr Passwort wurde ${ways[how]} geändert${more}.`,
         advice:
-          'Wenn Sie das nicht waren, fordern Sie auf der Anmeldeseite einen Link zum Setzen eines neuen Passworts an, oder fragen Sie einen Inhaber Ihres Unternehmens.',
+          'Wenn Sie das nicht waren, fordern Sie auf der Anmeldeseite einen Link an, mit dem Sie ein neues Passwort festlegen können, oder fragen Sie einen Inhaber Ihres Unternehmens.',
       };
     },
   },

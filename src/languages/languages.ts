@@ -8,7 +8,7 @@ export type Languages = readonly [Texts, ...Texts[]];
 export const LANGUAGES: Languages = [en, de];
 
 /** What is known about the language of a reader, in the order in which it decides. */
-interface Wishes {
+interface LanguagePreferences {
   /** The parameter of an authorize request (OpenID Connect Core §3.1.2.1): tags, separated by spaces. */
   uiLocales?: string | undefined;
   /** What the user chose on the account page. */
@@ -17,7 +17,10 @@ interface Wishes {
   acceptLanguage?: string | undefined;
 }
 
-export function chooseLanguage(languages: Languages, { uiLocales, setting, acceptLanguage }: Wishes): Texts {
+export function chooseLanguage(
+  languages: Languages,
+  { uiLocales, setting, acceptLanguage }: LanguagePreferences,
+): Texts {
   const tags = [...listTags(uiLocales ?? ''), setting ?? '', ...listAccepted(acceptLanguage ?? '')];
   for (const tag of tags) {
     const found = findLanguage(languages, tag);

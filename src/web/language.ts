@@ -3,7 +3,7 @@ import type { User } from '../accounts/users.ts';
 import type { Texts } from '../languages/en.ts';
 import { chooseLanguage, type Languages } from '../languages/languages.ts';
 
-/** The texts of a hosted page, in the language of its reader: `user`, or whoever is signed in. */
+/** The texts of a hosted page, in the language of `user`, by default the signed-in user. */
 export function textsOf(
   { languages }: { languages: Languages },
   request: FastifyRequest,
@@ -16,8 +16,8 @@ export function textsOf(
 /** Of an authorize request, or of the one that the page leads back to. Of a repeated one, the first. */
 export function findUiLocales({ query, body }: Pick<FastifyRequest, 'query' | 'body'>): string | undefined {
   const [sent, form] = [query, body].map((fields) => (fields ?? {}) as Record<string, unknown>);
-  const [wish] = [sent?.ui_locales].flat();
-  if (typeof wish === 'string') return wish;
+  const [requested] = [sent?.ui_locales].flat();
+  if (typeof requested === 'string') return requested;
   const returnTo = sent?.return_to ?? form?.return_to;
   if (typeof returnTo !== 'string') return undefined;
   return URL.parse(returnTo, 'http://localhost')?.searchParams.get('ui_locales') ?? undefined;

@@ -5,8 +5,8 @@ import { en } from '../../src/languages/en.ts';
 import { createFormats } from '../../src/languages/formats.ts';
 import { chooseLanguage, LANGUAGES } from '../../src/languages/languages.ts';
 
-type Wishes = Parameters<typeof chooseLanguage>[1];
-const chosen = (wishes: Wishes) => chooseLanguage(LANGUAGES, wishes).tag;
+type Preferences = Parameters<typeof chooseLanguage>[1];
+const chosen = (preferences: Preferences) => chooseLanguage(LANGUAGES, preferences).tag;
 
 test('the app decides before the user, the user before the browser, and English is the default', () => {
   assert.equal(chosen({ uiLocales: 'en', setting: 'de', acceptLanguage: 'de' }), 'en');

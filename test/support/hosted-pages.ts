@@ -15,7 +15,7 @@ import { registerByInvitation } from './unverified.ts';
 /** By what they show. */
 export type HostedPages = Map<string, BrowserPage>;
 
-/** Every page that people without a dashboard see, in one language, with every sentence that a form can answer. */
+/** Every hosted page in one language, with every message that its forms can show. */
 export async function openHostedPages(texts: Texts): Promise<{ server: TestServer; pages: HostedPages }> {
   const smtp = await startMailServer();
   const documents = await startDocumentHost();

@@ -24,7 +24,7 @@ test('a mail is in the language of the page that caused it, until its reader cho
   const { smtp, server, forget } = await start();
   await forget(server.ada.email, GERMAN);
   const german = await smtp.has(1);
-  assert.equal(german.subject, 'Neues Passwort für Gatehouse setzen');
+  assert.equal(german.subject, 'Neues Passwort für Gatehouse festlegen');
   assert.match(german.text ?? '', /^Guten Tag Ada,\n/);
   assert.match(german.html ?? '', /<html lang="de" dir="ltr">/);
 
