@@ -7,7 +7,7 @@ import { upgradeUnderLoad } from './upgrade/upgrade.ts';
 const HELP = `Upgrades two nodes of the last release to this checkout, with sample migrations, while clients use them.
 
 npm run upgrade-test                       with 20,000 grants: about a minute
-npm run upgrade-test -- --grants 2000000   as in docs/reference/upgrades.md: about ten minutes, and 3 GB of disk
+npm run upgrade-test -- --grants 2000000   as in docs/reference/upgrades.md: 20 minutes or more, and 3 GB of disk
 
 Exits with 1 if a request failed, or if one waited for a lock for more than 100 ms.`;
 

@@ -78,7 +78,7 @@ cachedTrustedClients.add(client.client_id);
 
 const answer = toNodeHandler(auth);
 
-// Longer than the others take their turns.
+// Longer than it takes to measure the other servers.
 createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
   if (request.url === '/readyz') response.end(JSON.stringify({ clientId: client.client_id }));
   else answer(request, response);

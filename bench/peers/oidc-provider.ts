@@ -68,7 +68,7 @@ const configuration: Configuration = {
 const provider = new Provider(`http://127.0.0.1:${port}`, configuration);
 const answer = provider.callback();
 
-// Longer than the others take their turns.
+// Longer than it takes to measure the other servers.
 createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
   const { url = '' } = request;
   if (url === '/readyz') response.end('ok');

@@ -2,15 +2,15 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
 
-const PATIENCE = 120_000;
+const TIMEOUT = 120_000;
 
-/** Repeats what fails until it succeeds, as long as the process runs that it waits for. */
+/** Retries until `attempt` succeeds, `ended` settles, or two minutes have passed. */
 export async function waitFor<Result>(
   what: string,
   attempt: () => Promise<Result>,
   ended: Promise<unknown>,
 ): Promise<Result> {
-  const deadline = Date.now() + PATIENCE;
+  const deadline = Date.now() + TIMEOUT;
   let isOver = false;
   ended.then(
     () => (isOver = true),

@@ -59,9 +59,9 @@ export async function traceSystemd(): Promise<string> {
   } finally {
     await server.stop();
   }
-  const refused = new Set(readFileSync(log, 'utf8').match(/(?<=^\d+ +)\w+(?=\()/gm));
+  const denied = new Set(readFileSync(log, 'utf8').match(/(?<=^\d+ +)\w+(?=\()/gm));
   rmSync(folder, { recursive: true });
-  return `serves with ${allowed.length} system calls; refused and not needed: ${[...refused].join(', ') || 'none'}`;
+  return `serves with ${allowed.length} system calls; denied and not needed: ${[...denied].join(', ') || 'none'}`;
 }
 
 /** Hashes a password, which other threads do. */

@@ -25,7 +25,7 @@ interface Known {
   member: string;
 }
 
-/** The pages that have an address, for those who would open them. */
+/** Pages with a URL, and the user who opens each. */
 export function listPictures(known: Known): Picture[] {
   return [...publicPictures(known), ...ownerPictures(known), ...developerPictures(known), ...platformPictures(known)];
 }

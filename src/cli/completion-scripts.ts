@@ -105,7 +105,7 @@ complete -c gatehouse -f
 ${[...words, ...options].join('\n')}`;
 }
 
-/** The words that can follow: \`add\` after \`user\`, and \`serve\` at the beginning. */
+/** The words that can follow: `add` after `user`, and `serve` at the beginning. */
 function nextWords(commands: Command[]): Map<string, Word[]> {
   const next = new Map<string, Word[]>([['', [HELP, VERSION]]]);
   for (const { name, summary } of commands) {
@@ -113,7 +113,7 @@ function nextWords(commands: Command[]): Map<string, Word[]> {
     for (const [i, word] of words.entries()) {
       const before = words.slice(0, i).join(' ');
       const known = next.get(before) ?? [];
-      const help = i === words.length - 1 ? summary : `Commands about: ${word}`;
+      const help = i === words.length - 1 ? summary : `Commands for ${word}`;
       if (!known.some((each) => each.word === word)) next.set(before, [...known, { word, help }]);
     }
   }

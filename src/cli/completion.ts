@@ -15,7 +15,7 @@ export const completionCommand: Command = {
   ],
   async run(options) {
     const shell = SHELLS.find((name) => name === options.argument());
-    if (!shell) throw new UsageError(`SHELL is ${SHELLS.join(', ')}.`);
+    if (!shell) throw new UsageError('SHELL must be bash, zsh or fish.');
     const { loadAll } = await import('./gatehouse.ts');
     return { shell, script: SCRIPTS[shell](await loadAll()) };
   },

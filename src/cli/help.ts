@@ -66,7 +66,6 @@ const SAMPLES: Record<string, string> = {
   KIND: 'contacts',
   FILE: 'gatehouse-backup.db',
   'yes|no': 'yes',
-  'bash|zsh|fish': 'bash',
 };
 
 const quote = (text: string): string => (/^[\w:/.@-]+$/.test(text) ? text : `"${text}"`);

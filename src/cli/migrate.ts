@@ -11,7 +11,9 @@ export const migrateCommand: Command = {
   summary: 'Create or migrate the tables of the database, while nodes of the previous release serve',
   options: {
     plan: { help: 'Change nothing: list the steps, with the size of the table, the lock and an estimate of the time' },
-    contract: { help: 'Also remove what only older releases need, though nodes of one seem to be running' },
+    contract: {
+      help: 'Also remove what only older releases need, even if nodes of an older release seem to be running',
+    },
   },
   examples: ['--plan'],
   async run(options, env) {
@@ -42,7 +44,7 @@ type Plan = Awaited<ReturnType<typeof plan>>;
 type Result = Awaited<ReturnType<typeof migrate>>;
 
 function formatResult({ applied, waiting, older_nodes }: Result): string {
-  const done = applied.length > 0 ? `Applied: ${applied.join(', ')}.` : 'There was nothing to do.';
+  const done = applied.length > 0 ? `Applied: ${applied.join(', ')}.` : 'The database is up to date.';
   return waiting.length === 0 ? done : `${done}\n${explainWaiting(waiting, older_nodes)}`;
 }
 
@@ -56,7 +58,7 @@ function formatPlan({ steps, seconds, older_nodes }: Plan): string {
   if (steps.length === 0) return 'The database is up to date.';
   const lines = steps.map((step, index) => formatStep(step, steps[index - 1]?.migration !== step.migration));
   const waiting = [...new Set(steps.filter(({ waits }) => waits).map(({ migration }) => migration))];
-  const total = `In all about ${formatTime(seconds)}. Nodes go on serving.`;
+  const total = `About ${formatTime(seconds)} in total. Nodes keep serving.`;
   return [...lines, '', total, ...(waiting.length > 0 ? [explainWaiting(waiting, older_nodes)] : [])].join('\n');
 }
 
@@ -64,7 +66,7 @@ function formatStep({ migration, phase, title, table, rows, bytes, lock, seconds
   const heading = isFirst ? `${migration} (${phase})\n` : '';
   const size = bytes > 0 ? `, ${Math.ceil(bytes / 1024 / 1024).toLocaleString('en-GB')} MB` : '';
   const on = table === null ? 'new tables' : `${table}: ${rows.toLocaleString('en-GB')} rows${size}`;
-  return `${heading}  ${title}\n    ${on}; about ${formatTime(seconds)}\n    lock: ${table === null ? 'none that nodes need' : lock}`;
+  return `${heading}  ${title}\n    ${on}; about ${formatTime(seconds)}\n    lock: ${table === null ? 'only on new tables' : lock}`;
 }
 
 function formatTime(seconds: number): string {

@@ -32,7 +32,7 @@ export const userCommands: Command[] = [
       name: { value: 'NAME', help: 'The name that others see', required: true, example: 'Ada' },
       'password-file': PASSWORD_FILE,
       business: { value: 'ID', help: 'Make them a member of this business' },
-      role: { value: 'ROLE', help: 'owner, admin or member (member if left out)', choices: ROLES },
+      role: { value: 'ROLE', help: 'owner, admin or member (default: member)', choices: ROLES },
       'platform-admin': { help: 'Allow them to see and stop every app and user, and to register first-party apps' },
     },
     examples: [

@@ -39,7 +39,7 @@ for (const width of [320, 1280]) {
   });
 }
 
-test('at a desk the navigation is a sidebar, on a phone a bar with tabs that scroll and show the current one', async () => {
+test('on wide screens the navigation is a sidebar, on a phone a bar with tabs that scroll and show the current one', async () => {
   const desk = await openPage('/settings/members', 1280);
   const phone = await openPage('/settings/developer', 360);
   const withoutScript = await openPage('/settings/developer', 360, { javaScriptEnabled: false });

@@ -46,7 +46,7 @@ test('titles, labels and fields have the sizes of the design', async () => {
   assert.deepEqual(measured, { title: '18px', label: '14px', gap: 6, field: 36, font: true });
 });
 
-test('at a desk of 1,920 pixels, a table is at most 1,200 pixels wide', async () => {
+test('on a screen of 1,920 pixels, a table is at most 1,200 pixels wide', async () => {
   const { page } = await chromium.newPage({ viewport: { width: 1920, height: 800 } });
   await page.goto(gallery.url);
 

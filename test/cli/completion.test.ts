@@ -81,5 +81,5 @@ test('an unknown shell is rejected', async () => {
   const { status, stderr } = await cli.run(['completion', 'tcsh']);
 
   assert.equal(status, 1);
-  assert.match(stderr, /^SHELL is bash, zsh, fish\. /);
+  assert.match(stderr, /^SHELL must be bash, zsh or fish\. /);
 });

@@ -27,7 +27,7 @@ test('migrate says what it applied, and that nothing is left', async () => {
   const json = await cli.json(['migrate', '--plan'], { env });
 
   assert.equal(first.stdout.trim(), `Applied: ${listMigrations().join(', ')}.`);
-  assert.equal(second.stdout.trim(), 'There was nothing to do.');
+  assert.equal(second.stdout.trim(), 'The database is up to date.');
   assert.equal(plan.stdout.trim(), 'The database is up to date.');
   assert.deepEqual(json, { steps: [], seconds: 0, older_nodes: [] });
 });

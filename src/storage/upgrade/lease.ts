@@ -69,5 +69,9 @@ async function hold(tx: Database, holder: string): Promise<void> {
     .where('holder', '=', holder)
     .forShare()
     .execute();
-  if (rows.length === 0) throw new StorageError('Another migrate has taken over, because this one did not respond.');
+  if (rows.length === 0) {
+    throw new StorageError(
+      'Another `gatehouse migrate` has taken over, because this one did not renew its lease in time.',
+    );
+  }
 }

@@ -73,7 +73,7 @@ async function listRegistered(db: Database, migration: string): Promise<RunningN
     .execute();
 }
 
-/** Nodes of 0.1.0 are not in the table. Later releases append theirs to the name of the application. */
+/** Nodes of 0.1.0 are not in the table. Their `application_name` is `gatehouse`; later releases append their version to it. */
 async function listUnregistered(db: Database): Promise<RunningNode[]> {
   const { rows } =
     await sql<RunningNode>`select distinct coalesce(host(client_addr), 'local') as name, '0.1.0' as release

@@ -14,7 +14,7 @@ export async function upgradePostgres(storage: Storage, options: Required<Migrat
   const { migrations, onProgress } = options;
   return withLease(
     durable,
-    () => onProgress('waiting for another migrate'),
+    () => onProgress('waiting for another `gatehouse migrate` to end'),
     async (lease) => {
       const pending = pendingOf(await readState(durable), migrations);
       const applied: string[] = [];
@@ -32,7 +32,7 @@ export async function upgradePostgres(storage: Storage, options: Required<Migrat
 
 /**
  * Lists the migration as begun, unless there are nodes for which it has to wait. A node that starts meanwhile is listed before
- * it looks for migrations, so one of both finds the other.
+ * it looks for migrations, so at least one of the two sees the other.
  */
 async function start(
   db: Database,

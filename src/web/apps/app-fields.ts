@@ -77,7 +77,7 @@ function redirectUriFields(uris: string[], problem: Problem | undefined): Html {
 <p class="hint" id="redirect_uris-hint">${hint}</p>
 ${wrong && isWhole && problemText(wrong)}
 ${rows.map(redirectUriRow)}
-<p class="hint below">Leave a row empty to remove it. Save for more rows.</p>
+<p class="hint below">Leave a row empty to remove it. Save to add more rows.</p>
 </fieldset>`;
 }
 

@@ -137,7 +137,7 @@ function registeredBody(at: { path: string; issuer: string }, { app, secret }: R
   if (secret !== null) return newSecretBody(at, app, secret);
   const body = html`<dl class="facts"><div><dt>client_id</dt><dd>${copyable('client-id', app.id)}</dd></div>
 ${endpointFacts(at.issuer)}</dl>
-<p><a class="button primary" href="${at.path}/${app.id}">Settings of the app</a></p>`;
+<p><a class="button primary" href="${at.path}/${app.id}">App settings</a></p>`;
   return html`${pageHead({ title: app.name, intro: 'The app is registered.' })}
 ${settings({ title: 'Credentials', intro: 'A public app has no secret.', body })}`;
 }

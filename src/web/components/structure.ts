@@ -48,7 +48,7 @@ export interface Settings {
   body: Html;
 }
 
-/** A section of a settings page: at a desk, what it is about is on the left, and its fields are on the right. */
+/** A section of a settings page: on wide screens, what it is about is on the left, and its fields are on the right. */
 export function settings({ id, ...shown }: Settings & { id?: string }): Html {
   return html`<section class="card settings" ${id && html`id="${id}"`}>${columns(shown)}</section>`;
 }
@@ -103,7 +103,7 @@ interface Table {
   rows: (Html | string)[][];
 }
 
-/** Scrolls sideways at a desk. On a phone each row is a block, and each cell has the name of its column. */
+/** Scrolls sideways on wide screens. On a phone each row is a block, and each cell has the name of its column. */
 export function table({ label, columns, rows }: Table): Html {
   return html`<div class="table stack" role="region" aria-label="${label}" tabindex="0"><table>
 <thead><tr>${columns.map((column) => html`<th scope="col">${column}</th>`)}</tr></thead>

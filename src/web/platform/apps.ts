@@ -153,7 +153,7 @@ function appBody(app: OwnedApp, around: AppView & { reason: string | undefined; 
 <div><dt>Redirect URIs</dt><dd>${app.redirectUris.map((uri) => html`<code>${uri}</code><br>`)}</dd></div>
 <div><dt>Connected by</dt><dd>${impactText(around.impact)}</dd></div>
 </dl>`;
-  const more = html`<a class="button" href="/platform/developer/apps/${app.id}">Settings of the app</a>`;
+  const more = html`<a class="button" href="/platform/developer/apps/${app.id}">App settings</a>`;
   return html`${pageHead({
     title: app.name,
     badges: html`${appBadges(app)} ${verifiedBadge(app)}`,

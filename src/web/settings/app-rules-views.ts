@@ -55,7 +55,7 @@ function requestSection(context: MembersContext, waiting: AppRequest[], platform
     intro: 'Apps that members would like to connect.',
     body:
       waiting.length === 0
-        ? emptyState({ icon: 'blocks', text: 'Nobody waits for an approval.' })
+        ? emptyState({ icon: 'blocks', text: 'No requests are waiting for approval.' })
         : html`<ul class="rows">${waiting.map((request) => requestRow(context, request, platformName))}</ul>`,
   });
 }

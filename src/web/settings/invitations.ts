@@ -168,7 +168,7 @@ function invitationsBody(context: MembersContext, { listed, after, open }: OpenI
   const { shown, next } = takePage(listed);
   return html`${membersHead(context, 'Invitations', `Invitations to ${context.business.businessName} that have not been used yet.`)}
 ${memberTabs(context, 'invitations', open)}
-${shown.length === 0 && emptyState({ icon: 'users', title: 'No invitation is open', text: 'Used, withdrawn and expired invitations are not listed. Invite someone, and the invitation is listed here until it is used.' })}
+${shown.length === 0 && emptyState({ icon: 'users', title: 'No open invitations', text: 'Used, withdrawn and expired invitations are not listed. Invite someone, and the invitation is listed here until it is used.' })}
 ${shown.length > 0 && list(shown.map((invitation) => row(context, invitation)))}
 ${pager({ path: listPath(context), search: '', after }, next)}`;
 }

@@ -31,9 +31,9 @@ export function languageSection({ languages }: WebDeps, { user, csrf }: PageCont
     action: PATH,
     csrf,
     body: html`<div class="field"><label for="language">Language</label>
-<select id="language" name="language"><option value="">As my browser asks</option>${options}</select></div>
+<select id="language" name="language"><option value="">Same as my browser</option>${options}</select></div>
 <button class="primary">Change language</button>`,
   });
-  const intro = 'Of mails, and of the pages on which you sign in and allow apps. Settings are in English.';
+  const intro = 'For emails, and for the pages where you sign in and allow apps. Settings pages are in English.';
   return settings({ title: 'Language', intro, body });
 }

@@ -77,7 +77,7 @@ test('a request for more that nobody decides about leaves the earlier approval',
   await removeOld();
 
   const page = await (await server.signedIn()).open(APP_RULES);
-  assert.match(page.text, /Nobody waits for an approval\./);
+  assert.match(page.text, /No requests are waiting for approval\./);
   assert.match(page.text, /Approved for Mia/);
   assert.doesNotMatch(page.text, /Create, update and send invoices/);
   assert.ok(await server.allow({}, await server.signedIn(mia)));
