@@ -108,7 +108,7 @@ test('a form whose invitation was withdrawn or used does not create another one'
 
   const again = await owner.submit(form, INVITE, { role: 'owner', email: 'kim@example.com' });
 
-  assert.match(again.text, /No invitation is open/);
+  assert.match(again.text, /No open invitations/);
   assert.equal((await server.browse().open(link)).status, 410);
   assert.deepEqual(await actsIn(business.id), ['member.invited', 'member.invitation_withdrawn']);
 });
