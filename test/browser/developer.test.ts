@@ -33,7 +33,7 @@ flowTest(
     await assertAccessible(page);
 
     await clickLink(page, 'Connections');
-    await page.getByRole('rowheader', { name: 'Acme' }).waitFor();
+    await page.getByRole('table').getByText('Acme').waitFor();
     await assertAccessible(page);
   },
 );

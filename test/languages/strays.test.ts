@@ -17,6 +17,10 @@ const DATA = [
 ];
 const ADDRESS = /[\w.+-]+@[\w.-]+|\b(?:[\w-]+\.)+example\b|\b127\.0\.0\.1(?::\d+)?\b|\bhttps?:\S*/g;
 
+const SPOKEN =
+  /\s(?:title|aria-label|placeholder|alt|data-(?:not-used|already-here|not-at-this-address|failed))="([^"]*)"/g;
+const VOID = ['meta', 'link', 'input', 'br', 'hr', 'img', '!doctype'];
+
 const { pages } = await openHostedPages(LONG);
 
 test('every hosted page takes all of its texts from the catalogue', () => {
@@ -101,10 +105,6 @@ test('every mail takes all of its words from the catalogue', () => {
     }
   }
 });
-
-const SPOKEN =
-  /\s(?:title|aria-label|placeholder|alt|data-(?:not-used|already-here|not-at-this-address|failed))="([^"]*)"/g;
-const VOID = ['meta', 'link', 'input', 'br', 'hr', 'img', '!doctype'];
 
 /** Letters outside the marks of the made-up language, in what is seen or read aloud. */
 function findStrays(page: string): string[] {

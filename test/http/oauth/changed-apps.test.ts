@@ -31,9 +31,9 @@ test('if the name in the document has changed since the screen, Allow shows the 
   const again = await browser.submit(page, '/consent', { decision: 'allow' });
   host.answer(undefined);
 
-  assert.match(page.text, /<h1><strong>Claude<\/strong>/);
+  assert.match(page.text, /<h1><strong><bdi>Claude<\/bdi><\/strong>/);
   assert.equal(again.leftTo, undefined);
-  assert.match(again.text, /<h1><strong>Helper<\/strong>/);
+  assert.match(again.text, /<h1><strong><bdi>Helper<\/bdi><\/strong>/);
   assert.equal(await countGrants(), before);
 });
 
