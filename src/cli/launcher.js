@@ -15,15 +15,17 @@ else {
 
 /** npm installs Node beside the package, but links it only for npx and npm scripts. */
 async function runOnInstalledNode() {
-  const node = findInstalledNode();
+  const node = process.env.GATEHOUSE_NODE_TRIED ? undefined : findInstalledNode();
   if (!node) {
     console.error(`Gatehouse needs Node ${required} or newer, and this is Node ${process.versions.node}.`);
     process.exit(1);
   }
   const args = process.argv.slice(1);
-  process.execve?.(node, [node, ...args]);
+  // The installed one may be too old, too.
+  const env = { ...process.env, GATEHOUSE_NODE_TRIED: '1' };
+  process.execve?.(node, [node, ...args], env);
   const { spawn } = await import('node:child_process');
-  const child = spawn(node, args, { stdio: 'inherit' });
+  const child = spawn(node, args, { stdio: 'inherit', env });
   for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
   // A terminal sends Ctrl+C to both processes.
   process.on('SIGINT', () => {});

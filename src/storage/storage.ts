@@ -94,13 +94,19 @@ export async function inTransaction<Result>(db: Database, work: (tx: Database) =
 
 async function runTransaction<Result>(db: Database, work: (tx: Database) => Promise<Result>): Promise<Result> {
   const pending: Promise<unknown>[] = [];
-  const result = await db.transaction().execute(async (tx) => {
-    await pipelinesOf(tx)?.begin(tx);
-    pendingWrites.set(tx, pending);
-    return work(tx);
-  });
-  await Promise.all(pending);
-  return result;
+  try {
+    const result = await db.transaction().execute(async (tx) => {
+      await pipelinesOf(tx)?.begin(tx);
+      pendingWrites.set(tx, pending);
+      return work(tx);
+    });
+    await Promise.all(pending);
+    return result;
+  } catch (error) {
+    // A statement after the one that failed reports only that the transaction is aborted.
+    if ((error as { code?: string }).code === '25P02') await Promise.all(pending);
+    throw error;
+  }
 }
 
 const pendingWrites = new WeakMap<Database, Promise<unknown>[]>();
@@ -110,8 +116,9 @@ const pendingWrites = new WeakMap<Database, Promise<unknown>[]>();
  * sent before the results have arrived; if one fails, the transaction is rolled back and throws.
  */
 export async function pipelineWrites(tx: Database, writes: Promise<unknown>[]): Promise<void> {
-  const pending = pendingWrites.get(tx);
-  if (!pending || !pipelinesOf(tx)?.includes(tx)) {
+  const [pending, pipelines] = [pendingWrites.get(tx), pipelinesOf(tx)];
+  // A write that is several statements would send the later ones after the commit.
+  if (!pending || !pipelines?.includes(tx) || !pipelines.combinesWrites()) {
     await Promise.all(writes);
     return;
   }

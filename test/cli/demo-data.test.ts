@@ -32,7 +32,10 @@ test('the developer of the demo app sees a month of requests, the requests of th
   assert.ok(Number(errors) > 10 && Number(errors) < Number(requests) / 10, `${errors} of ${requests}`);
   assert.ok(Number(refreshes) > 1000, `${refreshes} refreshes`);
   assert.match(month.text, /access_token_expired/);
-  assert.match(connections.text, /Harbour Coffee<\/strong><\/td><td data-label="Users">2<\/td><td data-label="Since"><time datetime="2029-11-22/);
+  assert.match(
+    connections.text,
+    /Harbour Coffee<\/strong><\/td><td data-label="Users">2<\/td><td data-label="Since"><time datetime="2029-11-22/,
+  );
 });
 
 test('the third-party app of the demo has a logo, a verified publisher and addresses', async () => {

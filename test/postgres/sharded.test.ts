@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { sql } from 'kysely';
 import { databaseUrl, runAsAdmin, TEMPLATE } from '../support/databases.ts';
 import { createTemplate, startPostgres } from '../support/postgres-server.ts';
 import { startTestServer } from '../support/test-server.ts';
@@ -21,4 +22,18 @@ test('with Citus, Allow and revocation write in several statements, and leave th
   const events = await server.storage().durable.selectFrom('events').select('type').orderBy('id').execute();
   const types = events.map(({ type }) => type).filter((type) => type.startsWith('grant.'));
   assert.deepEqual(types, ['grant.created', 'grant.revoked']);
+});
+
+test('with Citus, Allow fails and leaves no grant if its event cannot be recorded', async () => {
+  const { durable } = server.storage();
+  const forbid = sql`alter table events add constraint no_grants check (type <> 'grant.created') not valid`;
+  await forbid.execute(durable);
+  const count = async () => (await durable.selectFrom('grants').select('id').execute()).length;
+  const before = await count();
+
+  const page = await server.authorize({ scope: 'write:invoices' });
+
+  assert.equal(page.leftTo, undefined);
+  assert.equal(await count(), before);
+  await sql`alter table events drop constraint no_grants`.execute(durable);
 });

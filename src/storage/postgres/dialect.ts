@@ -26,16 +26,20 @@ export function createDialect(pools: Pools): Dialect {
       const { client, isBroken } = connection as PooledConnection;
       client.release(isBroken);
     },
-    // Sent with the first statement, which fails if this does.
+    // Sent with the first statement. The commit waits for its result.
     async beginTransaction(connection) {
       const pooled = connection as PooledConnection;
       pooled.isInTransaction = true;
-      pooled.run((client) => client.query(pools.session.begin)).catch(() => {});
+      pooled.began = pooled.run((client) => client.query(pools.session.begin));
+      pooled.began.catch(() => {});
     },
     // If a statement before it fails, PostgreSQL rolls back, and the commit reports no error.
     async commitTransaction(connection) {
       const pooled = connection as PooledConnection;
-      await Promise.all([...pooled.unsettled, pooled.run((client) => client.query('commit'))]);
+      const committing = pooled.run((client) => client.query('commit'));
+      await Promise.all([pooled.began, ...pooled.unsettled, committing]);
+      const { command } = await committing;
+      if (command !== 'COMMIT') throw new Error(`PostgreSQL ended the transaction with ${command}.`);
       await pooled.confirm();
     },
     // A broken connection is closed, and the server rolls back.
@@ -58,6 +62,7 @@ interface PooledConnection extends DatabaseConnection {
   /** A statement may still be running on it, so it must not be used again. */
   isBroken: boolean;
   isInTransaction: boolean;
+  began?: Promise<unknown>;
   /** Statements that were sent, and whose results have not arrived. */
   unsettled: Set<Promise<unknown>>;
   /** Writes, and how many rows they changed. */

@@ -3,7 +3,7 @@ import { SECOND } from '../../lib/clock.ts';
 import { VERSION } from '../../lib/package.ts';
 import { OutdatedPlan, StorageUnavailable, type TimeoutProfile } from '../storage.ts';
 import type { Primary } from './primary.ts';
-import { createSession, IDLE_TIMEOUT, type Session, type SessionOptions } from './session.ts';
+import { createSession, IDLE_LIMIT, IDLE_TIMEOUT, type Session, type SessionOptions } from './session.ts';
 import type { PostgresTarget } from './url.ts';
 
 /** One pool per host. Only the pool of the writable host is used; after a failover that is another one. */
@@ -127,7 +127,7 @@ async function inspectServer(pools: Pools, client: pg.ClientBase): Promise<void>
   client.on('error', () => {});
   const [{ rows }] = await Promise.all([client.query(INSPECTION), pools.primary.admit(client)]);
   pools.isSharded = rows[0].sharded;
-  if (pools.session.options?.includes(IDLE_TIMEOUT) && rows[0].timeout === '0') {
+  if (pools.session.options?.includes(IDLE_TIMEOUT) && rows[0].timeout !== IDLE_LIMIT) {
     throw new StorageUnavailable(`this server ignores the settings of a connection; ${USE_POOLER}`);
   }
 }

@@ -5,6 +5,8 @@ import type { PostgresTarget } from './url.ts';
 
 const LOCK_TIMEOUT = 2 * SECOND;
 export const IDLE_TIMEOUT = 'idle_in_transaction_session_timeout';
+/** As PostgreSQL shows it. */
+export const IDLE_LIMIT = '10s';
 
 /** For SSDs. With the default, which assumes a spinning disk, PostgreSQL scans all apps rather than look one up. */
 const RANDOM_PAGE_COST = { random_page_cost: '1.1' };

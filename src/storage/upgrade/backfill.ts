@@ -61,7 +61,7 @@ async function fillBatch(
       // Fewer rows than that are left, and those that were inserted meanwhile.
       if (last === undefined) await fillRows(step, after).execute(tx);
       const took = monotonicClock() - began;
-      if (last !== undefined) await recordPosition(tx, migration, last);
+      if (last !== undefined) await recordPosition(tx, migration, step, last);
       return { last, took };
     });
   } catch (error) {

@@ -52,6 +52,17 @@ export async function recordStep(tx: Database, { name, phase, steps }: Migration
   if (isLast && phase === 'initial') await require(tx, name);
 }
 
-export async function recordPosition(db: Database, { name }: Migration, position: string): Promise<void> {
-  await upgradeTables(db).updateTable('migration_progress').set({ position }).where('name', '=', name).execute();
+/** Nothing if another migrator has completed the step: the position would be taken for one of the next. */
+export async function recordPosition(
+  db: Database,
+  { name, steps }: Migration,
+  step: Migration['steps'][number],
+  position: string,
+): Promise<void> {
+  await upgradeTables(db)
+    .updateTable('migration_progress')
+    .set({ position })
+    .where('name', '=', name)
+    .where('step', '=', steps.indexOf(step))
+    .execute();
 }
