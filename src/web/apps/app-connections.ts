@@ -49,12 +49,12 @@ function emptyText({ search, after }: Connections): string {
 function connectionTable(shown: AppConnection[]): Html {
   return table({
     label: 'Connections',
-    columns: ['Business', 'Users', 'Since', 'Until', 'Last used'],
+    columns: ['Business', 'Users', 'Since', 'Ends', 'Last used'],
     rows: shown.map(({ businessName, users, since, expiresAt, lastUsedAt }) => [
       html`<strong>${businessName}</strong>`,
       String(users),
       time(since),
-      expiresAt ? day(expiresAt) : 'Disconnected',
+      expiresAt ? day(expiresAt) : 'No end date',
       lastUsedAt ? time(lastUsedAt) : 'Not recently',
     ]),
   });

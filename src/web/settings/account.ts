@@ -102,6 +102,7 @@ const onThisPage = tabs(
   'On this page',
   [
     ['profile', 'Profile'],
+    ['language-section', 'Language'],
     ['password-section', 'Password'],
     ['two-step', 'Two-step sign-in'],
     ['passkeys', 'Passkeys'],

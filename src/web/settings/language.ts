@@ -35,5 +35,5 @@ export function languageSection({ languages }: WebDeps, { user, csrf }: PageCont
 <button class="primary">Change language</button>`,
   });
   const intro = 'For emails, and for the pages where you sign in and allow apps. Settings pages are in English.';
-  return settings({ title: 'Language', intro, body });
+  return settings({ title: 'Language', id: 'language-section', intro, body });
 }
