@@ -19,14 +19,36 @@ export function shownFields({ fields }: Resource, withDetails: boolean): [name: 
 }
 
 export function columnsOf(resource: Resource, withDetails: boolean): string[] {
-  const columns = shownFields(resource, withDetails).map(([name]) => columnOf(name));
+  const columns = shownColumns(resource, withDetails).map(({ column }) => column);
   return ['id', ...columns, 'version', 'created_at', 'updated_at'];
+}
+
+interface ShownColumn {
+  name: string;
+  column: string;
+  field: Field;
+}
+
+/** With and without details. A page has up to a hundred rows of the same columns. */
+const shownColumnsOf = new WeakMap<Resource, [ShownColumn[], ShownColumn[]]>();
+
+function shownColumns(resource: Resource, withDetails: boolean): ShownColumn[] {
+  const [all, summary] = shownColumnsOf.get(resource) ?? describeColumns(resource);
+  return withDetails ? all : summary;
+}
+
+function describeColumns(resource: Resource): [ShownColumn[], ShownColumn[]] {
+  const describe = (withDetails: boolean) =>
+    shownFields(resource, withDetails).map(([name, field]) => ({ name, field, column: columnOf(name) }));
+  const columns: [ShownColumn[], ShownColumn[]] = [describe(true), describe(false)];
+  shownColumnsOf.set(resource, columns);
+  return columns;
 }
 
 export function fromRow(resource: Resource, row: Row, withDetails: boolean): Values {
   const values: Values = { id: row.id };
-  for (const [name, field] of shownFields(resource, withDetails)) {
-    values[name] = fromColumn(field, row[columnOf(name)] ?? null, row.currency);
+  for (const { name, column, field } of shownColumns(resource, withDetails)) {
+    values[name] = fromColumn(field, row[column] ?? null, row.currency);
   }
   values.createdAt = new Date(Number(row.created_at)).toISOString();
   values.updatedAt = new Date(Number(row.updated_at)).toISOString();

@@ -121,5 +121,8 @@ async function hasUnrevokedGrant(actor: UserActor, db: Database, { app, business
 }
 
 const readUnrevoked = preparedQuery((db, { appId, businessId, userId }: Required<GrantParties>) =>
-  selectBetween(db, { appId, businessId, userId }).where('revoked_at', 'is', null).limit(1),
+  selectBetween(db, { appId, businessId, userId })
+    .where('revoked_at', 'is', null)
+    // A literal: SQLite would plan a parameter again for each call.
+    .limit((eb) => eb.lit(1)),
 );

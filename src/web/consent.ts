@@ -36,10 +36,12 @@ async function openConsent(deps: WebDeps, request: FastifyRequest, reply: Fastif
   await countRequest(deps.limits.perUser, asked, session);
   const { businessId } = await requireMembership(deps, asked, session);
   const context = { request, session, path: request.url, query, businessId };
-  const permission = await findPermission(storage.durable, { request: asked, userId: session.user.id, businessId });
+  const [permission, consent] = await Promise.all([
+    findPermission(storage.durable, { request: asked, userId: session.user.id, businessId }),
+    findEarlierConsent(deps, asked, session, businessId),
+  ]);
   if (permission.obstacle) return openObstacle(deps, reply, { ...context, authRequest: asked }, permission.obstacle);
   const authRequest = permission.request;
-  const consent = await findEarlierConsent(deps, authRequest, session, businessId);
 
   if (needsNoScreen(authRequest, consent)) {
     await countRequest(deps.limits.changesPerUser, authRequest, session);
