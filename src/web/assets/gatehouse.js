@@ -1,20 +1,22 @@
-// Every page works without this script. It shows times in the local time zone, makes the copy buttons work, refreshes
-// `data-live` elements, shows the numbers of a bar in a chart, and delays `data-delayed` buttons.
+// Every page works without this script. It shows times in the local time zone and dates as the reader writes them, makes
+// the copy buttons work, refreshes `data-live` elements, shows the numbers of a bar in a chart, and delays `data-delayed`
+// buttons.
 
 const TIME_FORMATS = {
   no: { dateStyle: 'medium', timeStyle: 'short' },
   yes: { dateStyle: 'medium', timeStyle: 'medium' },
   short: { month: 'short', day: 'numeric', hour: 'numeric', minute: '2-digit', second: '2-digit' },
+  // A date without a time is the same in every zone.
+  day: { dateStyle: 'medium', timeZone: 'UTC' },
 };
 
-// A date without a time is the same in every zone.
-for (const time of document.querySelectorAll('time[datetime*="T"]')) localise(time);
+const TIMES = 'time[datetime*="T"], time[data-precise="day"]';
+for (const time of document.querySelectorAll(TIMES)) localise(time);
 
 function localise(time) {
   const at = new Date(time.dateTime);
-  // A day is the same everywhere.
-  if (Number.isNaN(at.valueOf()) || !time.dateTime.includes('T')) return;
-  time.title = time.textContent;
+  if (Number.isNaN(at.valueOf())) return;
+  if (time.dataset.precise !== 'day') time.title = time.textContent;
   time.textContent = at.toLocaleString(pageLocale(), TIME_FORMATS[time.dataset.precise ?? 'no']);
 }
 
@@ -58,7 +60,7 @@ async function refresh() {
   for (const element of live) {
     const fresh = page.getElementById(element.id);
     if (!fresh || isInUse(element)) continue;
-    for (const time of fresh.querySelectorAll('time[datetime*="T"]')) localise(time);
+    for (const time of fresh.querySelectorAll(TIMES)) localise(time);
     for (const button of fresh.querySelectorAll(COPY_BUTTONS)) button.hidden = false;
     for (const each of element.querySelectorAll('details[id]')) {
       page.getElementById(each.id)?.toggleAttribute('open', each.open);
