@@ -334,8 +334,9 @@ export const de: Texts = {
     quote: (id) => html`Wenn Sie um Hilfe bitten, nennen Sie ${id}.`,
     backToApps: 'Zurück zu „Connected apps“',
     appTitle: 'Diese App kann nicht verbunden werden',
-    forDeveloper: 'Für die Entwickler der App:',
-    nothingShared: 'Sie wurden nicht weitergeleitet, und es wurde nichts weitergegeben.',
+    appSentence:
+      'Das Problem liegt bei der App, nicht bei Ihrem Konto. Es wurde nichts an die App weitergegeben. Sie können diese Seite schließen oder den Betreibern der App Bescheid geben.',
+    forDeveloper: 'Für die Entwickler der App',
   },
   untrusted: {
     clientIdMissing: 'Die Anfrage nennt keine App: client_id fehlt.',

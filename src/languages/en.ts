@@ -326,8 +326,9 @@ export const en = {
     quote: (id: Inline) => html`If you ask for help, quote ${id}.`,
     backToApps: 'Back to Connected apps',
     appTitle: 'This app cannot be connected',
-    forDeveloper: 'For the app’s developer:',
-    nothingShared: 'You have not been sent anywhere, and nothing was shared.',
+    appSentence:
+      'The problem is in the app, not in your account. Nothing was shared with the app. You can close this page, or tell the people who run the app.',
+    forDeveloper: 'For the app’s developer',
   },
   /** Why an app cannot be connected. What its developer can do about it is in English. */
   untrusted: {

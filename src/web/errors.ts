@@ -188,10 +188,11 @@ function pageOf(status: number, { title, sentence }: ErrorText): Description {
   return { status, title, body: html`<p>${sentence}</p>` };
 }
 
-/** What a developer can do about it is in English, like the API reference. */
+/** For people first. What a developer can do about it is in English, like the API reference. */
 function describeUntrusted(error: UntrustedRequest, { errors, untrusted }: Texts): Description {
-  const body = html`<p>${error.say(untrusted)}</p>
-<p class="notice"><strong>${errors.forDeveloper}</strong> <span lang="en" dir="ltr">${error.remedy}</span></p>
-<p class="muted">${errors.nothingShared}</p>`;
+  const body = html`<p>${errors.appSentence}</p>
+<section class="technical"><h2>${errors.forDeveloper}</h2>
+<p>${error.say(untrusted)}</p>
+<p lang="en" dir="ltr">${error.remedy}</p></section>`;
   return { status: 400, title: errors.appTitle, body };
 }

@@ -24,7 +24,7 @@ async function assertPage(answer: Promise<Awaited<ReturnType<typeof fetchOnce>>>
   assert.equal(location, null);
   assert.match(headers.get('content-type') ?? '', /^text\/html/);
   assert.match(text, sentence);
-  assert.match(text, /For the app’s developer:/);
+  assert.match(text, /For the app’s developer/);
 }
 
 async function assertSentOn(answer: Promise<Awaited<ReturnType<typeof fetchOnce>>>) {
@@ -188,4 +188,17 @@ test('what a stranger sent is shown on the error page as text, never as markup [
 
   assert.doesNotMatch(text, /<script/);
   assert.match(text, /&quot;&gt;&lt;script&gt;alert\(1\)/);
+});
+
+test('the error page of an app tells people first that their data is safe, then tells the developer what is wrong', async () => {
+  const redirect_uri = 'https://evil.example/callback';
+  const technical = [/evil\.example/, /redirect_uri/, /client_id/];
+  for (const changes of [{ redirect_uri }, { client_id: 'unknown' }, { client_id: undefined }]) {
+    const { text } = await authorize(changes);
+    const [forPeople = '', forDeveloper = ''] = text.split('For the app’s developer');
+
+    assert.match(forPeople, /The problem is in the app, not in your account\. Nothing was shared with the app\./);
+    for (const word of technical) assert.doesNotMatch(forPeople, word);
+    assert.ok(technical.some((word) => word.test(forDeveloper)));
+  }
 });

@@ -27,7 +27,7 @@ async function refuse(clientId: string, sentence: RegExp, at: TestServer = serve
   assert.deepEqual([status, location], [400, null], `${clientId}: ${location} ${text}`);
   assert.match(text, /This app cannot be connected/);
   assert.match(text, sentence);
-  assert.match(text, /You have not been sent anywhere, and nothing was shared/);
+  assert.match(text, /Nothing was shared with the app/);
   assert.equal(await countStored(at), 0);
   return text;
 }
