@@ -48,7 +48,7 @@ function mailboxPage(mails: readonly KeptMail[]): Html {
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Mail of the demo</title><style>${styles}</style></head>
 <body><main><h1>Mail of the demo</h1>
-<p>The demo sends no mail. What it would send is kept here until it stops.</p>
+<p>The demo does not send email. What it would send is kept here until it stops.</p>
 ${mails.length === 0 && html`<p>There is none yet. Reload this page after you asked for a new password, or invited someone.</p>`}
 ${mails.map(mailSection)}</main></body></html>`;
 }

@@ -75,7 +75,7 @@ const OWN_EVENTS = {
   },
   'grant.transferred': {
     guard: 'app',
-    summary: 'Another user now answers for a grant',
+    summary: 'Another user is now responsible for a grant',
     data: {
       ...GRANT,
       userId: idOf('The user under whose authority the app acts from now on.'),

@@ -38,7 +38,7 @@ import { findSuccessor, transferBusinessConnections } from './transfers.ts';
 export interface EndedMembership extends Membership {
   /** Other people belong to the business, and none of them is an owner who can sign in: the account has to stay. */
   needsOwner: boolean;
-  /** Who answers for the connections of the business from then on; they end if there is nobody. */
+  /** Who is responsible for the connections of the business from then on; they end if there is nobody. */
   successor: Member | undefined;
   /** Apps of a business that nobody else belongs to. They are disabled. */
   apps: App[];

@@ -148,7 +148,7 @@ export async function changeRole(
     await updateRole(tx, userId, businessId, newRole);
     // A former owner's invitations must not let anyone in.
     await withdrawInvitationsOf(tx, { userId, businessId }, now);
-    // Only owners and admins answer for connections of the business.
+    // Only owners and admins are responsible for connections of the business.
     if (newRole === 'member') await moveToSuccessor(actor, tx, { member, businessId, ownership, now }, 'role changed');
     const detail = { from: member.role, to: newRole };
     const subject = auditedUser(member);

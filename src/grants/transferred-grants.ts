@@ -8,7 +8,7 @@ interface Transfer extends Pick<Grant, 'appId' | 'businessId' | 'userId'> {
   to: string;
   /** Which grants move. */
   connectedFor: ConnectedFor[];
-  /** What the new owner answers for. */
+  /** What the new owner is responsible for. */
   scopes: Scopes;
 }
 

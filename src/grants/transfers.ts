@@ -129,7 +129,7 @@ export async function transferBusinessConnections(
   }
 }
 
-/** Nobody answers for scopes that they have not seen: the app may have been allowed more since the page was shown. */
+/** Nobody becomes responsible for scopes that they have not seen: the app may have been allowed more since the page was shown. */
 export function rejectUnseenScopes({ app, scopes }: Connection, seen: Scopes, field: string): void {
   if (scopesBeyond(scopes, seen).length === 0) return;
   throw new FormError(field, `What ${app.name} may do has changed. Read it again.`);
@@ -139,7 +139,7 @@ interface Handover {
   app: App;
   businessId: string;
   userId: string;
-  /** The id of the owner who answers for it from now on. */
+  /** The id of the owner who is responsible for it from now on. */
   to: string;
   /** As the page showed them. */
   scopes: Scopes;

@@ -45,7 +45,7 @@ function nameOf({ browser, system }: Browser): string {
 
 const LINK_WORKS_ONCE = 'The link works once, for 30 minutes. A newer one replaces it.';
 const IGNORE_ADDRESS_LINK =
-  'If it was not you, ignore this mail. The link does nothing for anyone who is not signed in to that account.';
+  'If it was not you, ignore this email. The link does nothing for anyone who is not signed in to that account.';
 const NOT_YOU =
   'If it was not you, change your password and sign out everywhere else on your account page. Look at your passkeys and your authenticator app there, too.';
 
@@ -106,9 +106,9 @@ export const en = {
     signed_out: 'You are signed out.',
     password_set: 'Your new password is set. Sign in with it.',
     password_mailed:
-      'If there is an account with this address, a mail with a link to set a new password is on its way. The link works for 30 minutes.',
+      'If there is an account with this address, an email with a link to set a new password is on its way. The link works for 30 minutes.',
     account_deleted: 'Your account is deleted.',
-    invitation_mailed: 'A mail with a new link to the invitation is on its way. The link works for 30 minutes.',
+    invitation_mailed: 'An email with a new link to the invitation is on its way. The link works for 30 minutes.',
     second_step_required: 'Two-step sign-in is required. Sign in again, with your second step.',
   },
   signOut: {
@@ -135,10 +135,10 @@ export const en = {
   },
   forgottenPassword: {
     title: 'Forgot your password?',
-    intro: 'Enter the address that you sign in with. You get a mail with a link to set a new password.',
+    intro: 'Enter the address that you sign in with. You will get an email with a link to set a new password.',
     submit: 'Send link',
     noMail: (platform: Inline) =>
-      html`${platform} sends no mail. A person can give you a one-time link to set a new password:`,
+      html`${platform} does not send email. A person can give you a one-time link to set a new password:`,
     askOwner:
       'If you belong to one business only, and another person owns it, that owner can: on the page of the member, under Members.',
     askPlatform: (platform: Inline) => html`Otherwise, a platform admin or an operator of ${platform} can.`,
@@ -210,7 +210,7 @@ export const en = {
     forMe: 'For me',
     forMeHint: 'The connection ends when I leave.',
     forBusiness: (business: Inline) => html`For ${business}`,
-    forBusinessHint: 'The connection stays when I leave. Another owner then answers for it.',
+    forBusinessHint: 'The connection stays when I leave. Another owner is then responsible for it.',
     isForBusiness: (app: Inline, business: Inline) =>
       html`${app} is connected for ${business}, under your authority. What you allow here is for ${business}, too.`,
     howLong: (app: Inline) => html`How long ${app} has access`,
@@ -241,7 +241,7 @@ export const en = {
     approvedOnly: (business: Inline) =>
       html`${business} lets in only apps that an owner has approved. You can ask for this one.`,
     asked: 'You asked for approval.',
-    mailFollows: 'You get a mail when an owner has decided.',
+    mailFollows: 'You will get an email when an owner has decided.',
     seeAccountPage: 'Your account page shows what an owner decides.',
     askedAt: (time: Inline) => html`Asked ${time}. Once it is approved, go back to the app and connect it again.`,
     asks: 'What it asks for',
@@ -266,7 +266,7 @@ export const en = {
     signedInAs: (email: Inline) => html`You are signed in as ${email}.`,
     expiredTitle: 'This link has expired',
     expired: (business: Inline, until: Inline) =>
-      html`A link in a mail works for 30 minutes, and ends when a newer one is sent. The invitation to ${business} is open until ${until}.`,
+      html`A link in an email works for 30 minutes, and ends when a newer one is sent. The invitation to ${business} is open until ${until}.`,
     sendNew: (email: Inline) => html`Send a new link to ${email}`,
     otherAddressTitle: 'This invitation is for another address',
     otherAddress: (invited: Inline, business: Inline, user: Inline) =>
@@ -356,7 +356,7 @@ export const en = {
         'If it was you, open this link:',
       ],
       action: 'Set a new password',
-      closing: [LINK_WORKS_ONCE, 'If it was not you, ignore this mail. Your password stays as it is.'],
+      closing: [LINK_WORKS_ONCE, 'If it was not you, ignore this email. Your password stays as it is.'],
     }),
     invitation: ({
       platformName,
@@ -368,7 +368,7 @@ export const en = {
       action: 'See the invitation',
       closing: [
         'The link works once, for 30 minutes. After that, its page can send you a new one, for 7 days.',
-        'If you do not know them, ignore this mail.',
+        'If you do not know them, ignore this email.',
       ],
     }),
     address_verification: ({ platformName }: AtPlatform): MailText => ({
@@ -391,7 +391,7 @@ export const en = {
       subject: `This address has an account at ${platformName}`,
       paragraphs: [
         `A user of ${platformName} asked to use this address for another account. It, or one that looks like it, has an account already, so nothing was changed.`,
-        'If it was you, sign in with this address instead. If it was not you, ignore this mail.',
+        'If it was you, sign in with this address instead. If it was not you, ignore this email.',
       ],
     }),
     address_change_requested: ({
@@ -452,7 +452,7 @@ export const en = {
       advice: reason ? `Their reason: ${reason}` : 'They gave no reason. Ask them if you need the app for your work.',
     }),
     connection_transferred: ({ app, business, from }: InBusiness & { from: string }): NoticeText => ({
-      title: 'You answer for a connection',
+      title: 'You are responsible for a connection',
       sentence: `${app} is connected for ${business}. It acted under the authority of ${from}, and acts under yours now.`,
       advice: 'Under Connected apps you see what it may do. Disconnect it if the business no longer needs it.',
     }),
@@ -508,7 +508,7 @@ export const en = {
         user: 'with a link that an owner of your business created',
         platform: 'with a link that a platform admin created',
         operator: 'with a link that an operator created',
-        mail: 'with a link that was mailed to you',
+        mail: 'with a link that was emailed to you',
       };
       return {
         title: 'Password changed',

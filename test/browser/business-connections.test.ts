@@ -49,7 +49,7 @@ flowTest(
 );
 
 flowTest(
-  'an owner takes a connection of the business over, and a member sees who answers for it',
+  'an owner takes a connection of the business over, and a member sees who is responsible for it',
   async ({ server, openSignedIn }) => {
     const app = await addLedgerly(server);
     const bo = await server.addUser('Bo', [[server.acme, 'owner']]);

@@ -26,7 +26,7 @@ flowTest(
     await waitForText(page, 'Your new password is set.');
     await signIn(page, server.ada.email, NEW_PASSWORD);
     await page.goto(`${server.web}/settings/account`);
-    await waitForText(page, 'A link that was sent by mail was used, and a new password was set.');
+    await waitForText(page, 'A link that was sent by email was used, and a new password was set.');
   },
   MAIL,
 );
@@ -57,7 +57,7 @@ flowTest(
     const owner = await openSignedIn(server.ada, '/settings/members/invite');
     await owner.getByLabel('Email').fill('vera@acme.example');
     await clickButton(owner, 'Create invitation link');
-    await waitForText(owner, /A mail with a link is on its way to vera@acme\.example/);
+    await waitForText(owner, /An email with a link is on its way to vera@acme\.example/);
     await assertAccessible(owner);
 
     const page = await openPage(linkInMail(await smtp.has(1), server.web));
@@ -82,7 +82,7 @@ flowTest(
     await page.getByLabel('New address').fill('ada@new.example');
     await page.getByLabel('Current password').fill(PASSWORD);
     await clickButton(page, 'Send link');
-    await waitForText(page, /A mail with a link is on its way/);
+    await waitForText(page, /An email with a link is on its way/);
 
     await smtp.has(2);
     const mail = smtp.received.find(({ recipients }) => recipients.includes('ada@new.example'));

@@ -73,7 +73,7 @@ async function during<Result>(change: (tx: Database) => Promise<unknown>, other:
   return started as Promise<Result>;
 }
 
-/** Who answers for the unrevoked grants of an app. */
+/** Who is responsible for the unrevoked grants of an app. */
 async function authorities(app: NewApp): Promise<string[]> {
   const rows = await db.selectFrom('grants').selectAll().where('app_id', '=', app.id).execute();
   return rows.filter(({ revoked_at }) => revoked_at === null).map(({ user_id }) => user_id);

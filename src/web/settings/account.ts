@@ -199,7 +199,7 @@ function describeReset({ action, actor, business, detail }: AuditEntry, platform
   }[actor.kind];
   if (action === 'user.password_link_created') return `${who} created a link to set a new password.`;
   if (action === 'user.password_reset') {
-    const link = detail.link_by === 'mail' ? 'A link that was sent by mail' : 'The link';
+    const link = detail.link_by === 'mail' ? 'A link that was sent by email' : 'The link';
     return `${link} was used, and a new password was set.`;
   }
   return `${who} set a new password.`;

@@ -128,7 +128,7 @@ ${
     ? changeForm(context, typed, problem)
     : settings({
         title: 'Change it',
-        body: html`<p>${platformName} sends no mail, so a new address cannot be verified, and the address cannot be changed.</p>`,
+        body: html`<p>${platformName} does not send email, so a new address cannot be verified, and the address cannot be changed.</p>`,
       })
 }`;
   return sendPage(reply, { title: 'Email address', platformName, width: 'wide', context, body }, { status });

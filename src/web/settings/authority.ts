@@ -20,7 +20,7 @@ import type { MembersContext } from './members.ts';
 
 type Route = { Params: { app: string; user: string }; Body: Form };
 
-/** Owners decide which of them answers for a connection of the business. */
+/** Owners decide which of them is responsible for a connection of the business. */
 export function mountAuthority(host: FastifyInstance, deps: WebDeps): void {
   const { storage, clock } = deps;
   const path = `${CONNECTED_APPS}/:app/:user/authority`;
@@ -55,7 +55,7 @@ async function show(
   const [connection] = await listConnections(storage.durable, filter, clock());
   if (!connection) throw notFound();
   const owners = await listOwners(storage.durable, business.id);
-  const title = `Who answers for ${app.name}?`;
+  const title = `Who is responsible for ${app.name}?`;
   const body = authorityBody(context, { connection, owners, problem });
   return sendPage(reply, { title, platformName, width: 'wide', context, body }, { status: problem ? 400 : 200 });
 }
@@ -74,7 +74,7 @@ function authorityBody(context: MembersContext, { connection, owners, problem }:
   const option = ({ id, name, email }: Member) =>
     html`<label class="choice"><input type="radio" name="to" value="${id}" required ${id === chosen && html`checked`}><span><strong>${id === viewer.id ? `${name} (you)` : name}</strong><br><span class="muted small">${email}</span></span></label>`;
   const form = html`<input type="hidden" name="scopes" value="${formatScopes(scopes)}">
-<fieldset class="field"><legend>Who answers for it from now on</legend>${others.map(option)}</fieldset>
+<fieldset class="field"><legend>Who is responsible for it from now on</legend>${others.map(option)}</fieldset>
 <div class="form-actions"><a class="button secondary" href="${connectionPath(connection)}">Cancel</a><button class="primary">Move the connection</button></div>`;
   const body = html`${problem && problemText(problem)}
 <p>${app.name} is connected for ${business.name}. Since ${time(since)} it acts under the authority of <strong>${user.name}</strong>. It goes on working without a break; it sees the name and email address of the new person, and is notified.</p>
@@ -82,5 +82,5 @@ function authorityBody(context: MembersContext, { connection, owners, problem }:
 <ul class="scopes">${listScopes(scopes).map(({ meaning }) => html`<li>${meaning}</li>`)}</ul>
 ${others.length > 0 ? postForm({ action: authorityPath(connection), csrf, body: form }) : html`<p class="notice">There is no other owner. Make someone else an owner first.</p><p><a class="button secondary" href="${connectionPath(connection)}">Back</a></p>`}`;
   const back = { to: connectionPath(connection), name: app.name };
-  return question({ title: `Who answers for ${app.name}?`, back, body });
+  return question({ title: `Who is responsible for ${app.name}?`, back, body });
 }

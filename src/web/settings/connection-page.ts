@@ -94,7 +94,7 @@ function origin({ app, ownerBusiness }: Connection, { platformName }: WebDeps): 
   return host ? `From ${host}` : 'Registered itself, so its name is all that is known about it';
 }
 
-/** Owners decide which of them answers for a connection of the business. */
+/** Owners decide which of them is responsible for a connection of the business. */
 function authorityLink(connection: Connection, viewer: Viewer): Html | null {
   const { app, user, connectedFor } = connection;
   if (connectedFor !== 'business' || !viewer.isOwner) return null;

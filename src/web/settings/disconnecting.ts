@@ -33,7 +33,7 @@ export function connectionPath({ business, app, user }: Pick<Connection, 'busine
   return `${connectedAppsPath({ businessId: business.id })}/${app.id}/${user.id}`;
 }
 
-/** Where owners decide who answers for a connection. */
+/** Where owners decide who is responsible for a connection. */
 export function authorityPath({ business, app, user }: Pick<Connection, 'business' | 'app' | 'user'>): string {
   return `${connectionPath({ business, app, user })}/authority`;
 }

@@ -107,7 +107,7 @@ ${ended.map(({ businessName }) => html`<li>your membership of ${businessName}</l
 ${apps.map(({ name }) => html`<li>the app ${name}, which is disabled: nobody else belongs to its business</li>`)}
 <li>your sessions, passkeys, authenticator app and recovery codes</li>
 </ul>
-${stays && html`<p>Apps that you connected for a business stay connected. Another owner answers for them.</p>`}
+${stays && html`<p>Apps that you connected for a business stay connected. Another owner is then responsible for them.</p>`}
 ${alone.length > 0 && html`<p class="notice">What the businesses have stored stays. Nobody can open it, until an operator adds an owner.</p>`}
 <p class="muted">The audit log keeps your name and address beside what you did. <a href="${EXPORT}">Export your data</a> first if you need a copy.</p>
 ${postForm({

@@ -57,7 +57,7 @@ export function readRemovalChoices(form: Form): RemovalChoice[] {
 
 interface Leaving {
   connections: Connection[];
-  /** Who answers for the connections of the business then. */
+  /** Who is responsible for the connections of the business then. */
   successor: Member | undefined;
 }
 

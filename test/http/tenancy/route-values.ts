@@ -147,7 +147,7 @@ async function connectFor(
   }
 }
 
-/** Its users answer for it as if they were owners or admins. */
+/** Its users are responsible for it as if they were owners or admins. */
 async function markForBusiness({ storage }: TestServer, app: App): Promise<void> {
   const change = { connected_for: 'business' } as const;
   await storage().durable.updateTable('grants').set(change).where('app_id', '=', app.id).execute();

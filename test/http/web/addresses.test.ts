@@ -33,7 +33,7 @@ async function ask(browser: Browser, email: string, password = PASSWORD) {
 async function linkFor(browser: Browser, email: string): Promise<string> {
   const since = smtp.received.length;
   const { text } = await ask(browser, email);
-  assert.match(text, /A mail with a link is on its way/);
+  assert.match(text, /An email with a link is on its way/);
   // The previous mail to the same account may have been sent just now.
   server.advanceClock(MINUTE);
   return linkInMail(await mailTo(email, since), server.web);
@@ -260,6 +260,6 @@ test('without mail, the page says why the address cannot be changed', async () =
   const off = await startTestServer();
   const browser = await off.signedIn();
 
-  assert.match((await browser.open(PATH)).text, /sends no mail, so a new address cannot be verified/);
+  assert.match((await browser.open(PATH)).text, /does not send email, so a new address cannot be verified/);
   assert.equal((await browser.post(PATH, { csrf: await browser.csrf(), email: 'a@example.com' })).status, 404);
 });

@@ -205,8 +205,8 @@ test('when a person leaves, their business connections go to the longest-standin
 
   assert.match(page.text, /connected for Harbour \d+\. They stay, under the authority of Olga/);
   assert.equal((await me(world, tokens.access_token)).user.id, world.olga.user.id);
-  assert.match((await world.olga.browser.open('/settings/account')).text, /You answer for a connection/);
-  assert.doesNotMatch((await second.browser.open('/settings/account')).text, /You answer for a connection/);
+  assert.match((await world.olga.browser.open('/settings/account')).text, /You are responsible for a connection/);
+  assert.doesNotMatch((await second.browser.open('/settings/account')).text, /You are responsible for a connection/);
   assert.equal((await transfersIn(world)).at(-1)?.why, 'member left');
 });
 
@@ -224,7 +224,7 @@ test('a deleted account leaves its business connections to another owner', async
   assert.equal((await transfersIn(world)).at(-1)?.why, 'account deleted');
 });
 
-test('an admin who becomes a member answers for nothing: the owner who demotes them does', async () => {
+test('connections of an admin who becomes a member move to the owner who demotes them', async () => {
   const world = await newWorld();
   const { user, browser } = await join(world.business, 'Ann', 'admin');
   const tokens = await connectFor('business', world, browser);
@@ -356,7 +356,7 @@ test('scopes that the app lacked during a take-over do not come back to its new 
   assert.match(screen.text, /wants to access/);
 });
 
-test('members see connections for the business with the person who answers for them, and cannot end them', async () => {
+test('members see connections for the business with the person who is responsible for them, and cannot end them', async () => {
   const world = await newWorld();
   await connectFor('business', world, world.olga.browser);
   const { browser } = await join(world.business, 'Mia', 'member');

@@ -12,7 +12,7 @@ import { addTwoStepUser, enterCode, isSignedIn } from '../../support/two-step.ts
 import { registerByInvitation } from '../../support/unverified.ts';
 
 const NEW_PASSWORD = 'a whole new drawbridge';
-const SENT = /If there is an account with this address, a mail with a link/;
+const SENT = /If there is an account with this address, an email with a link/;
 const smtp = await startMailServer();
 const server = await startTestServer(smtp.env);
 let people = 0;
@@ -278,7 +278,7 @@ test('the reset is in the audit log, and the user sees it', async () => {
   const { detail } = await entry.where('action', '=', 'user.password_reset').executeTakeFirstOrThrow();
 
   assert.deepEqual(JSON.parse(detail), { link_by: 'mail', apps: 'disconnected' });
-  assert.match(text, /A link that was sent by mail was used, and a new password was set\./);
+  assert.match(text, /A link that was sent by email was used, and a new password was set\./);
 });
 
 test('what is not an address is rejected beside the field, and nothing is queued', async () => {

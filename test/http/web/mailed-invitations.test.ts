@@ -72,7 +72,7 @@ test('a mailed link ends after 30 minutes, and its page sends a new one, which e
 
   assert.equal(late.status, 410);
   assert.match(page.text, /This link has expired/);
-  assert.match(sent.text, /A mail with a new link to the invitation is on its way/);
+  assert.match(sent.text, /An email with a new link to the invitation is on its way/);
   assert.equal((await server.browse().open(mailed)).status, 404);
   assert.equal((await server.browse().open(shown)).status, 200);
   await register(fresh);
@@ -119,7 +119,7 @@ test('the sixth mail to one address in an hour is not sent, and the owner still 
     pages.push((await owner.submit(page, `${MEMBERS}/invite`, { role: 'member', email })).text);
   }
 
-  assert.match(pages[4] ?? '', /A mail with a link is on its way/);
-  assert.doesNotMatch(pages[5] ?? '', /A mail with a link is on its way/);
+  assert.match(pages[4] ?? '', /An email with a link is on its way/);
+  assert.doesNotMatch(pages[5] ?? '', /An email with a link is on its way/);
   assert.match(pages[5] ?? '', /<code id="invitation">/);
 });

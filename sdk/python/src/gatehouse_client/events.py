@@ -82,7 +82,7 @@ class GrantCreated(BaseEvent):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GrantTransferred(BaseEvent):
-    """Another user now answers for a grant."""
+    """Another user is now responsible for a grant."""
 
     data: GrantTransferredData
     type: Literal["grant.transferred"] = "grant.transferred"
