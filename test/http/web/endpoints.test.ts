@@ -231,6 +231,16 @@ test('two simultaneous clicks replace the secret once, and the previous secret s
   assert.deepEqual(await signingSecrets(endpoint.id), [shown.map(shownSecret)[0], secret]);
 });
 
+test('the page of an endpoint ends with what stops it, in a danger zone', async () => {
+  const { path } = await newEndpoint();
+
+  const { text } = await browser.open(path);
+  const [, zone = ''] = text.split('<section class="card danger-zone">');
+
+  assert.match(zone, /Switch off the endpoint.*Remove the endpoint/s);
+  assert.doesNotMatch(zone, /<section/);
+});
+
 test('removing an endpoint asks for confirmation first', async () => {
   const { list, path } = await newEndpoint();
 

@@ -3,7 +3,15 @@ import { EVENTS } from '../../../events/event-types.ts';
 import { type Html, html } from '../../../lib/html.ts';
 import { type Endpoint, findSecretFingerprint } from '../../../webhooks/endpoints.ts';
 import { emptyState } from '../../components/display.ts';
-import { backLink } from '../../components/structure.ts';
+import {
+  backLink,
+  dangerZone,
+  question,
+  list as rowList,
+  type Settings,
+  settingsForm,
+  settings as settingsSection,
+} from '../../components/structure.ts';
 import {
   ariaAttributes,
   copyable,
@@ -33,11 +41,16 @@ ${
     text: 'An endpoint is a URL of your app. Add one to choose its events and to get its signing secret.',
   })
 }
-<ul class="rows">${endpoints.map(
-    (endpoint) => html`<li><div><a href="${path}/${endpoint.id}">${endpoint.url}</a> ${statusBadge(endpoint)}
+${
+  endpoints.length > 0 &&
+  rowList(
+    endpoints.map(
+      (endpoint) => html`<li><div><a href="${path}/${endpoint.id}">${endpoint.url}</a> ${statusBadge(endpoint)}
 <p class="muted small">${isAll(endpoint) ? 'All events' : endpoint.eventTypes.join(', ')}</p>
 ${statusNotice(endpoint, now)}</div></li>`,
-  )}</ul>`;
+    ),
+  )
+}`;
 }
 
 function headOf({ section, viewer, app }: EndpointListContext): Html {
@@ -56,7 +69,7 @@ ${postForm({
   csrf: viewer.context.csrf,
   style: 'card',
   body: html`<input type="hidden" name="form_key" value="${key}">
-${endpointFields(settings, offered, problem)}<button class="primary">Add endpoint</button>`,
+${settingsForm(endpointSections(settings, offered, problem), html`<button class="primary">Add endpoint</button>`)}`,
 })}`;
 }
 
@@ -114,7 +127,7 @@ function endpointBody(view: EndpointView): Html {
     action: path,
     csrf: viewer.context.csrf,
     style: 'card',
-    body: html`<h2>Settings</h2>${endpointFields(settings, offered, problem)}<button class="primary">Save</button>`,
+    body: settingsForm(endpointSections(settings, offered, problem), html`<button class="primary">Save</button>`),
   });
   const log = deliverySection(view, deliveries);
   return html`${headOf(view)}
@@ -130,40 +143,55 @@ ${stopSection(view)}`;
 function secretSection({ endpoint, viewer, path, secretFingerprint, now }: EndpointView): Html {
   const { oldSecretUntil } = endpoint;
   const bothSign = oldSecretUntil !== null && oldSecretUntil > now;
-  return html`<section class="card"><h2>Signing secret</h2>
-${
-  bothSign
-    ? html`<p>Two secrets sign until ${time(oldSecretUntil)}. If you replace the secret again, the older one stops at once.</p>`
-    : html`<p>After a replacement, both secrets sign for a day, so that your app can switch.</p>`
-}
+  return settingsSection({
+    title: 'Signing secret',
+    intro: 'Your app verifies the signature of each event with it.',
+    body: html`${
+      bothSign
+        ? html`<p>Two secrets sign until ${time(oldSecretUntil)}. If you replace the secret again, the older one stops at once.</p>`
+        : html`<p>After a replacement, both secrets sign for a day, so that your app can switch.</p>`
+    }
 ${postForm({
   action: `${path}/secret`,
   csrf: viewer.context.csrf,
   body: html`<input type="hidden" name="secret_fingerprint" value="${secretFingerprint}">
 <button class="secondary">Replace the secret</button>`,
-})}
-</section>`;
+})}`,
+  });
 }
 
 function stopSection({ endpoint, viewer, path }: EndpointView): Html {
   const action = (verb: string, button: Html) =>
     postForm({ action: `${path}/${verb}`, csrf: viewer.context.csrf, body: button });
-  return html`<section class="card"><h2>Switch off or remove</h2>
-${
-  endpoint.disabledAt === null
-    ? html`<p>While the endpoint is off, events are queued. They are sent when you switch it on again.</p>${action('disable', html`<button class="danger">Switch off</button>`)}`
-    : html`<p>Queued events are sent when you switch it on.</p>${action('enable', html`<button class="secondary">Switch on</button>`)}`
-}
-<p>Removing cannot be undone.</p><p><a class="button danger" href="${path}/remove">Remove…</a></p>
-</section>`;
+  return dangerZone([
+    endpoint.disabledAt === null
+      ? {
+          title: 'Switch off the endpoint',
+          text: 'While the endpoint is off, events are queued. They are sent when you switch it on again.',
+          action: action('disable', html`<button class="danger">Switch off</button>`),
+        }
+      : {
+          title: 'Switch on the endpoint',
+          text: 'Queued events are sent when you switch it on.',
+          action: action('enable', html`<button class="secondary">Switch on</button>`),
+        },
+    {
+      title: 'Remove the endpoint',
+      text: 'Removing cannot be undone.',
+      action: html`<a class="button danger" href="${path}/remove">Remove…</a>`,
+    },
+  ]);
 }
 
 export function removeEndpointBody({ endpoint, app, viewer, path }: EndpointContext): Html {
-  return html`<div class="card"><h1>Remove this endpoint?</h1>
-<p><code>${endpoint.url}</code></p>
+  return question({
+    title: 'Remove this endpoint?',
+    back: { to: path, name: 'Endpoint' },
+    body: html`<p><code>${endpoint.url}</code></p>
 <p>${app.name} receives no more events there. Pending deliveries are cancelled, and the delivery log is deleted.</p>
 <div class="form-actions"><a class="button secondary" href="${path}">Keep it</a>
-${postForm({ action: `${path}/remove`, csrf: viewer.context.csrf, body: html`<button class="danger">Remove endpoint</button>` })}</div></div>`;
+${postForm({ action: `${path}/remove`, csrf: viewer.context.csrf, body: html`<button class="danger">Remove endpoint</button>` })}</div>`,
+  });
 }
 
 export interface EndpointSettings {
@@ -176,18 +204,25 @@ export function readEndpointForm(form: Form): EndpointSettings {
   return { url: text(form, 'url'), eventTypes: list(form, 'events') };
 }
 
-function endpointFields({ url, eventTypes }: EndpointSettings, offered: string[], problem?: Problem): Html {
+function endpointSections({ url, eventTypes }: EndpointSettings, offered: string[], problem?: Problem): Settings[] {
   const wrong = problem?.field === 'events';
-  const hint = 'Where events are sent, by POST. https, or http on localhost.';
-  return html`${input({ name: 'url', label: 'Address', value: url, hint }, problem)}
-<fieldset class="field" ${ariaAttributes('events', { wrong })}>
-<legend>Events</legend>
+  const hint = 'https, or http on localhost.';
+  const events = html`<fieldset class="field" ${ariaAttributes('events', { wrong })}>
+<legend class="visually-hidden">Events</legend>
 ${problem && wrong && problemText(problem)}
 <div class="columns">${[...Map.groupBy(offered, nounOf)].map(
     ([noun, types]) => html`<div role="group" aria-label="${noun}"><p class="muted small">${noun}</p>
 ${types.map((type) => eventChoice(type, eventTypes.includes(type)))}</div>`,
   )}</div>
 </fieldset>`;
+  return [
+    {
+      title: 'Address',
+      intro: 'Where events are sent, by POST.',
+      body: input({ name: 'url', label: 'Address', value: url, hint }, problem),
+    },
+    { title: 'Events', intro: 'What is sent to the endpoint.', body: events },
+  ];
 }
 
 /** `Expense category` for `expense_category.created`. */
