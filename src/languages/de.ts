@@ -126,6 +126,7 @@ export const de: Texts = {
   },
   secondStep: {
     title: 'Anmeldung in zwei Schritten',
+    account: (email) => html`Sie melden sich als ${email} an.`,
     passkeyRequired: 'Ihr Unternehmen verlangt die Anmeldung in zwei Schritten. Melden Sie sich mit Ihrem Passkey an.',
     useRecoveryCode: 'Wiederherstellungscode verwenden',
     lostPhone: (platform) =>

@@ -126,6 +126,7 @@ export const en = {
   },
   secondStep: {
     title: 'Two-step sign-in',
+    account: (email: Inline) => html`You are signing in as ${email}.`,
     passkeyRequired: 'Your business requires a second step. Sign in with your passkey.',
     useRecoveryCode: 'Use a recovery code',
     lostPhone: (platform: Inline) =>

@@ -144,13 +144,14 @@ async function show(
   const factors = await findSecondFactors(deps.storage.durable, user.id);
   const destination = await findDestination(deps, returnTo, request.ip);
   const texts = textsOf(deps, request, user);
-  const form = { texts, csrf: request.csrfToken, returnTo, factors, destination, problem };
+  const form = { texts, csrf: request.csrfToken, email: user.email, returnTo, factors, destination, problem };
   return sendPage(reply, secondStepPage(deps, form), { status, ...destination });
 }
 
 interface SecondStepForm {
   texts: Texts;
   csrf: string;
+  email: string;
   returnTo: string;
   factors: SecondFactors;
   destination: Destination;
@@ -158,7 +159,7 @@ interface SecondStepForm {
 }
 
 function secondStepPage({ platformName }: WebDeps, form: SecondStepForm): Page {
-  const { texts, csrf, returnTo, factors, destination, problem } = form;
+  const { texts, csrf, email, returnTo, factors, destination, problem } = form;
   const { secondStep, signIn } = texts;
   const hasApp = factors.appAddedAt !== null;
   return {
@@ -170,10 +171,12 @@ function secondStepPage({ platformName }: WebDeps, form: SecondStepForm): Page {
     body: html`<div class="card">
 <h1>${secondStep.title}</h1>
 <p class="muted">${signIn.destination(bdi(destination.appName ?? platformName))}</p>
+<p>${secondStep.account(html`<strong>${bdi(email)}</strong>`)}</p>
+<p class="small"><a href="/sign-in?${new URLSearchParams({ return_to: returnTo }).toString()}">${signIn.anotherAccount}</a></p>
 ${hasApp && codeForms({ texts, action: PATH, csrf, returnTo, factors, button: signIn.submit, problem })}
 ${!hasApp && html`<p>${secondStep.passkeyRequired}</p>`}
 ${factors.passkeys.length > 0 && passkeySignInForm({ texts, csrf, returnTo, problem })}
-<p class="small muted apart">${secondStep[hasApp ? 'lostPhoneAndCodes' : 'lostPhone'](bdi(platformName))} <a href="/sign-in?${new URLSearchParams({ return_to: returnTo }).toString()}">${signIn.anotherAccount}</a></p>
+<p class="small muted apart">${secondStep[hasApp ? 'lostPhoneAndCodes' : 'lostPhone'](bdi(platformName))}</p>
 </div>`,
   };
 }

@@ -29,6 +29,19 @@ test('after the password a code signs the user in and leads to the page that the
   assert.equal(started?.detail, JSON.stringify({ with: 'password and a code' }));
 });
 
+test('the second step names the account, and leads to the sign-in of another one for the same page', async () => {
+  const { user } = await addTwoStepUser(server, 'Abe');
+  const browser = server.browse();
+
+  const { text } = await enterPassword(browser, user, '/settings/account');
+  const [, link = ''] = /<p class="small"><a href="([^"]*)">Use another account<\/a><\/p>/.exec(text) ?? [];
+  const other = await browser.open(link);
+
+  assert.match(text, new RegExp(`You are signing in as <strong><bdi>${user.email}</bdi></strong>\\.`));
+  assert.doesNotMatch(other.text, new RegExp(user.email));
+  assert.match((await browser.signIn(server.ada.email, PASSWORD, other)).url, /\/settings\/account$/);
+});
+
 test('the password alone opens no page, and there is no session cookie before the code [E5]', async () => {
   const { user } = await addTwoStepUser(server, 'Ben');
   const browser = server.browse();
