@@ -97,7 +97,7 @@ const textSection = section({
 <dl class="facts"><div><dt>client_id</dt><dd>${copyable('client-id', '01a1ea1f-87cb-7000')}</dd></div>
 <div><dt>Business</dt><dd>Harbour Coffee</dd></div></dl>
 ${codeBlock({ id: 'env', label: '.env', code: 'CLIENT_ID=01a1ea1f-87cb-7000\nCLIENT_SECRET=…' })}
-${toast('Saved.')}${notice('It keeps what you allowed before until you disconnect it.')}
+${toast('Saved.')}${notice('What you allowed before stays allowed until you disconnect the app.')}
 ${notice('Gatehouse has paused this app everywhere.', 'warn')}`,
 });
 

@@ -40,14 +40,14 @@ type ResourceName = keyof typeof scopes extends infer Name
   : never;
 
 function nameOf({ browser, system }: Browser): string {
-  return `${browser || 'Unknown browser'}${system && ` on ${system}`}`;
+  return `${browser || 'an unknown browser'}${system && ` on ${system}`}`;
 }
 
-const LINK_WORKS_ONCE = 'The link works once, for 30 minutes. A newer one replaces it.';
+const LINK_WORKS_ONCE = 'The link works once, within 30 minutes. A newer link replaces it.';
 const IGNORE_ADDRESS_LINK =
-  'If it was not you, ignore this email. The link does nothing for anyone who is not signed in to that account.';
+  'If this was not you, ignore this email. The link does nothing for anyone who is not signed in to that account.';
 const NOT_YOU =
-  'If it was not you, change your password and sign out everywhere else on your account page. Look at your passkeys and your authenticator app there, too.';
+  'If this was not you, change your password and sign out everywhere else on your account page. Check your passkeys and your authenticator app there, too.';
 
 /** Every text of the hosted pages and of mails. Another language is a file like this one, listed in languages.ts. */
 export const en = {
@@ -86,9 +86,9 @@ export const en = {
     newPassword: 'New password',
     passwordHint: 'At least 8 characters.',
     code: 'Code',
-    codeHint: 'The six digits that your authenticator app shows now.',
+    codeHint: 'The six-digit code in your authenticator app.',
     recoveryCode: 'Recovery code',
-    recoveryCodeHint: 'One of the codes that you kept when you set up two-step sign-in. Each works once.',
+    recoveryCodeHint: 'One of the codes that you saved when you set up two-step sign-in. Each works once.',
   },
   signIn: {
     title: 'Sign in',
@@ -97,7 +97,7 @@ export const en = {
     forgot: 'Forgot your password?',
     anotherAccount: 'Use another account',
     /** The same for every cause: it does not reveal which accounts and passkeys exist. */
-    wrongPassword: 'The email or the password is wrong.',
+    wrongPassword: 'The email or password is wrong.',
     wrongPasskey: 'This passkey did not sign you in. Try again, or use your password.',
   },
   /** The messages after a form, that the sign-in page shows. */
@@ -109,7 +109,7 @@ export const en = {
       'If there is an account with this address, an email with a link to set a new password is on its way. The link works for 30 minutes.',
     account_deleted: 'Your account is deleted.',
     invitation_mailed: 'An email with a new link to the invitation is on its way. The link works for 30 minutes.',
-    second_step_required: 'Two-step sign-in is required. Sign in again, with your second step.',
+    second_step_required: 'Two-step sign-in is required. Sign in again and complete the second step.',
   },
   signOut: {
     title: 'Sign out',
@@ -136,13 +136,12 @@ export const en = {
   },
   forgottenPassword: {
     title: 'Forgot your password?',
-    intro: 'Enter the address that you sign in with. You will get an email with a link to set a new password.',
+    intro: 'Enter the email address that you sign in with. You will get an email with a link to set a new password.',
     submit: 'Send link',
-    noMail: (platform: Inline) =>
-      html`${platform} does not send email. A person can give you a one-time link to set a new password:`,
+    noMail: (platform: Inline) => html`${platform} does not send email. Ask for a one-time link to set a new password:`,
     askOwner:
-      'If you belong to one business only, and another person owns it, that owner can: on the page of the member, under Members.',
-    askPlatform: (platform: Inline) => html`Otherwise, a platform admin or an operator of ${platform} can.`,
+      'If you belong to only one business, and someone else owns it, ask that owner. They can create the link on your page under Members.',
+    askPlatform: (platform: Inline) => html`Otherwise, ask a platform admin or an operator of ${platform}.`,
     linkWorksOnce: 'The link works once. You will see on your account page who created it.',
     back: 'Back to sign-in',
   },
@@ -150,10 +149,11 @@ export const en = {
     title: 'Set a new password',
     account: (email: Inline, until: Inline) => html`For the account ${email}. This link works once, until ${until}.`,
     ends: {
-      nothing: 'Your passkeys, authenticator app and recovery codes are removed, and every browser is signed out.',
+      nothing:
+        'Your passkeys, authenticator app and recovery codes will be removed, and every browser will be signed out.',
       'authenticator app':
-        'Your passkeys are removed, and every browser is signed out. You still need a code of your authenticator app, or a recovery code, to sign in.',
-      passkeys: 'Every browser is signed out. Your passkeys stay, and you still need one of them to sign in.',
+        'Your passkeys will be removed, and every browser will be signed out. You will still need a code from your authenticator app, or a recovery code, to sign in.',
+      passkeys: 'Every browser will be signed out. Your passkeys stay, and you will still need one of them to sign in.',
     },
     disconnect: 'Disconnect all apps',
     disconnectHint: 'Recommended: someone else may have connected apps to your account. You can connect yours again.',
@@ -161,7 +161,7 @@ export const en = {
     closed: {
       title: 'This link does not work',
       sentence:
-        'A link to set a new password works once and for a limited time, and ends when a newer one is created or the password or the address changes. Ask for a new one.',
+        'A link to set a new password works once, for a limited time. It stops working when a newer one is created, or when the password or the address changes. Ask for a new one.',
     } as ErrorText,
   },
   consent: {
@@ -182,28 +182,27 @@ export const en = {
     toThisDevice: (app: Inline) =>
       html`You will be sent to a program on this device, and any program can call itself ${app}. Choose Allow only if you started this yourself, just now.`,
     toAnotherSite: (target: Inline, home: Inline) =>
-      html`You will be sent to ${target}, which is another site than ${home}. Choose Allow only if you know both.`,
+      html`You will be sent to ${target}, which is a different site from ${home}. Choose Allow only if you know both.`,
     new: 'New',
-    allowedBefore: (mark: Inline) =>
-      html`You have allowed this app before. What it asks for in addition is marked ${mark}.`,
-    keepsUnticked: 'It keeps what you allowed before until you disconnect it, even if you untick it here.',
-    keeps: 'It keeps what you allowed before until you disconnect it.',
+    allowedBefore: (mark: Inline) => html`You have allowed this app before. Additional permissions are marked ${mark}.`,
+    keepsUnticked: 'What you allowed before stays allowed until you disconnect the app, even if you untick it here.',
+    keeps: 'What you allowed before stays allowed until you disconnect the app.',
     business: 'Business',
     switch: 'Switch',
     signedInAs: 'Signed in as',
     sentTo: 'You will be sent to',
-    thisSite: 'A page of this site',
+    thisSite: 'A page on this site',
     thisComputer: 'A program on this device',
     asks: (app: Inline) => html`What ${app} asks for`,
     needs: 'What it needs',
     may: 'What it may do',
-    mayAlready: 'What it may do already',
-    choose: 'What you choose',
+    mayAlready: 'What it may already do',
+    choose: 'What you can choose',
     untickHint: 'Untick what you do not want to allow. The app works without it.',
     tickHint: 'Tick what it may do. It can ask again when it needs more.',
     nothingTicked: 'Tick at least one, or choose Deny.',
     sensitive: 'Sensitive',
-    sensitiveHint: 'Sensitive: about staff or the money of the business.',
+    sensitiveHint: 'Sensitive: concerns staff or the finances of the business.',
     see: 'See',
     change: 'Change',
     seeAndChange: 'See and change',
@@ -215,9 +214,9 @@ export const en = {
     isForBusiness: (app: Inline, business: Inline) =>
       html`${app} is connected for ${business}, under your authority. What you allow here is for ${business}, too.`,
     howLong: (app: Inline) => html`How long ${app} has access`,
-    howLongHint: 'For everything that it may do here. You can disconnect it earlier.',
+    howLongHint: 'This applies to everything that it may do here. You can disconnect it earlier.',
     endsOn: (day: Inline) => html`Access ends on ${day}.`,
-    untilDay: (day: string) => `Until ${day}, as now`,
+    untilDay: (day: string) => `Until ${day}, as before`,
     untilDisconnected: 'Until I disconnect it',
     days: (days: number) => formats.count(days, { one: '# day', other: '# days' }),
     deny: 'Deny',
@@ -233,17 +232,17 @@ export const en = {
     roleTitle: (app: Inline, business: Inline) => html`You cannot connect ${app} to ${business}`,
     blocked: (business: Inline) => html`An owner of ${business} has blocked this app, so nobody can connect it.`,
     refused: (business: Inline) => html`An owner of ${business} has refused your request.`,
-    talkToOwner: 'If you need the app for your work, talk to an owner. They can take their decision back.',
+    talkToOwner: 'If you need the app for your work, talk to an owner. They can change their decision.',
     reason: (reason: Inline) => html`Their reason: ${reason}`,
     ownersOnly: (business: Inline) =>
       html`It asks for data about staff or money. In ${business}, only owners may allow that. Ask an owner to connect the app.`,
     adminsOnly: (business: Inline) =>
-      html`Only owners and admins connect apps to ${business}. Ask one of them to connect it.`,
+      html`Only owners and admins can connect apps to ${business}. Ask one of them to connect it.`,
     approvedOnly: (business: Inline) =>
-      html`${business} lets in only apps that an owner has approved. You can ask for this one.`,
+      html`${business} allows only apps that an owner has approved. You can ask an owner to approve this one.`,
     asked: 'You asked for approval.',
     mailFollows: 'You will get an email when an owner has decided.',
-    seeAccountPage: 'Your account page shows what an owner decides.',
+    seeAccountPage: 'Your account page will show the decision.',
     askedAt: (time: Inline) => html`Asked ${time}. Once it is approved, go back to the app and connect it again.`,
     asks: 'What it asks for',
     note: 'Why you need it (optional)',
@@ -254,7 +253,7 @@ export const en = {
   invitation: {
     title: 'Invitation',
     join: (business: Inline) => html`Join ${business}`,
-    invites: (inviter: Inline, business: Inline) => html`${inviter} invites you to ${business}.`,
+    invites: (inviter: Inline, business: Inline) => html`${inviter} has invited you to join ${business}.`,
     for: 'For',
     role: 'Your role',
     until: 'Until',
@@ -267,14 +266,14 @@ export const en = {
     signedInAs: (email: Inline) => html`You are signed in as ${email}.`,
     expiredTitle: 'This link has expired',
     expired: (business: Inline, until: Inline) =>
-      html`A link in an email works for 30 minutes, and ends when a newer one is sent. The invitation to ${business} is open until ${until}.`,
+      html`A link in an email works for 30 minutes, and stops working when a newer one is sent. The invitation to ${business} is open until ${until}.`,
     sendNew: (email: Inline) => html`Send a new link to ${email}`,
-    otherAddressTitle: 'This invitation is for another address',
+    otherAddressTitle: 'This invitation is for a different address',
     otherAddress: (invited: Inline, business: Inline, user: Inline) =>
       html`It invites ${invited} to ${business}. You are signed in as ${user}.`,
     unverifiedTitle: 'Your email address is not verified yet',
     unverified: (email: Inline, business: Inline) =>
-      html`Your account was created with an invitation to another business, and it has not been verified that ${email} is your address. Until then the account cannot join ${business}.`,
+      html`Your account was created with an invitation to another business, and ${email} has not been verified as your address. Until it is, the account cannot join ${business}.`,
     verifyByMail: (link: (name: string) => Inline, until: Inline) =>
       html`${link('Have a link sent to your address')} to verify it. Then open this invitation again. It is valid until ${until}.`,
     verifyByPlatform: (platform: Inline, until: Inline) =>
@@ -353,11 +352,11 @@ export const en = {
     password_reset: ({ platformName, device, address }: AtPlatform & FromDevice): MailText => ({
       subject: `Set a new password for ${platformName}`,
       paragraphs: [
-        `Someone asked for a link to set a new password for your account at ${platformName}, with ${nameOf(device)} from ${address}.`,
-        'If it was you, open this link:',
+        `Someone asked for a link to set a new password for your account at ${platformName}, with ${nameOf(device)} from the IP address ${address}.`,
+        'If this was you, open this link:',
       ],
       action: 'Set a new password',
-      closing: [LINK_WORKS_ONCE, 'If it was not you, ignore this email. Your password stays as it is.'],
+      closing: [LINK_WORKS_ONCE, 'If this was not you, ignore this email. Your password has not changed.'],
     }),
     invitation: ({
       platformName,
@@ -365,17 +364,17 @@ export const en = {
       inviterName,
     }: AtPlatform & { businessName: string; inviterName: string }): MailText => ({
       subject: `Invitation to a business at ${platformName}`,
-      paragraphs: [`${inviterName} invites you to join ${businessName} at ${platformName}. Open this link:`],
+      paragraphs: [`${inviterName} has invited you to join ${businessName} at ${platformName}. Open this link:`],
       action: 'See the invitation',
       closing: [
-        'The link works once, for 30 minutes. After that, its page can send you a new one, for 7 days.',
-        'If you do not know them, ignore this email.',
+        'The link works once, within 30 minutes. After that, you can request a new one on the same page, for 7 days.',
+        'If you do not know this person, ignore this email.',
       ],
     }),
     address_verification: ({ platformName }: AtPlatform): MailText => ({
       subject: `Confirm your address for ${platformName}`,
       paragraphs: [
-        `You asked to confirm that this is the address of your account at ${platformName}. Open this link, in the browser in which you are signed in:`,
+        `You asked to confirm that this is the address of your account at ${platformName}. Open this link in the browser where you are signed in:`,
       ],
       action: 'Confirm address',
       closing: [LINK_WORKS_ONCE, IGNORE_ADDRESS_LINK],
@@ -383,7 +382,7 @@ export const en = {
     address_change: ({ platformName }: AtPlatform): MailText => ({
       subject: `Confirm your new address for ${platformName}`,
       paragraphs: [
-        `You asked to use this address for your account at ${platformName}. Open this link, in the browser in which you are signed in:`,
+        `You asked to use this address for your account at ${platformName}. Open this link in the browser where you are signed in:`,
       ],
       action: 'Use this address',
       closing: [LINK_WORKS_ONCE, IGNORE_ADDRESS_LINK],
@@ -391,8 +390,8 @@ export const en = {
     address_taken: ({ platformName }: AtPlatform): MailText => ({
       subject: `This address has an account at ${platformName}`,
       paragraphs: [
-        `A user of ${platformName} asked to use this address for another account. It, or one that looks like it, has an account already, so nothing was changed.`,
-        'If it was you, sign in with this address instead. If it was not you, ignore this email.',
+        `A user of ${platformName} asked to use this address for another account. This address, or one that looks like it, already has an account, so nothing was changed.`,
+        'If this was you, sign in with this address instead. If this was not you, ignore this email.',
       ],
     }),
     address_change_requested: ({
@@ -403,16 +402,16 @@ export const en = {
     }: AtPlatform & FromDevice & { newAddress: string }): MailText => ({
       subject: `Your address at ${platformName} is about to change`,
       paragraphs: [
-        `Someone who is signed in to your account at ${platformName} asked to change its address to ${newAddress}, with ${nameOf(device)} from ${address}.`,
-        'If it was you, there is nothing to do here. If it was not you, set a new password now: that stops the change.',
+        `Someone who is signed in to your account at ${platformName} asked to change its address to ${newAddress}, with ${nameOf(device)} from the IP address ${address}.`,
+        'If this was you, there is nothing to do here. If this was not you, set a new password now: that stops the change.',
       ],
-      action: 'Forgot or replace my password',
+      action: 'Set a new password',
     }),
     address_changed: ({ platformName, newAddress }: AtPlatform & { newAddress: string }): MailText => ({
       subject: `Your address at ${platformName} has changed`,
       paragraphs: [
-        `Your account at ${platformName} now has the address ${newAddress}. You sign in with that one.`,
-        `If it was not you, contact a platform admin of ${platformName} at once.`,
+        `Your account at ${platformName} now has the address ${newAddress}. Use the new address to sign in.`,
+        `If this was not you, contact a platform admin of ${platformName} at once.`,
       ],
     }),
     notice: ({ platformName, title, sentence, advice }: AtPlatform & NoticeText): MailText => ({
@@ -424,23 +423,23 @@ export const en = {
   notices: {
     new_sign_in: ({ browser, system, address }: Browser & { address: string }): NoticeText => ({
       title: 'New sign-in',
-      sentence: `${nameOf({ browser, system })} signed in to your account from ${address}. This browser had not been used before.`,
+      sentence: `Someone signed in to your account with ${nameOf({ browser, system })} from the IP address ${address}. This browser had not been used before.`,
       advice: NOT_YOU,
     }),
     wrong_code: ({ address }: { address: string }): NoticeText => ({
-      title: 'Wrong code after your password',
-      sentence: `Someone entered your password from ${address}, and then a wrong code.`,
-      advice: 'If it was not you, someone knows your password. Change it.',
+      title: 'Wrong code after the correct password',
+      sentence: `Someone entered your password and then a wrong code, from the IP address ${address}.`,
+      advice: 'If this was not you, someone knows your password. Change it.',
     }),
     app_connected: ({ app, business }: InBusiness): NoticeText => ({
       title: 'App connected',
       sentence: `You allowed ${app} to access ${business}.`,
-      advice: 'If it was not you, disconnect the app under Connected apps, and change your password.',
+      advice: 'If this was not you, disconnect the app under Connected apps, and change your password.',
     }),
     approval_requested: ({ app, business, by }: InBusiness & { by: string }): NoticeText => ({
       title: 'Approval requested',
       sentence: `${by} asks to connect ${app} to ${business}.`,
-      advice: 'Decide about it under Business, Apps.',
+      advice: 'Approve or refuse it under Business, Apps.',
     }),
     app_approved: ({ app, business }: InBusiness): NoticeText => ({
       title: 'App approved',
@@ -454,29 +453,29 @@ export const en = {
     }),
     connection_transferred: ({ app, business, from }: InBusiness & { from: string }): NoticeText => ({
       title: 'You are responsible for a connection',
-      sentence: `${app} is connected for ${business}. It acted under the authority of ${from}, and acts under yours now.`,
-      advice: 'Under Connected apps you see what it may do. Disconnect it if the business no longer needs it.',
+      sentence: `${app} is connected for ${business}. It acted under the authority of ${from} and now acts under yours.`,
+      advice: 'Connected apps shows what it may do. Disconnect it if the business no longer needs it.',
     }),
     /** `by` is empty for an operator. */
     secret_added: ({ app, by }: { app: string; by: string }): NoticeText => ({
       title: 'Secret added',
       sentence: `${by || 'An operator'} added a secret to the app ${app}.`,
-      advice: 'If you did not expect it, look at the audit log of the business.',
+      advice: 'If you did not expect it, check the audit log of the business.',
     }),
     endpoint_disabled: ({ app, host, why }: { app: string; host: string; why: EndpointEnd }): NoticeText => {
       const reasons: Record<EndpointEnd, string> = {
         by_owner: 'someone who may change the app switched it off',
-        failing: 'it failed for days',
+        failing: 'it had been failing for days',
         gone: 'it responded with 410 Gone',
       };
       return {
         title: 'Webhook endpoint switched off',
-        sentence: `The endpoint at ${host} of the app ${app} is off: ${reasons[why]}.`,
+        sentence: `The endpoint of the app ${app} at ${host} is off: ${reasons[why]}.`,
         advice: 'Its events are kept for a while. Switch it on again on the page of the app.',
       };
     },
     factor_added: ({ passkey }: AddedFactor): NoticeText => ({
-      title: 'New way to sign in',
+      title: 'Sign-in method added',
       sentence: `${passkey ? `The passkey ${passkey}` : 'The authenticator app'} was added to your account.`,
       advice: NOT_YOU,
     }),
@@ -487,14 +486,14 @@ export const en = {
         all_passkeys: 'Every passkey',
       };
       return {
-        title: 'Way to sign in removed',
+        title: 'Sign-in method removed',
         sentence: `${names[factor]} was removed from your account by ${by === 'user' ? 'you' : 'an operator'}.`,
         advice: NOT_YOU,
       };
     },
     recovery_code_used: ({ left }: { left: string }): NoticeText => ({
       title: 'Recovery code used',
-      sentence: `A recovery code of your account was used. Codes left: ${left}.`,
+      sentence: `A recovery code for your account was used. Codes left: ${left}.`,
       advice: NOT_YOU,
     }),
     recovery_codes_renewed: (_: Record<string, never>): NoticeText => ({
@@ -515,7 +514,7 @@ export const en = {
         title: 'Password changed',
         sentence: `Your password was changed ${ways[how]}${two_step === 'removed' ? ', and two-step sign-in was removed' : ''}.`,
         advice:
-          'If it was not you, ask for a link to set a new password on the sign-in page, or ask an owner of your business.',
+          'If this was not you, ask for a new password on the sign-in page, or ask an owner of your business for help.',
       };
     },
   },

@@ -13,16 +13,16 @@ export const PROBLEMS = {
   passwordIsEmail: 'Use something other than the email address.',
   passwordCommon: 'This is one of the passwords that attackers try first. Choose another.',
   addressTaken:
-    'There is an account with this email address already. Sign in with it to join. If you cannot, use “Forgot your password?” on the sign-in page.',
+    'There is already an account with this email address. Sign in with it to join. If you cannot, use “Forgot your password?” on the sign-in page.',
   alreadyMember: (business: string) => `You are already a member of ${business}.`,
-  otherAddress: 'You cannot join with this account: another address.',
-  addressNotVerified: 'You cannot join with this account: address not verified.',
+  otherAddress: 'You cannot join with this account: the invitation is for a different address.',
+  addressNotVerified: 'You cannot join with this account: its address is not verified.',
   wrongCode: 'This code is wrong, or has been used. Wait for the next one and try again.',
   endMissing: 'Choose how long the app may have access.',
   tooManyRequests: (most: number) =>
-    `${most} of your requests wait for an owner of this business. Wait until one is decided.`,
+    `${most} of your requests are waiting for an owner of this business. Wait until one is decided.`,
   tooManyAttempts: (seconds: number) =>
-    `Too many attempts. Try again in ${seconds < 120 ? `${seconds} s` : `${Math.ceil(seconds / 60)} minutes`}.`,
+    `Too many attempts. Try again in ${seconds < 120 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`}.`,
   overloaded: 'The server is overloaded. Try again in a moment.',
 };
 

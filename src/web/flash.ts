@@ -47,7 +47,7 @@ const MESSAGES = {
   user_disabled: 'The user is disabled and signed out everywhere.',
   user_enabled: 'The user is enabled.',
   address_mailed:
-    'An email with a link is on its way. The link works for 30 minutes, in a browser in which you are signed in.',
+    'An email with a link is on its way. The link works for 30 minutes, in a browser where you are signed in.',
   address_confirmed: 'Your address is confirmed.',
   email_verified: 'The email address is marked as verified.',
 };

@@ -38,7 +38,7 @@ for (const [device, viewport] of Object.entries(WIDTHS)) {
 
     assert.match(described, /Assistant is an app from 127\.0\.0\.1:\d+\. It is not made or checked by Gatehouse/);
     assert.match(described, /You will be sent to a program on this device, and any program can call itself Assistant/);
-    assert.match(elsewhere, /You will be sent to assistant\.example, which is another site than 127\.0\.0\.1/);
+    assert.match(elsewhere, /You will be sent to assistant\.example, which is a different site from 127\.0\.0\.1/);
     assert.match(registered, /This app registered itself; its name is not verified/);
     assert.deepEqual(consoleErrors, []);
   });

@@ -37,7 +37,7 @@ flowTest(
     const mia = await server.addUser('Mia', [[server.acme, 'member']]);
     const page = await openPage('/sign-in');
     await clickLink(page, 'Forgot your password?');
-    await waitForText(page, /that owner can: on the page of the member, under Members\./);
+    await waitForText(page, /ask that owner\. They can create the link on your page under Members\./);
     await assertAccessible(page);
 
     const owner = await openSignedIn(server.ada, `/settings/members/${mia.id}`);

@@ -20,7 +20,7 @@ flow(
   async ({ server, smtp, openSignedIn }) => {
     const page = await openSignedIn(server.ada, '/settings/account');
     const signedIn = await mailTo(smtp, server.ada, /^New sign-in/);
-    assert.match(signedIn.text ?? '', /If it was not you, change your password/);
+    assert.match(signedIn.text ?? '', /If this was not you, change your password/);
 
     await page.getByLabel('Current password').fill(PASSWORD);
     await page.getByLabel('New password').fill('a whole new drawbridge');

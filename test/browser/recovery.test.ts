@@ -47,7 +47,7 @@ flowTest(
     await victim.getByLabel('Your name').fill('Vera');
     await victim.getByLabel('Password').fill(NEW_PASSWORD);
     await clickButton(victim, 'Create account and join');
-    await waitForText(victim, 'There is an account with this email address already.');
+    await waitForText(victim, 'There is already an account with this email address.');
     await assertAccessible(victim);
     await attacker.goto(invitation);
     await waitForText(attacker, 'Your email address is not verified yet');
@@ -73,7 +73,7 @@ flowTest(
     await clickButton(attacker, 'Use a passkey instead');
     await waitForText(attacker, 'This passkey did not sign you in.');
     await signIn(attacker, VICTIM, PASSWORD);
-    await waitForText(attacker, 'The email or the password is wrong.');
+    await waitForText(attacker, 'The email or password is wrong.');
     await attacker.goto(server.authorizeUrl({ client_id: app.id, redirect_uri: uri }));
     assert.match(attacker.url(), /\/sign-in/);
 

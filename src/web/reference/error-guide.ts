@@ -144,7 +144,7 @@ const GUIDE: { [Code in ErrorCode]: Explanation & { reasons: Record<ReasonOf<Cod
         'The user is not a member of a business that the app may act in. A private app acts in its own business only; ' +
         'its owner can open it to all businesses.',
       approval_required:
-        'The business lets in only apps that an owner has approved. The user was shown how to ask for it; send them to the ' +
+        'The business allows only apps that an owner has approved. The user was shown how to ask for it; send them to the ' +
         'authorize endpoint again later.',
       app_refused:
         'An owner of the business has refused this app to this user, who was shown the reason. Send the user here again only ' +
@@ -152,7 +152,7 @@ const GUIDE: { [Code in ErrorCode]: Explanation & { reasons: Record<ReasonOf<Cod
       app_blocked:
         'An owner of the business has blocked the app. Nobody there can connect it, until an owner unblocks it.',
       role_required:
-        'Only owners and admins connect apps to the business, or only its owners may allow a requested scope. One of them has ' +
+        'Only owners and admins can connect apps to the business, or only its owners may allow a requested scope. One of them has ' +
         'to connect the app; or make the scope optional.',
     },
   },

@@ -58,7 +58,7 @@ test('a notice is in the language that the user chose, and in English on the acc
   assert.equal(mail.subject, 'Neue Anmeldung (Gatehouse)');
   assert.match(mail.text ?? '', /Firefox auf Linux, IP-Adresse/);
   const account = await browser.open('/settings/account');
-  assert.match(account.text, /Firefox on Linux signed in to your account from/);
+  assert.match(account.text, /signed in to your account with Firefox on Linux from/);
 });
 
 /** As version 0.1.0 stored them. */
@@ -66,7 +66,7 @@ const OLD: [kind: string, values: Record<string, string>, sentence: string][] = 
   [
     'new_sign_in',
     { browser: 'Firefox on Linux', address: '::1' },
-    'Firefox on Linux signed in to your account from ::1. This browser had not been used before.',
+    'Someone signed in to your account with Firefox on Linux from the IP address ::1. This browser had not been used before.',
   ],
   ['factor_added', { what: 'The passkey Key' }, 'The passkey Key was added to your account.'],
   ['factor_added', { what: 'The authenticator app' }, 'The authenticator app was added to your account.'],
@@ -84,15 +84,15 @@ const OLD: [kind: string, values: Record<string, string>, sentence: string][] = 
   [
     'password_changed',
     { how: 'with a link that was mailed to you, and two-step sign-in was removed' },
-    'Your password was changed with a link that was mailed to you, and two-step sign-in was removed.',
+    'Your password was changed with a link that was emailed to you, and two-step sign-in was removed.',
   ],
   [
     'endpoint_disabled',
     { app: 'Ledger', host: 'a.example', why: 'it failed for days' },
-    'The endpoint at a.example of the app Ledger is off: it failed for days.',
+    'The endpoint of the app Ledger at a.example is off: it had been failing for days.',
   ],
 ];
 
-test('notices of version 0.1.0 say what they said', () => {
+test('notices that version 0.1.0 stored are shown like new ones', () => {
   for (const [kind, values, sentence] of OLD) assert.equal(noticeText(en, kind, values)?.sentence, sentence);
 });

@@ -180,7 +180,7 @@ test('unticking a scope that was allowed before removes it from later silent gra
   await choose(browser, ASKED, [CONTACTS]);
 
   const page = await browser.open(server.authorizeUrl({ scope: `${INVOICES} ${CHANGES}`, optional_scope: CONTACTS }));
-  assert.match(page.text, /It keeps what you allowed before until you disconnect it/);
+  assert.match(page.text, /What you allowed before stays allowed until you disconnect the app/);
   await grantedBy(await press(browser, page, []));
 
   const again = await browser.open(server.authorizeUrl(ASKED));

@@ -44,7 +44,7 @@ test('the screen says that the app keeps what was allowed, and marks what is new
   const page = await (await server.signedIn()).open(client.authorizeUrl({ resource: MCP, scope: 'read:contacts' }));
 
   assert.match(page.text, /You have allowed this app before/);
-  assert.match(page.text, /It keeps what you allowed before until you disconnect it\./);
+  assert.match(page.text, /What you allowed before stays allowed until you disconnect the app\./);
   assert.match(page.text, /View CRM contacts and companies <span class="new">New<\/span>/);
 });
 

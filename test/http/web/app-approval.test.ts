@@ -12,7 +12,7 @@ import { redirectParams } from '../../support/raw-http.ts';
 import { countGrants } from '../../support/rows.ts';
 import { startTestServer, type TestServer } from '../../support/test-server.ts';
 
-/** A server whose business Acme lets in only apps that an owner has approved. */
+/** A server whose business Acme allows only apps that an owner has approved. */
 async function startWith(who: 'anyone' | 'approved' | 'admins', env: Record<string, string> = {}) {
   const server = await startTestServer(env);
   const owner = await server.signedIn();
@@ -239,7 +239,7 @@ test('only owners and admins connect apps, if the owners say so [C10]', async ()
 
   const page = await member.open(server.authorizeUrl());
 
-  assert.match(page.text, /Only owners and admins connect apps to <bdi>Acme/);
+  assert.match(page.text, /Only owners and admins can connect apps to <bdi>Acme/);
   assert.doesNotMatch(page.text, /Ask for approval/);
   assert.deepEqual(errorOf(await back(member, page)), denied('role_required'));
   assert.ok(await server.allow({}, admin));

@@ -9,7 +9,7 @@ import { readAuditEntries } from '../../support/audit-entries.ts';
 import { CALLBACK, externalRequest } from '../../support/client-document-host.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
-/** A server whose business Acme lets in only apps that an owner has approved. */
+/** A server whose business Acme allows only apps that an owner has approved. */
 async function startWithApprovals(env: Record<string, string> = {}) {
   const server = await startTestServer(env);
   const owner = await server.signedIn();
@@ -34,7 +34,10 @@ test('a member has at most ten requests that wait, and can ask again after a dec
   const more = await ask(server, other, { client_id: eleventh.id });
 
   assert.equal(refused.status, 400);
-  assert.match(refused.text, /10 of your requests wait for an owner of this business\. Wait until one is decided\./);
+  assert.match(
+    refused.text,
+    /10 of your requests are waiting for an owner of this business\. Wait until one is decided\./,
+  );
   assert.match(more.text, /You asked for approval\./, 'the limit is for each member');
   const requests = (await readAuditEntries(server)).filter(({ action }) => action === 'grant.approval_requested');
   assert.equal(requests.filter(({ actor_id }) => actor_id === mia.id).length, 10);

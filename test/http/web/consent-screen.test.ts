@@ -36,7 +36,7 @@ test('permissions are grouped by resource, required and optional apart, and sens
   const { text } = await (await arrive()).open(
     server.authorizeUrl({ client_id: app.id, scope, optional_scope: 'read:contacts' }),
   );
-  const [, needed = '', chosen = ''] = /What it needs<(.*)What you choose<(.*?)<\/fieldset>/s.exec(text) ?? [];
+  const [, needed = '', chosen = ''] = /What it needs<(.*)What you can choose<(.*?)<\/fieldset>/s.exec(text) ?? [];
   const [invoices = '', employees = ''] = needed.split('<h3>').slice(1);
 
   assert.match(invoices, /^Invoices<.*See and change<.*View invoices.*Create, update and send invoices/s);
@@ -135,6 +135,6 @@ test('the screen says when the redirect goes to the platform itself', async () =
 
   const { text } = await (await arrive()).open(server.authorizeUrl({ client_id: app.id, redirect_uri: own }));
 
-  assert.match(text, /<span class="muted">A page of this site<\/span>/);
+  assert.match(text, /<span class="muted">A page on this site<\/span>/);
   assert.doesNotMatch(text, /A program on this device/);
 });

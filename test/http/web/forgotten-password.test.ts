@@ -61,7 +61,7 @@ test('the mail says where the request came from', async () => {
 
   const { text } = await smtp.has(count + 1);
 
-  assert.match(text ?? '', /with Firefox on Linux from (?:127\.0\.0\.1|::1)\./);
+  assert.match(text ?? '', /with Firefox on Linux from the IP address (?:127\.0\.0\.1|::1)\./);
   assert.match(text ?? '', /works once, for 30 minutes/);
 });
 
@@ -85,7 +85,7 @@ test('a mailed link does not remove an authenticator app or its recovery codes, 
   const { text } = await server.browse().open(link);
   await use(link);
 
-  assert.match(text, /You still need a code of your authenticator app, or a recovery code, to sign in\./);
+  assert.match(text, /You will still need a code from your authenticator app, or a recovery code, to sign in\./);
   for (const code of [freshCode(), recoveryCodes[0] ?? '']) {
     const browser = server.browse();
     const second = await browser.signIn(user.email, NEW_PASSWORD);
@@ -106,7 +106,7 @@ test('a mailed link keeps passkeys that are the required second factor, and no p
   const page = await browser.open(link);
   await browser.submit(page, link, { password: NEW_PASSWORD });
 
-  assert.match(page.text, /Your passkeys stay, and you still need one of them to sign in\./);
+  assert.match(page.text, /Your passkeys stay, and you will still need one of them to sign in\./);
   assert.equal((await passkeysOf(own, user)).length, 1);
   assert.match((await own.browse().signIn(user.email, NEW_PASSWORD)).url, /\/sign-in\/second-step/);
 });
@@ -330,8 +330,8 @@ test('without mail, the page says who can help, and its form does not exist', as
   const { status, text } = await browser.open('/password');
 
   assert.equal(status, 200);
-  assert.match(text, /If you belong to one business only, and another person owns it, that owner can/);
-  assert.match(text, /Otherwise, a platform admin or an operator of <bdi>Gatehouse<\/bdi> can\./);
+  assert.match(text, /If you belong to only one business, and someone else owns it, ask that owner/);
+  assert.match(text, /Otherwise, ask a platform admin or an operator of <bdi>Gatehouse<\/bdi>\./);
   assert.doesNotMatch(text, /<form/);
   assert.equal((await browser.post('/password', { csrf: await browser.csrf(), email: 'a@example.com' })).status, 404);
 });

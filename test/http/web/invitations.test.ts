@@ -49,7 +49,7 @@ test('an owner sees the link once, and the invited person joins in the chosen ro
   assert.match(made.text, new RegExp(`Send this link to ${user.email}`));
   assert.match(
     offered.text,
-    /<strong><bdi>Owner\d+<\/bdi><\/strong> invites you to <strong><bdi>Bolt<\/bdi><\/strong>/,
+    /<strong><bdi>Owner\d+<\/bdi><\/strong> has invited you to join <strong><bdi>Bolt<\/bdi><\/strong>/,
   );
   assert.match(offered.text, new RegExp(`Join as <bdi>${user.name}`));
   assert.match(offered.text, /<script type="module" src="\/assets\/gatehouse\.js/, 'it tells the reader’s own time');

@@ -46,7 +46,7 @@ test('an invitation is mailed, with another link than the owner sees; the mailed
   await register(other.shown);
 
   assert.notEqual(shown, mailed);
-  assert.match(mail.text ?? '', /Ada invites you to join Acme at Gatehouse/);
+  assert.match(mail.text ?? '', /Ada has invited you to join Acme at Gatehouse/);
   assert.deepEqual([await isVerified(first), await isVerified(second)], [true, false]);
 });
 
@@ -94,7 +94,7 @@ test('the mailed link verifies the unproven account of its address, and no other
 
   assert.match(obstacle.text, /Your email address is not verified yet/);
   assert.match(obstacle.text, /Have a link sent to your address/);
-  assert.match(stranger.text, /This invitation is for another address/);
+  assert.match(stranger.text, /This invitation is for a different address/);
   assert.match(joined.text, /Welcome to the business/);
   assert.equal(await isVerified(email), true);
 });

@@ -46,7 +46,10 @@ test('a sign-in from an unknown browser is a notice, and one from a known browse
 
   assert.deepEqual(before, []);
   assert.equal(first.length, 1);
-  assert.match(first[0] ?? '', /^New sign-in: .* signed in to your account from 127\.0\.0\.1\./);
+  assert.match(
+    first[0] ?? '',
+    /^New sign-in: Someone signed in to your account with .* from the IP address 127\.0\.0\.1\./,
+  );
   assert.deepEqual(again, first);
   assert.equal((await noticesIn(browser)).length, 2);
 });
@@ -63,9 +66,9 @@ test('an app that was connected, a new password and changes of factors are notic
 
   assert.deepEqual((await noticesIn(browser)).slice(0, 4), [
     'Password changed: Your password was changed on your account page.',
-    'Way to sign in removed: The passkey My phone was removed from your account by you.',
+    'Sign-in method removed: The passkey My phone was removed from your account by you.',
     'App connected: You allowed Ledger to access Acme.',
-    'New way to sign in: The passkey My phone was added to your account.',
+    'Sign-in method added: The passkey My phone was added to your account.',
   ]);
 });
 
@@ -79,7 +82,7 @@ test('a wrong code after the right password is a notice, and so are used recover
 
   assert.deepEqual(
     notices.map((notice) => notice.split(':')[0]),
-    ['New sign-in', 'Recovery code used', 'Wrong code after your password', 'New way to sign in'],
+    ['New sign-in', 'Recovery code used', 'Wrong code after the correct password', 'Sign-in method added'],
   );
 });
 
@@ -118,7 +121,7 @@ test('the owners get a notice when an endpoint is switched off', async () => {
 
   assert.match(
     (await noticesIn(browser))[0] ?? '',
-    /^Webhook endpoint switched off: The endpoint at hooks\.example of the app Hooked is off/,
+    /^Webhook endpoint switched off: The endpoint of the app Hooked at hooks\.example is off/,
   );
 });
 
@@ -138,8 +141,8 @@ test('the owners get a notice and an entry in the audit log when an endpoint say
   }
 
   assert.deepEqual((await noticesIn(browser)).slice(0, 2), [
-    'Webhook endpoint switched off: The endpoint at down.example of the app Failing is off: it failed for days.',
-    'Webhook endpoint switched off: The endpoint at gone.example of the app Failing is off: it responded with 410 Gone.',
+    'Webhook endpoint switched off: The endpoint of the app Failing at down.example is off: it had been failing for days.',
+    'Webhook endpoint switched off: The endpoint of the app Failing at gone.example is off: it responded with 410 Gone.',
   ]);
   const entries = (await readAuditEntries(server)).filter(({ action }) => action === 'endpoint.disabled').slice(-2);
   assert.deepEqual(
@@ -200,6 +203,6 @@ test('with mail on, a notice is mailed to a verified address, and to no other', 
   assert.deepEqual(mail.recipients, [verified.user.email]);
   assert.equal(mail.subject, 'New sign-in (Gatehouse)');
   assert.match(mail.text ?? '', new RegExp(`${own.web}/settings/account`));
-  assert.match(mail.text ?? '', /If it was not you, change your password/);
+  assert.match(mail.text ?? '', /If this was not you, change your password/);
   assert.deepEqual(await db.selectFrom('notices').select('id').where('mail_due', '=', 1).execute(), []);
 });

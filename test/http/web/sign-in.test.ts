@@ -110,7 +110,7 @@ test('after a wrong password the email is still there and the password is not', 
 
   assert.equal(page.status, 401);
   assert.match(page.text, /name="email"[^>]*value="ada@example\.com"/);
-  assert.match(page.text, /id="password-problem">The email or the password is wrong\./);
+  assert.match(page.text, /id="password-problem">The email or password is wrong\./);
   assert.doesNotMatch(page.text, /not the password/);
   assert.equal(browser.cookies.get(SESSION), undefined);
 });

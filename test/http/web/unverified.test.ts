@@ -76,7 +76,7 @@ test('an invitation can be accepted only by the account of its address [E2]', as
   const meant = await server.signedIn(bob);
   const joined = await meant.submit(await meant.open(link), link);
 
-  assert.match(opened.text, /This invitation is for another address/);
+  assert.match(opened.text, /This invitation is for a different address/);
   assert.match(opened.text, /bob@example\.com/);
   assert.equal(forced.status, 400);
   assert.match(joined.text, /Welcome to the business\./);
@@ -95,7 +95,7 @@ test('an invitation to an address that looks like the one of an account cannot c
   const joined = await browser.submit(await browser.open(link), link);
 
   assert.equal(refused.status, 400);
-  assert.match(refused.text, /There is an account with this email address already\./);
+  assert.match(refused.text, /There is already an account with this email address\./);
   assert.match(joined.text, /Welcome to the business\./);
 });
 
