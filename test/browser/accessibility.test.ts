@@ -71,7 +71,7 @@ const PRIVATE = [
 ];
 
 for (const { colorScheme, viewport } of LOOKS) {
-  test(`every page is accessible and fits the screen, ${colorScheme}, ${viewport.width} pixels wide`, async () => {
+  test(`every page is accessible, fits the screen and has at most one filled button, ${colorScheme}, ${viewport.width} pixels wide`, async () => {
     const { page } = await chromium.newPage({ colorScheme, viewport });
     for (const path of PUBLIC) await visit(page, `${server.web}${path}`);
     await visit(page, `${server.api}/api/v1/oauth/authorize?client_id=unknown`);
@@ -136,4 +136,6 @@ async function visit(page: Page, url: string): Promise<void> {
     () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
   );
   assert.equal(overflow, 0, `${url} scrolls sideways`);
+  const filled = await page.locator('.primary').filter({ visible: true }).allTextContents();
+  assert.ok(filled.length <= 1, `${url} has these filled buttons: ${filled}`);
 }

@@ -111,7 +111,7 @@ function logoSection({ path, csrf }: { path: string; csrf: string }, app: App, p
 <input id="logo" name="logo" type="file" accept="image/png,image/jpeg,image/webp" required ${ariaAttributes('logo', { hint, wrong })}>
 ${wrong && problemText(problem)}
 </div>
-<button class="primary">Upload logo</button>
+<button class="secondary">Upload logo</button>
 </form>
 ${app.logoHash !== null && postForm({ action: `${path}/logo/remove`, csrf, body: html`<button class="danger">Remove logo</button>` })}`;
   const intro = 'Users see it on the consent screen, where they decide whether to trust the app.';

@@ -77,7 +77,7 @@ async function endPolicy({ storage }: WebDeps, csrf: string): Promise<Html> {
 <select id="ends" name="ends">${choices.map(
     ([value, words]) => html`<option value="${value}" ${value === current && html`selected`}>${words}</option>`,
   )}</select></div>
-<button class="primary">Save</button>`;
+<button class="secondary">Save</button>`;
   return settings({
     title: 'End of connections',
     intro: 'Users see the choice on the consent screen. Existing connections keep what was chosen.',

@@ -166,7 +166,7 @@ function passwordSection({ csrf }: PageContext, history: Html | false, problem?:
     csrf,
     body: html`${input({ name: 'current_password', label: 'Current password', type: 'password', autocomplete: 'current-password' }, problem)}
 ${input({ name: 'password', label: 'New password', type: 'password', hint: 'At least 8 characters.', autocomplete: 'new-password' }, problem)}
-<button class="primary">Change password</button>`,
+<button class="secondary">Change password</button>`,
   });
   const intro = 'When you change it, every other session is signed out. Passkeys stay.';
   return settings({ title: 'Password', id: 'password-section', intro, body: html`${history}${form}` });

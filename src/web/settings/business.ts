@@ -92,7 +92,7 @@ interface RuleForm {
 export function twoStepRuleForm({ action, csrf, isRequired, who }: RuleForm): Html {
   const [value, button, style] = isRequired
     ? ['no', 'Make it optional', 'danger']
-    : ['yes', 'Require two-step sign-in', 'primary'];
+    : ['yes', 'Require two-step sign-in', 'secondary'];
   const state = isRequired
     ? html`${badge('Required', 'good')} It is required of ${who}: a code from an authenticator app after the password, or a passkey.`
     : html`${badge('Optional', 'caution')} It is optional. If you require it, ${who}, including you, sets it up before they see another page. Apps that they connected go on working.`;

@@ -32,7 +32,7 @@ export function languageSection({ languages }: WebDeps, { user, csrf }: PageCont
     csrf,
     body: html`<div class="field"><label for="language">Language</label>
 <select id="language" name="language"><option value="">Same as my browser</option>${options}</select></div>
-<button class="primary">Change language</button>`,
+<button class="secondary">Change language</button>`,
   });
   const intro = 'For emails, and for the pages where you sign in and allow apps. Settings pages are in English.';
   return settings({ title: 'Language', id: 'language-section', intro, body });

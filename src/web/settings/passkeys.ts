@@ -162,7 +162,7 @@ function addForm({ context, request, typed, problem }: PasskeySection): Html {
     action: PASSKEYS,
     csrf: context.csrf,
     body: html`${input({ name: 'passkey_name', label: 'Name of the new passkey', value, hint }, problem)}
-<button class="primary">Add a passkey</button>`,
+<button class="secondary">Add a passkey</button>`,
   });
   return html`${passkeyForm({ method: 'create', form, problem })}
 <p class="hint" data-without-passkeys>Adding a passkey needs JavaScript and a browser that supports passkeys.</p>`;

@@ -27,10 +27,10 @@ export function sessionSection({ context, sessions, here, keys }: SessionSection
   const rows = html`<ul class="rows">${shown.map((session) => sessionRow(session, session.idHash === here, keys))}</ul>`;
   const endOthers = html`<button class="danger">Sign out everywhere else</button>`;
   return settings({
-    title: 'Where you are signed in',
+    title: 'Sessions',
     id: 'sessions',
     intro:
-      'A session ends 12 hours after it was last used, and after 30 days at the latest. The owners of your businesses see when and from where you sign in.',
+      'Where you are signed in. A session ends 12 hours after it was last used, and after 30 days at the latest. The owners of your businesses see when and from where you sign in.',
     body: html`${postForm({ action: `${ACCOUNT}/end-session`, csrf: context.csrf, body: rows })}
 ${sessions.length > shown.length && html`<p class="muted small">These are the ${SESSIONS_SHOWN} most recent; there are more.</p>`}
 ${sessions.length > 1 && postForm({ action: `${ACCOUNT}/end-other-sessions`, csrf: context.csrf, style: 'apart', body: endOthers })}`,

@@ -168,3 +168,17 @@ async function actsOf(actorId: string, action?: string) {
   const acts = await server.storage().durable.selectFrom('audit_entries').selectAll().orderBy('id').execute();
   return acts.filter((act) => act.actor_id === actorId && (!action || act.action === action));
 }
+
+test('the bar of the account page names its sections by their titles, in their order', async () => {
+  const { browser } = await newcomer('Bea');
+
+  const { text } = await browser.open(PATH);
+
+  const links = [...text.matchAll(/<li><a href="#([\w-]+)" >([^<]+)</g)].map(([, id, name]) => [id, name]);
+  const titles = [...text.matchAll(/<section class="card settings" id="([\w-]+)"><div[^>]*><h2>([^<]+)</g)];
+  assert.ok(links.length > 0);
+  assert.deepEqual(
+    links,
+    titles.map(([, id, title]) => [id, title]),
+  );
+});
