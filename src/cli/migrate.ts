@@ -34,9 +34,9 @@ async function plan(storage: Storage) {
   return { steps, seconds, older_nodes: olderNodes };
 }
 
-async function migrate(storage: Storage, contractsAnyway: boolean) {
+async function migrate(storage: Storage, ignoresOlderNodes: boolean) {
   const onProgress = (message: string) => console.error(message);
-  const { applied, waiting, olderNodes } = await upgrade(storage, { contractsAnyway, onProgress });
+  const { applied, waiting, olderNodes } = await upgrade(storage, { ignoresOlderNodes, onProgress });
   return { applied, waiting, older_nodes: olderNodes };
 }
 

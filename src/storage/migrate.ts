@@ -7,8 +7,8 @@ import { createUpgradeTables, pendingOf, readState, rejectNewer } from './upgrad
 
 export interface MigrateOptions {
   migrations?: Migration[];
-  /** Contracts though nodes of an older release are running. */
-  contractsAnyway?: boolean;
+  /** Runs contract migrations even if nodes of an older release are running. */
+  ignoresOlderNodes?: boolean;
   onProgress?: (message: string) => void;
 }
 
@@ -63,7 +63,7 @@ export async function upgrade(storage: Storage, options: MigrateOptions = {}): P
     if (storage.engine === 'sqlite') return { ...nothing, applied: await upgradeSqlite(storage, pending) };
     // Loaded only where it is used: the driver delays the start.
     const { upgradePostgres } = await import('./upgrade/postgres.ts');
-    return await upgradePostgres(storage, { migrations: MIGRATIONS, contractsAnyway: false, onProgress, ...options });
+    return await upgradePostgres(storage, { migrations: MIGRATIONS, ignoresOlderNodes: false, onProgress, ...options });
   } catch (error) {
     if (error instanceof StorageUnavailable || error instanceof StorageError) throw error;
     throw new StorageError(`The database that DATABASE_URL names cannot be migrated: ${error}.`);

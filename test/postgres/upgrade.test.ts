@@ -125,7 +125,7 @@ test('an operator can contract though a node of an older release seems to be run
   const storage = await openDatabase(0);
   const leave = await registerNode(storage);
 
-  const { applied } = await upgrade(storage, { migrations: NEXT_RELEASE, contractsAnyway: true });
+  const { applied } = await upgrade(storage, { migrations: NEXT_RELEASE, ignoresOlderNodes: true });
 
   assert.deepEqual(applied, [SAMPLE_EXPAND.name, SAMPLE_CONTRACT.name]);
   await leave();

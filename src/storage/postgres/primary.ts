@@ -2,7 +2,7 @@ import pg from 'pg';
 import { SECOND } from '../../lib/clock.ts';
 import { StorageUnavailable } from '../storage.ts';
 
-const LOOK_EVERY = SECOND;
+const POLL_INTERVAL = SECOND;
 
 /** Services with one address do not all have functions about the write-ahead log. */
 const OF_ONE_SERVER = 'select pg_is_in_recovery() as standby';
@@ -47,14 +47,14 @@ export function trackPrimary(servers: pg.ClientConfig[]) {
 function watchServers(servers: pg.ClientConfig[], found: (timeline: number) => void): () => Promise<void> {
   const options = { max: 1, idleTimeoutMillis: 0, allowExitOnIdle: true };
   const pools = servers.map((server) => new pg.Pool({ ...server, ...options }).on('error', () => {}));
-  async function look(pool: pg.Pool): Promise<void> {
+  async function poll(pool: pg.Pool): Promise<void> {
     const isWaiting = pool.totalCount > pool.idleCount;
     if (isWaiting) return;
     // A server that does not respond is no primary now.
     const result = await pool.query(OF_SEVERAL_SERVERS).catch(() => undefined);
     found(timelineOf(result?.rows[0].file));
   }
-  const timer = setInterval(() => pools.forEach((pool) => void look(pool)), LOOK_EVERY).unref();
+  const timer = setInterval(() => pools.forEach((pool) => void poll(pool)), POLL_INTERVAL).unref();
   return async () => {
     clearInterval(timer);
     await Promise.all(pools.map((pool) => pool.end()));

@@ -3,8 +3,7 @@ import { sql } from 'kysely';
 import { SECOND } from '../../lib/clock.ts';
 import { newRandomId } from '../../lib/ids.ts';
 import { type Database, StorageError } from '../storage.ts';
-import { databaseNow } from './nodes.ts';
-import { upgradeTables } from './state.ts';
+import { databaseNow, upgradeTables } from './state.ts';
 
 const LEASE = 15 * SECOND;
 const RENEWAL = 3 * SECOND;
@@ -13,8 +12,8 @@ const ONLY_ROW = 1;
 
 /** The right to migrate. A row with an expiry, and no session lock: connections may go through a pooler. */
 export interface Lease {
-  /** Throws if another migrator has the lease, and otherwise keeps it from getting it until the transaction ends. */
-  hold(tx: Database): Promise<void>;
+  /** Throws if another migrator has the lease. Otherwise no other can take it until the transaction ends. */
+  lock(tx: Database): Promise<void>;
 }
 
 /** Waits until no other migrator has the lease. One that was killed has it until it expires. */
@@ -24,19 +23,18 @@ export async function withLease<Result>(
   work: (lease: Lease) => Promise<Result>,
 ): Promise<Result> {
   const holder = newRandomId();
-  if (!(await take(db, holder))) onWait();
-  while (!(await take(db, holder))) await sleep(POLL);
-  const timer = setInterval(() => take(db, holder).catch(() => {}), RENEWAL).unref();
+  if (!(await takeOrRenew(db, holder))) onWait();
+  while (!(await takeOrRenew(db, holder))) await sleep(POLL);
+  const timer = setInterval(() => takeOrRenew(db, holder).catch(() => {}), RENEWAL).unref();
   try {
-    return await work({ hold: (tx) => hold(tx, holder) });
+    return await work({ lock: (tx) => lockLease(tx, holder) });
   } finally {
     clearInterval(timer);
     await setExpiry(db, holder, 0).catch(() => {});
   }
 }
 
-/** Or renews it. */
-async function take(db: Database, holder: string): Promise<boolean> {
+async function takeOrRenew(db: Database, holder: string): Promise<boolean> {
   const expiresAt = sql<number>`${databaseNow} + ${LEASE}`;
   const taken = await upgradeTables(db)
     .insertInto('migration_lease')
@@ -62,7 +60,7 @@ async function setExpiry(db: Database, holder: string, expiresAt: number): Promi
     .execute();
 }
 
-async function hold(tx: Database, holder: string): Promise<void> {
+async function lockLease(tx: Database, holder: string): Promise<void> {
   const rows = await upgradeTables(tx)
     .selectFrom('migration_lease')
     .select('id')

@@ -5,7 +5,7 @@ import { newRandomId } from '../../lib/ids.ts';
 import { VERSION } from '../../lib/package.ts';
 import { MIGRATIONS } from '../migrations/all.ts';
 import type { Database, Storage } from '../storage.ts';
-import { hasTable, readState, rejectNewer, upgradeTables } from './state.ts';
+import { databaseNow, hasTable, readState, rejectNewer, upgradeTables } from './state.ts';
 
 const HEARTBEAT = 10 * SECOND;
 /** A node that misses some heartbeats, while the database is unavailable, is still counted. */
@@ -16,9 +16,6 @@ export interface RunningNode {
   name: string;
   release: string;
 }
-
-/** The database's clock: those of the nodes differ. */
-export const databaseNow = sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`;
 
 /**
  * Lists this process in `nodes` until the returned function is called, so that no migration removes what it needs. Throws if

@@ -40,7 +40,7 @@ export async function runStep(run: Run, step: Step, index: number): Promise<void
     await backfill(run, step, progress?.position ?? undefined);
   }
   await storage.transaction(async (tx) => {
-    await lease.hold(tx);
+    await lease.lock(tx);
     await recordStep(tx, migration, index);
   });
 }
@@ -56,7 +56,7 @@ async function inShortTransaction(
     try {
       await storage.transaction(async (tx) => {
         await sql`select set_config('lock_timeout', ${`${LOCK_TIMEOUT}ms`}, true)`.execute(tx);
-        await lease.hold(tx);
+        await lease.lock(tx);
         await work(tx);
       });
       return;

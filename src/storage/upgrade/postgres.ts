@@ -37,10 +37,10 @@ export async function upgradePostgres(storage: Storage, options: Required<Migrat
 async function start(
   db: Database,
   migration: Migration,
-  { contractsAnyway }: Required<MigrateOptions>,
+  { ignoresOlderNodes }: Required<MigrateOptions>,
 ): Promise<RunningNode[]> {
-  const isFree = migration.phase !== 'contract' || contractsAnyway;
-  const findNodes = async () => (isFree ? [] : await listOlderNodes(db, migration.name));
+  const checksNodes = migration.phase === 'contract' && !ignoresOlderNodes;
+  const findNodes = async () => (checksNodes ? await listOlderNodes(db, migration.name) : []);
   const before = await findNodes();
   if (before.length > 0) return before;
   await recordStart(db, migration);

@@ -11,12 +11,12 @@ export async function recordStart(db: Database, { name, phase }: Migration): Pro
       .values({ name, phase, step: 0, position: null, started_at: systemClock(), finished_at: null })
       .onConflict((conflict) => conflict.column('name').doNothing())
       .execute();
-    if (phase === 'contract') await require(tx, name);
+    if (phase === 'contract') await recordRequired(tx, name);
   });
 }
 
 /** From now on no release starts that does not know the migration. */
-async function require(db: Database, name: string): Promise<void> {
+async function recordRequired(db: Database, name: string): Promise<void> {
   await upgradeTables(db)
     .insertInto('migrations')
     .values({ name, timestamp: new Date(systemClock()).toISOString() })
@@ -49,7 +49,7 @@ export async function recordStep(tx: Database, { name, phase, steps }: Migration
     .set({ step: index + 1, position: null, finished_at: isLast ? systemClock() : null })
     .where('name', '=', name)
     .execute();
-  if (isLast && phase === 'initial') await require(tx, name);
+  if (isLast && phase === 'initial') await recordRequired(tx, name);
 }
 
 /** Nothing if another migrator has completed the step: the position would be taken for one of the next. */

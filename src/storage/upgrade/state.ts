@@ -50,6 +50,9 @@ interface NodesTable {
 
 export const upgradeTables = (db: Database) => db as unknown as Kysely<UpgradeTables>;
 
+/** The database's clock: those of the nodes differ. */
+export const databaseNow = sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`;
+
 /** Any number; every migrator uses the same one. */
 const CREATION_LOCK = 7_247_326;
 

@@ -10,7 +10,7 @@ import { freePort } from '../../support/ports.ts';
 const MAIN = fileURLToPath(new URL('../../../src/cli/main.js', import.meta.url));
 const CACHE = fileURLToPath(new URL('../../../node_modules/.cache/gatehouse', import.meta.url));
 
-const LOOK_EVERY = 10;
+const POLL_INTERVAL = 10;
 const KEY = 'the-key-that-the-tests-sign-their-tokens-with';
 
 export interface Addresses {
@@ -56,7 +56,7 @@ async function timeUntilReady(api: string, serves: Promise<void>): Promise<numbe
     const answer = await fetch(`${api}/readyz`, { signal: AbortSignal.timeout(1000) }).catch(() => undefined);
     await answer?.body?.cancel();
     if (answer?.ok) break;
-    await Promise.race([setTimeout(LOOK_EVERY), noted]);
+    await Promise.race([setTimeout(POLL_INTERVAL), noted]);
   }
   return performance.now() - began;
 }

@@ -11,7 +11,7 @@ import type { Programs } from './programs.ts';
 export type Cluster = Awaited<ReturnType<typeof startCluster>>;
 
 const NAMES = ['a', 'b', 'c'];
-const LOOK_EVERY = 100;
+const POLL_INTERVAL = 100;
 const GIVE_UP_AFTER = 120_000;
 
 /** Three PostgreSQL servers under Patroni, and the etcd that they share. */
@@ -67,7 +67,7 @@ async function startEtcd(program: string, folder: string): Promise<number> {
     ))
   ) {
     if (etcd.exitCode !== null) throw new Error(`etcd ended with ${etcd.exitCode}`);
-    await setTimeout(LOOK_EVERY);
+    await setTimeout(POLL_INTERVAL);
   }
   return port;
 }
@@ -78,7 +78,7 @@ function urlOf(members: Member[], database: string): string {
 }
 
 async function until<Found>(what: string, members: Member[], find: () => Promise<Found | undefined>): Promise<Found> {
-  for (const began = performance.now(); performance.now() - began < GIVE_UP_AFTER; await setTimeout(LOOK_EVERY)) {
+  for (const began = performance.now(); performance.now() - began < GIVE_UP_AFTER; await setTimeout(POLL_INTERVAL)) {
     const found = await find();
     if (found) return found;
   }
