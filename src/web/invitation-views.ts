@@ -24,21 +24,21 @@ export function expiredBody({ texts, path, csrf, invitation }: Opened): Html {
 ${postForm({ action: `${path}/mail`, csrf, body: button })}</div>`;
 }
 
-/** For a visitor who is not signed in. */
+/** For a visitor who is not signed in. Most people who are invited have no account yet. */
 export function newcomerBody(opened: Opened, name: string, problem?: Problem): Html {
   const { invitation: words, fields } = opened.texts;
   return html`<div class="card">${offer(opened)}
-<p><a class="button primary wide" href="${signInAddress(opened)}">${words.signInToJoin}</a></p></div>
 ${postForm({
   action: `${opened.path}/account`,
   csrf: opened.csrf,
-  style: 'card',
   body: html`<h2>${words.newHere}</h2>
 ${input({ name: 'name', label: words.yourName, value: name, autocomplete: 'name' }, problem)}
 ${addressField(opened, problem)}
 ${input({ name: 'password', label: fields.password, type: 'password', hint: fields.passwordHint, autocomplete: 'new-password' }, problem)}
-<button class="secondary wide">${words.createAccount}</button>`,
-})}`;
+<button class="primary wide">${words.createAccount}</button>`,
+})}
+<p class="or">${words.or}</p>
+<a class="button secondary wide" href="${signInAddress(opened)}">${words.signInToJoin}</a></div>`;
 }
 
 /** For password managers. It has no name and so is not submitted: the address is that of the invitation. */

@@ -172,7 +172,7 @@ function secondStepPage({ platformName }: WebDeps, form: SecondStepForm): Page {
 <h1>${secondStep.title}</h1>
 <p class="muted">${signIn.destination(bdi(destination.appName ?? platformName))}</p>
 <p>${secondStep.account(html`<strong>${bdi(email)}</strong>`)}</p>
-<p class="small"><a href="/sign-in?${new URLSearchParams({ return_to: returnTo }).toString()}">${signIn.anotherAccount}</a></p>
+<p class="small another"><a href="/sign-in?${new URLSearchParams({ return_to: returnTo }).toString()}">${signIn.anotherAccount}</a></p>
 ${hasApp && codeForms({ texts, action: PATH, csrf, returnTo, factors, button: signIn.submit, problem })}
 ${!hasApp && html`<p>${secondStep.passkeyRequired}</p>`}
 ${factors.passkeys.length > 0 && passkeySignInForm({ texts, csrf, returnTo, problem })}

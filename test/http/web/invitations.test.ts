@@ -316,6 +316,22 @@ test('a person with an account signs in first, and returns to the invitation', a
   assert.match(joined.text, /Welcome to the business\./);
 });
 
+test('without a session an invitation offers a new account first, and to sign in second, in one card', async () => {
+  const { owner } = await newOwner();
+
+  const { text } = await server.browse().open(await inviteInBrowser(owner));
+  const actions = [...text.matchAll(/class="(?:button )?(primary|secondary) wide"[^>]*>([^<]*)</g)];
+
+  assert.deepEqual(
+    actions.map(([, style, name]) => [style, name]),
+    [
+      ['primary', 'Create account and join'],
+      ['secondary', 'Sign in to join'],
+    ],
+  );
+  assert.equal(text.match(/class="card"/g)?.length, 1);
+});
+
 test('the join form leads to the sign-in page if there is no session', async () => {
   const { business, owner } = await newOwner();
   const link = await inviteInBrowser(owner);

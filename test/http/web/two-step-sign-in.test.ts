@@ -34,7 +34,7 @@ test('the second step names the account, and leads to the sign-in of another one
   const browser = server.browse();
 
   const { text } = await enterPassword(browser, user, '/settings/account');
-  const [, link = ''] = /<p class="small"><a href="([^"]*)">Use another account<\/a><\/p>/.exec(text) ?? [];
+  const [, link = ''] = /<p class="small another"><a href="([^"]*)">Use another account<\/a><\/p>/.exec(text) ?? [];
   const other = await browser.open(link);
 
   assert.match(text, new RegExp(`You are signing in as <strong><bdi>${user.email}</bdi></strong>\\.`));
