@@ -35,6 +35,9 @@ test('an owner uploads logos of each format without a script, and the browser sh
 
     assert.deepEqual(await sizeOf(page, 'main img.logo.lg'), size, name);
   }
+
+  const topOf = async (name: string) => (await page.getByRole('button', { name }).boundingBox())?.y;
+  assert.equal(await topOf('Remove logo'), await topOf('Upload logo'));
 });
 
 test('a file that is no image is rejected at its field, and the page stays accessible', async () => {

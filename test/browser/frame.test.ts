@@ -102,6 +102,16 @@ test('nothing is cut off or scrolls sideways at 320 pixels, however long the nam
   await assertFits();
 });
 
+test('the fields of a section end where its facts end', async () => {
+  const page = await openPage('/settings/account', 1600);
+  const rightOf = async (selector: string) => {
+    const box = await page.locator(`#profile ${selector}`).first().boundingBox();
+    return box && Math.round(box.x + box.width);
+  };
+
+  assert.equal(await rightOf('.field input'), await rightOf('.facts > div'));
+});
+
 test('the consent screen shows the whole name of the business, however long and however narrow the screen', async () => {
   const name = 'The Extraordinarily Long Wholesale Coffee and Tea Importers of Harbour Ltd';
   const business = await server.addBusiness(name);

@@ -103,7 +103,7 @@ function logoSection({ path, csrf }: { path: string; csrf: string }, app: App, p
   const hint = 'PNG, JPEG or WebP, at most 256 kB, 32 to 1,024 pixels wide and high. Square looks best.';
   const wrong = problem?.field === 'logo';
   const body = html`<p>${appAvatar(app, 'lg')}</p>
-<form method="post" action="${path}/logo" enctype="multipart/form-data" class="logo-form">
+<form method="post" action="${path}/logo" enctype="multipart/form-data" id="logo-form">
 <input type="hidden" name="csrf" value="${csrf}">
 <div class="field">
 <label for="logo">Logo file</label>
@@ -111,9 +111,9 @@ function logoSection({ path, csrf }: { path: string; csrf: string }, app: App, p
 <input id="logo" name="logo" type="file" accept="image/png,image/jpeg,image/webp" required ${ariaAttributes('logo', { hint, wrong })}>
 ${wrong && problemText(problem)}
 </div>
-<button class="secondary">Upload logo</button>
 </form>
-${app.logoHash !== null && postForm({ action: `${path}/logo/remove`, csrf, body: html`<button class="danger">Remove logo</button>` })}`;
+<div class="actions"><button class="secondary" form="logo-form">Upload logo</button>
+${app.logoHash !== null && postForm({ action: `${path}/logo/remove`, csrf, body: html`<button class="danger">Remove logo</button>` })}</div>`;
   const intro = 'Users see it on the consent screen, where they decide whether to trust the app.';
   return settings({ title: 'Logo', intro, body });
 }

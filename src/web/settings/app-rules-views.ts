@@ -43,7 +43,13 @@ ${settings({
   intro: !policy.isOwn && !policy.isBinding && `This is the default of ${platformName}. It applies until you save.`,
   body: policy.isBinding
     ? html`${notice(`${platformName} has decided this for every business.`)}<p>${WHO_NAMES[policy.who]}. ${policy.reservesSensitive && 'Data about staff and money is reserved to owners.'}</p>`
-    : policyForm({ action: `${appRulesPath(context)}/policy`, csrf: context.csrf, policy, problem }),
+    : policyForm({
+        action: `${appRulesPath(context)}/policy`,
+        csrf: context.csrf,
+        policy,
+        problem,
+        button: waiting.length === 0 ? 'primary' : 'secondary',
+      }),
 })}
 ${waiting.length === 0 && requests}
 ${decisions.length + decided.length > 0 && decisionList(context, { decisions, decided, platformName })}`;
@@ -79,10 +85,12 @@ interface PolicyForm {
   problem?: Problem | undefined;
   /** Before the button. */
   more?: Html;
+  /** The style of the button, of which a page has one that is filled. */
+  button?: 'primary' | 'secondary';
 }
 
 /** For owners and for platform admins. */
-export function policyForm({ action, csrf, policy, problem, more }: PolicyForm): Html {
+export function policyForm({ action, csrf, policy, problem, more, button = 'primary' }: PolicyForm): Html {
   const sensitive = SCOPES.filter(({ isSensitive }) => isSensitive).map(({ meaning }) => meaning);
   const body = html`<fieldset class="field"><legend class="visually-hidden">Who may connect apps</legend>
 ${problem?.field === 'who' && problemText(problem)}
@@ -93,7 +101,7 @@ ${WHO_CONNECTS.map(
 </fieldset>
 <label class="choice"><input type="checkbox" name="reserves" value="yes" ${policy.reservesSensitive && html`checked`}><span><strong>Only owners may allow data about staff and money</strong><br><span class="muted small">${sensitive.join('. ')}.</span></span></label>
 ${more}<p class="muted small">Apps that are connected already stay connected.</p>
-<button class="primary">Save</button>`;
+<button class="${button}">Save</button>`;
   return postForm({ action, csrf, body });
 }
 
@@ -106,7 +114,7 @@ ${input({ name: 'reason', label: 'Reason, if you refuse (optional)', optional: t
 <button name="verdict" value="approve_person">Approve for ${userName}</button>
 <button class="danger" name="verdict" value="refuse">Refuse</button></div>`;
   const form = { action: `${appRulesPath(context)}/${appId}/requests/${userId}`, csrf: context.csrf, body: buttons };
-  return html`<li><div><h3>${app.name}</h3>
+  return html`<li>${avatar({ id: appId, name: app.name, shape: 'square' })}<div><h3>${app.name}</h3>
 ${appOrigin(app, request.makerName, platformName)}
 <p class="small"><strong>${userName}</strong> (${userEmail}) asked ${time(requestedAt)}.</p>
 ${note && html`<blockquote>${note}</blockquote>`}
