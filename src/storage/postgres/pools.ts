@@ -2,6 +2,7 @@ import pg from 'pg';
 import { SECOND } from '../../lib/clock.ts';
 import { VERSION } from '../../lib/package.ts';
 import { OutdatedPlan, StorageUnavailable, type TimeoutProfile } from '../storage.ts';
+import { getTypeParser } from './named-statement.ts';
 import type { Primary } from './primary.ts';
 import { createSession, IDLE_LIMIT, IDLE_TIMEOUT, type Session, type SessionOptions } from './session.ts';
 import type { PostgresTarget } from './url.ts';
@@ -131,10 +132,6 @@ async function inspectServer(pools: Pools, client: pg.ClientBase): Promise<void>
     throw new StorageUnavailable(`this server ignores the settings of a connection; ${USE_POOLER}`);
   }
 }
-
-/** Times and rotations are safe integers, so `bigint` columns are read as numbers. */
-const getTypeParser: typeof pg.types.getTypeParser = (oid: number, format?: 'text' | 'binary') =>
-  oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format as 'text');
 
 /** SQLSTATEs about the server and not about the statement: connection, resources, operator, system, locks, read-only. */
 const UNAVAILABLE = /^(08|53|57|58|40|55P03|25006)/;

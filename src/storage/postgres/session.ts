@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import { SECOND } from '../../lib/clock.ts';
 import type { TimeoutProfile } from '../storage.ts';
+import { runDescribed } from './named-statement.ts';
 import type { PostgresTarget } from './url.ts';
 
 const LOCK_TIMEOUT = 2 * SECOND;
@@ -28,6 +29,8 @@ export interface Session {
   /** Whether a statement outside of a transaction needs one, for its settings. */
   wrapsStatements: boolean;
   namesStatements: boolean;
+  /** Whether all statements of a connection run in the same session of PostgreSQL. */
+  isOwnSession: boolean;
 }
 
 export function createSession(
@@ -44,16 +47,18 @@ export function createSession(
   const settings = Object.entries({ synchronous_commit: commit, ...RANDOM_PAGE_COST, ...limits });
   if (pooler === 'none') {
     const options = settings.map(([name, value]) => `-c ${name}=${value}`).join(' ');
-    return { options, begin: 'begin', wrapsStatements: false, namesStatements };
+    return { options, begin: 'begin', wrapsStatements: false, namesStatements, isOwnSession: true };
   }
   const begin = ['begin', ...settings.map(([name, value]) => `set local ${name} = ${value}`)].join('; ');
   // A migration has statements that cannot run in a transaction.
-  return { options: undefined, begin, wrapsStatements: isServing && !readsOnly, namesStatements };
+  return { options: undefined, begin, wrapsStatements: isServing && !readsOnly, namesStatements, isOwnSession: false };
 }
 
 /** A statement of a transaction. */
 export function send(session: Session, client: pg.ClientBase, query: pg.QueryConfig): Promise<pg.QueryResult> {
-  return client.query(session.namesStatements ? query : { text: query.text, values: query.values ?? [] });
+  const { name, text, values = [] } = query;
+  if (!session.namesStatements || name === undefined) return client.query(text, values);
+  return session.isOwnSession ? runDescribed(client, { name, text, values }) : client.query(query);
 }
 
 /** A statement outside of a transaction: one round trip in any case. */
