@@ -85,8 +85,8 @@ function obstacleForm(screen: Screen, { obstacle, problem }: ShownObstacle): Htm
 ${requestFacts(screen)}
 ${canAsk && input({ ...note, optional: true }, problem)}
 <div class="form-actions">
-<button class="secondary" name="decision" value="back"><span>${words.back(bdi(authRequest.app.name))}</span></button>
 ${canAsk && html`<button class="primary" name="decision" value="ask">${words.ask}</button>`}
+<button class="secondary" name="decision" value="back"><span>${words.back(bdi(authRequest.app.name))}</span></button>
 </div>`;
 }
 

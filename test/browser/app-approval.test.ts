@@ -62,7 +62,8 @@ flow(
     const owner = await openSignedIn(server.ada, '/settings/business');
     await requireApproval(owner);
     const page = await openSignedIn(mia, address);
-    await clickButton(page, 'Ask for approval');
+    // Enter asks. It does not go back to the app.
+    await page.getByLabel('Why you need it (optional)').press('Enter');
     await waitForText(page, /You asked for approval\./);
 
     await owner.reload();
