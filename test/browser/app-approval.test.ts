@@ -39,8 +39,7 @@ flow(
     await assertAccessible(page);
 
     await owner.goto(`${server.web}/settings/business`);
-    await waitForText(owner, '1 request waits for an owner.');
-    await clickLink(owner, 'Decide about apps');
+    await clickLink(owner, 'Review 1 request');
     await waitForText(owner, 'To send invoices');
     await assertAccessible(owner);
     await clickButton(owner, 'Approve for everyone');

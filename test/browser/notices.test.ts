@@ -56,7 +56,7 @@ flow(
     await owner.goto(server.web + linkInMail(asked, server.web));
     await waitForText(owner, 'Mia asks to connect Ledger to Acme.');
     await owner.goto(`${server.web}/settings/business`);
-    await clickLink(owner, 'Decide about apps');
+    await clickLink(owner, 'Review 1 request');
     await clickButton(owner, 'Approve for Mia');
     await waitForText(owner, 'Approved for this person. They can connect the app now.');
 

@@ -156,6 +156,7 @@ function appBody(app: OwnedApp, around: AppView & { reason: string | undefined; 
   const more = html`<a class="button" href="/platform/developer/apps/${app.id}">App settings</a>`;
   return html`${pageHead({
     title: app.name,
+    avatar: appAvatar(app),
     badges: html`${appBadges(app)} ${verifiedBadge(app)}`,
     intro: `An app of ${makerName(app, app.ownerName, around.platformName)}.`,
     back: { to: PATH, name: 'All apps' },

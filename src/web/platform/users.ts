@@ -93,6 +93,7 @@ function userBody(user: User, view: UserView): Html {
 </dl>`;
   return html`${pageHead({
     title: user.name,
+    avatar: avatar(user),
     badges: html`${userBadges(user)} ${view.isYou && badge('You')}`,
     intro: user.email,
     back: { to: PATH, name: 'Users' },

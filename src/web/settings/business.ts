@@ -57,8 +57,11 @@ async function appRules({ storage }: WebDeps, { business }: MembersContext): Pro
   return settings({
     title: 'Apps',
     intro: 'Who may connect apps, which apps are approved, and which are blocked.',
-    body: html`${waiting > 0 && notice(`${pluralize(waiting, 'request waits', 'requests wait')} for an owner.`)}
-<p><a class="button" href="${appRulesPath({ business })}">Decide about apps</a></p>`,
+    body:
+      waiting > 0
+        ? html`<p>Members would like to connect apps.</p>
+<p><a class="button primary" href="${appRulesPath({ business })}">Review ${pluralize(waiting, 'request', 'requests')}</a></p>`
+        : html`<p><a class="button" href="${appRulesPath({ business })}">Decide about apps</a></p>`,
   });
 }
 
@@ -94,8 +97,8 @@ export function twoStepRuleForm({ action, csrf, isRequired, who }: RuleForm): Ht
     ? ['no', 'Make it optional', 'danger']
     : ['yes', 'Require two-step sign-in', 'secondary'];
   const state = isRequired
-    ? html`${badge('Required', 'good')} It is required of ${who}: a code from an authenticator app after the password, or a passkey.`
-    : html`${badge('Optional', 'caution')} It is optional. If you require it, ${who}, including you, sets it up before they see another page. Apps that they connected go on working.`;
+    ? html`${badge('Required', 'good')} After the password, ${who} enters a code from an authenticator app; or they use a passkey.`
+    : html`${badge('Optional', 'caution')} If you require it, ${who}, including you, sets it up before they see another page. Apps that they connected go on working.`;
   return html`<p>${state}</p>
 ${postForm({ action, csrf, body: html`<input type="hidden" name="required" value="${value}"><button class="${style}">${button}</button>` })}`;
 }

@@ -6,7 +6,7 @@ import { findSuccessor } from '../../grants/transfers.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { access } from '../access.ts';
 import { businessRoute } from '../business-address.ts';
-import { badge } from '../components/display.ts';
+import { avatar, badge } from '../components/display.ts';
 import { dangerZone, pageHead, question, settings } from '../components/structure.ts';
 import { roleBadge, roleField, unverifiedBadge } from '../components.ts';
 import type { WebDeps } from '../deps.ts';
@@ -133,7 +133,7 @@ function memberBody(
 <div><dt>Role</dt><dd>${roleBadge(member.role)}</dd></div>
 <div><dt>Since</dt><dd>${time(member.since)}</dd></div>
 </dl>`;
-  return html`${pageHead({ title: member.name, badges: isSelf && badge('You'), intro: isSelf ? `Your role in ${businessName}.` : `Their role in ${businessName}, and a new password if they need one.`, back: { to: membersPath(context), name: 'Members' } })}
+  return html`${pageHead({ title: member.name, avatar: avatar(member), badges: isSelf && badge('You'), intro: isSelf ? `Your role in ${businessName}.` : `Their role in ${businessName}, and a new password if they need one.`, back: { to: membersPath(context), name: 'Members' } })}
 ${settings({ title: `In ${businessName}`, body: facts })}
 ${roleSection(context, member, { role, problem })}
 ${!isSelf && passwordLinkSection(context, member)}

@@ -67,7 +67,7 @@ test('owners see the app, its scopes, the person, the time and the note of a req
     assert.match(page.text, part);
   }
   assert.match(page.text, /To send &lt;b&gt;bills&lt;\/b&gt;/);
-  assert.match((await owner.open('/settings/business')).text, /1 request waits for an owner/);
+  assert.match((await owner.open('/settings/business')).text, /Review 1 request</);
   assert.ok((await actionsOf(server)).includes('grant.approval_requested'));
 });
 

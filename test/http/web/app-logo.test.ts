@@ -66,6 +66,16 @@ test('a logo is served without cookies, as a file in which nothing runs, and can
   assert.equal(response.headers.get('content-disposition'), null);
 });
 
+test('a platform admin sees the logo of an app beside its name', async () => {
+  await upload(owner, makePng());
+  const admin = await server.signedIn(await server.addUser('Pat', [], true));
+
+  const { text } = await admin.open(`/platform/apps/${server.ledger.id}`);
+
+  const [before = ''] = text.split('<h1>');
+  assert.ok(before.includes(`src="/logos/${await logoOf()}"`));
+});
+
 test('a visitor who has no cookie gets none with a logo, nor with an address that is not one', async () => {
   await upload(owner, makePng());
   for (const hash of [await logoOf(), 'x', 'A'.repeat(43), '..%2F..%2Fetc%2Fpasswd']) {
