@@ -98,6 +98,7 @@ const textSection = section({
 <div><dt>Business</dt><dd>Harbour Coffee</dd></div></dl>
 ${codeBlock({ id: 'env', label: '.env', code: 'CLIENT_ID=01a1ea1f-87cb-7000\nCLIENT_SECRET=…' })}
 ${toast('Saved.')}${notice('What you allowed before stays allowed until you disconnect the app.')}
+${notice(html`<strong>Copy the secret now.</strong> It is not shown again.`, 'caution')}
 ${notice('Gatehouse has paused this app everywhere.', 'warn')}`,
 });
 

@@ -90,7 +90,7 @@ ${input({ name: 'password', label: fields.newPassword, type: 'password', hint: f
 export function passwordLinkBody({ name, link, expiresAt }: { name: string; link: string; expiresAt: number }): Html {
   return html`<h1>The link is ready</h1>
 <section class="card"><h2>Send this link to ${name}</h2>
-<p class="notice warn"><strong>Copy it now.</strong> It is not shown again.</p>
+<p class="notice caution"><strong>Copy it now.</strong> It is not shown again.</p>
 <p>${copyable('password-link', link)}</p>
 <p class="muted">It works once, until ${time(expiresAt)} (24 hours). Anyone who has it can take over the account, so make sure that it reaches ${name} and nobody else. ${name} will see on their account page that you created it.</p></section>`;
 }

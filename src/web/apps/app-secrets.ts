@@ -127,7 +127,7 @@ ${postForm({ action: `${path}/secrets/${id}/remove`, csrf: viewer.context.csrf, 
 
 /** The only page that shows a secret. */
 export function newSecretBody({ path, issuer }: { path: string; issuer: string }, app: App, secret: string): Html {
-  const body = html`<p class="notice"><strong>Copy the secret now.</strong> Only a hash of it is stored, so it cannot be shown again.</p>
+  const body = html`<p class="notice caution"><strong>Copy the secret now.</strong> Only a hash of it is stored, so it cannot be shown again.</p>
 <dl class="facts">
 <div><dt>client_id</dt><dd>${copyable('client-id', app.id)}</dd></div>
 <div><dt>client_secret</dt><dd>${copyable('client-secret', secret)}</dd></div>

@@ -70,7 +70,7 @@ export function bdi(name: string): Html {
 }
 
 /** Something to know before one goes on. */
-export function notice(text: string, tone?: 'warn'): Html {
+export function notice(text: Html | string, tone?: 'caution' | 'warn'): Html {
   return html`<p class="${tone ? `notice ${tone}` : 'notice'}">${text}</p>`;
 }
 

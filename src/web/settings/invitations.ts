@@ -153,7 +153,7 @@ function linkBody(context: MembersContext, invitation: Invitation, { link, isMai
   return html`${pageHead({ title: 'The invitation is ready', back: { to: listPath(context), name: 'Invitations' } })}
 ${isMailed && html`<p class="notice">An email with a link is on its way to ${email}. A person who joins with that link has proven the address.</p>`}
 <section class="card"><h2>${isMailed ? 'Or send' : 'Send'} this link to ${email}</h2>
-<p class="notice warn"><strong>Copy it now.</strong> It is not shown again.</p>
+<p class="notice caution"><strong>Copy it now.</strong> It is not shown again.</p>
 <p>${copyable('invitation', link)}</p>
 <p class="muted">It works once, until ${time(expiresAt)}. With it, ${email} can join ${businessName} as ${AS_ROLE[role]}. Send it to nobody else: if the address has no account yet, anyone who has the link can create one.</p></section>`;
 }

@@ -78,7 +78,7 @@ function qrCode(content: string): Html {
 }
 
 export function recoveryCodesBody(codes: string[], returnTo: string): Html {
-  const body = html`<p class="notice warn"><strong>Copy them now.</strong> They are not shown again.</p>
+  const body = html`<p class="notice caution"><strong>Copy them now.</strong> They are not shown again.</p>
 <p>If you lose your phone, one of these codes signs you in together with your password. Each works once.</p>
 <ul class="codes" id="recovery-codes">${codes.map((code) => html`<li><code>${code}</code></li>\n`)}</ul>
 <p><button type="button" class="secondary" data-copy="recovery-codes" hidden>Copy</button></p>

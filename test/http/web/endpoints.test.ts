@@ -68,6 +68,7 @@ for (const section of [DEVELOPER, PLATFORM]) {
     const [, path = ''] = new RegExp(`href="(${list}/[\\w-]{36})">${URL_}<`).exec(text) ?? [];
 
     assert.equal(page.headers.get('cache-control'), 'no-store');
+    assert.match(page.text, /<p class="notice caution"><strong>Copy the secret now\./);
     assert.match(text, /grant\.revoked, invoice\.paid</);
     assert.match(text, />On</);
     assert.deepEqual(ticked((await admin.open(path)).text), ['grant.revoked', 'invoice.paid']);

@@ -6,6 +6,7 @@ import { emptyState } from '../../components/display.ts';
 import {
   backLink,
   dangerZone,
+  pageHead,
   question,
   list as rowList,
   type Settings,
@@ -75,16 +76,16 @@ ${settingsForm(endpointSections(settings, offered, problem), html`<button class=
 
 /** The only page that shows a signing secret. */
 export function signingSecretBody(endpointPath: string, endpoint: Endpoint, secret: string): Html {
-  return html`<h1>Signing secret</h1>
-<div class="card">
-<p class="notice"><strong>Copy the secret now.</strong> It is not shown again. Your app verifies the signature of each event with it.</p>
+  const body = html`<p class="notice caution"><strong>Copy the secret now.</strong> It is not shown again.</p>
 <dl class="facts">
 <div><dt>Endpoint</dt><dd>${copyable('endpoint-url', endpoint.url)}</dd></div>
 <div><dt>Signing secret</dt><dd>${copyable('signing-secret', secret)}</dd></div>
 ${endpoint.oldSecretUntil !== null && html`<div><dt>Previous secret</dt><dd>Also signs until ${time(endpoint.oldSecretUntil)}</dd></div>`}
 </dl>
-<p><a class="button primary" href="${endpointPath}">I have copied it</a></p>
-</div>`;
+<p><a class="button primary" href="${endpointPath}">I have copied it</a></p>`;
+  const intro = 'Your app verifies the signature of each event with it.';
+  return html`${pageHead({ title: 'Signing secret' })}
+${settingsSection({ title: 'Secret', intro, body })}`;
 }
 
 /** The page of an endpoint, with a page of its deliveries. */
