@@ -1,5 +1,12 @@
+interface AboutPeer {
+  title: string;
+  text: string;
+  /** Described only if this contender was measured. */
+  contender?: string;
+}
+
 /** What each peer offers that Gatehouse does not, according to its documentation. */
-export const ABOUT_PEERS: { title: string; text: string }[] = [
+export const ABOUT_PEERS: AboutPeer[] = [
   {
     title: '`oidc-provider`',
     text: `A certified OpenID Connect provider, which supports far more standards: ID tokens, discovery and dynamic client
@@ -25,6 +32,25 @@ factors, organizations, a client library for every front end, and adapters for m
 signed ID tokens, dynamic client registration, client credentials, the device flow, DPoP, \`private_key_jwt\` and JWT access tokens for named resources.
 Gatehouse has none of these. It runs here on PostgreSQL and on SQLite, as Gatehouse does, with the session cached in its cookie and the app
 in memory; on SQLite its responses do not wait for the disk, those of Gatehouse do after consent, exchange and revocation.`,
+  },
+  {
+    title: 'Ory Hydra',
+    contender: 'hydra',
+    text: `A certified OpenID Connect provider, a program in Go: ID tokens, discovery and dynamic client registration, the device flow,
+client credentials, JWT access tokens, JWT bearer grants, pairwise subjects, logout at the provider and through both channels. Gatehouse has none
+of these. It has no users and no pages: whoever runs it writes an app that signs users in and asks for consent, through its admin API. Here
+that is \`bench/peers/hydra-pages.ts\`, a process on the same core, which every flow passes through, since Hydra redirects to it
+even if it remembers the user and the consent. It runs on its own database of the same PostgreSQL, with opaque tokens, and with one round of PBKDF2 for
+the secret of the app instead of its default of 25,000, which would take most of the time.`,
+  },
+  {
+    title: 'Keycloak',
+    contender: 'keycloak',
+    text: `A server for identity and access, in Java: OpenID Connect and SAML, users with social sign-in, LDAP and Kerberos,
+roles and fine-grained authorization, several realms in one server, an admin console, the device flow, pushed authorization requests, CIBA, DPoP and mutual TLS, and the FAPI profiles.
+Gatehouse has none of these. Its access and refresh tokens are JWTs, which it signs at each request. It runs here as one node with local caches, its sessions in
+its own database of the same PostgreSQL (its default), rotating refresh tokens, and consent for the app. Users sign in and allow the app by its
+forms, outside of the measured time. Its virtual machine compiles hot code for longer than the warm-up of these runs.`,
   },
   {
     title: 'The bare server',

@@ -48,7 +48,7 @@ export function getPage(visitor: Visitor, { origin, pathname, search }: URL): Ht
   return get(origin, pathname + search, { cookie: visitor.cookie });
 }
 
-function readCode(location: string, state: string, request: HttpRequest, response: HttpResponse): string {
+export function readCode(location: string, state: string, request: HttpRequest, response: HttpResponse): string {
   const { searchParams } = new URL(location);
   const code = searchParams.get('code');
   if (!code || searchParams.get('state') !== state) {

@@ -53,6 +53,8 @@ export interface Contender {
   needsBothCores: boolean;
   /** Whether it needs the packages of bench/. */
   isPeer: boolean;
+  /** Of those that are installed on this machine, for the report. */
+  program?: { name: string; version: string };
   start(environment: BenchEnvironment): Promise<RunningServer>;
 }
 

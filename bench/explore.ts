@@ -30,7 +30,9 @@ const SHARE_OF_REQUESTS = { sqlite: 1, postgres: 0.05 };
 export async function explore(results: Results, context: ExploreContext): Promise<void> {
   const { options, environment, progress } = context;
   const { amounts, connections } = options;
-  const engines = createEngines(environment).filter(({ name }) => options.contenders.includes(`gatehouse-${name}`));
+  const engines = createEngines(environment).filter((engine) =>
+    options.contenders.some(({ name }) => name === `gatehouse-${engine.name}`),
+  );
   progress.plan(engines.length * 170);
   for (const engine of engines) {
     progress.step(`Starting, ${engine.title}`, 10);

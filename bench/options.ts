@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
-import { CONTENDERS } from './contenders.ts';
+import type { Contender } from './contender.ts';
+import { CONTENDERS, INSTALLED, type Installed } from './contenders.ts';
 import { SCENARIOS } from './scenarios/all.ts';
 
 export interface Options {
@@ -7,7 +8,7 @@ export interface Options {
   publishes: boolean;
   profiles: boolean;
   scenarios: string[];
-  contenders: string[];
+  contenders: Contender[];
   /** Another checkout of Gatehouse, measured in alternation with this one. */
   beside: string | undefined;
   connections: number;
@@ -58,6 +59,8 @@ npm run bench -- --only refresh,call    only these scenarios: ${SCENARIOS.map(({
 npm run bench -- --contenders a,b       only these contenders: ${CONTENDERS.map(({ name }) => name).join(', ')}
 npm run bench -- --publish              write docs/performance.md also after the quick form
 npm run bench -- --profile              print CPU profiles also after the quick form
+npm run bench -- --hydra FILE           adds Ory Hydra on PostgreSQL; FILE is its program
+npm run bench -- --keycloak FOLDER      adds Keycloak on PostgreSQL; FOLDER is where it is unpacked
 npm run bench -- --beside FOLDER        compare Gatehouse with another checkout of it, whose packages are installed
 npm run bench -- --rounds N             the number of rounds
 npm run bench -- --connections N        the number of connections (default: 32)
@@ -75,8 +78,8 @@ export function readOptions(args: string[]): Options | undefined {
     isFull,
     publishes: isFull || (values.publish ?? false),
     profiles: isFull || (values.profile ?? false),
-    scenarios: readNames('only', values.only, SCENARIOS),
-    contenders: readNames('contenders', values.contenders ?? (values.beside && OWN), CONTENDERS),
+    scenarios: choose('only', values.only, SCENARIOS).map(({ name }) => name),
+    contenders: readContenders(values.contenders ?? (values.beside && OWN), values),
     beside: values.beside,
     connections: readNumber('connections', values.connections, 32),
     rounds: readNumber('rounds', values.rounds, usual.rounds),
@@ -97,6 +100,8 @@ function parse(args: string[]) {
         profile: { type: 'boolean' },
         only: { type: 'string' },
         contenders: { type: 'string' },
+        hydra: { type: 'string' },
+        keycloak: { type: 'string' },
         beside: { type: 'string' },
         rounds: { type: 'string' },
         connections: { type: 'string' },
@@ -110,12 +115,24 @@ function parse(args: string[]) {
   }
 }
 
-function readNames(option: string, text: string | undefined, known: { name: string }[]): string[] {
+/** Those that npm installs, and those whose path is given. */
+function readContenders(text: string | undefined, paths: Installed): Contender[] {
+  const installed = INSTALLED.flatMap(({ option, find, expected }) => {
+    const path = paths[option];
+    if (path === undefined) return [];
+    const contender = find(path);
+    if (!contender) throw new UsageError(`--${option}: ${path} is not what is expected here: ${expected}.`);
+    return [contender];
+  });
+  return choose('contenders', text, [...CONTENDERS, ...installed]);
+}
+
+function choose<Named extends { name: string }>(option: string, text: string | undefined, known: Named[]): Named[] {
   const names = known.map(({ name }) => name);
   const wanted = text === undefined ? names : text.split(',').map((name) => name.trim());
   const unknown = wanted.find((name) => !names.includes(name));
   if (unknown !== undefined) throw new UsageError(`--${option}: unknown name ${unknown}. Use ${names.join(', ')}.`);
-  return names.filter((name) => wanted.includes(name));
+  return known.filter(({ name }) => wanted.includes(name));
 }
 
 function readAmounts(share: number): Amounts {

@@ -1,8 +1,9 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, execFile, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync } from 'node:fs';
 import { constants, setPriority } from 'node:os';
 import { setTimeout } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { freePort } from '../test/support/ports.ts';
 import { cpuTimeOf } from './cpu-usage.ts';
 import { attach, type Inspector } from './inspector.ts';
@@ -40,28 +41,42 @@ export function pinMyself(): void {
   for (const thread of others) setPriority(thread, constants.priority.PRIORITY_LOW);
 }
 
+/** Runs a program to its end. */
+export async function runProgram([program = '', ...args]: string[], env: Record<string, string>): Promise<void> {
+  await promisify(execFile)(program, args, { env: { PATH: process.env.PATH, ...env } }).catch((error) => {
+    throw new Error(`${program} ${args.join(' ')} failed: ${error.stdout}${error.stderr}`);
+  });
+}
+
 export interface Child {
   pid: number;
   stop(): Promise<void>;
 }
 
-/** Starts a server on core 0, and waits until `readyUrl` responds with 200. */
+/** Starts a server in Node.js on core 0, and waits until `readyUrl` responds with 200. */
 export async function startChild(args: string[], env: Record<string, string>, readyUrl: string): Promise<Child> {
   const inspectorPort = await freePort();
   // Opened by `inspect`.
   const command = [process.execPath, `--inspect-port=127.0.0.1:${inspectorPort}`, ...args];
+  const child = await startProgram(command, { NODE_ENV: 'production', ...env }, readyUrl);
+  inspectorPorts.set(child.pid, inspectorPort);
+  return child;
+}
+
+/** The same for any program. */
+export async function startProgram(command: string[], env: Record<string, string>, readyUrl: string): Promise<Child> {
   const [program = '', ...rest] = hasTaskset ? ['taskset', '-c', '0', ...command] : command;
   const child = spawn(program, rest, {
-    env: { PATH: process.env.PATH, NODE_ENV: 'production', ...env },
-    stdio: ['ignore', 'ignore', 'pipe'],
+    env: { PATH: process.env.PATH, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
   });
   const output: string[] = [];
-  child.stderr.setEncoding('utf8').on('data', (text) => output.push(text));
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', (text) => output.push(text));
   running.add(child);
-  inspectorPorts.set(child.pid ?? 0, inspectorPort);
   child.once('exit', () => running.delete(child));
   while (!(await isReady(readyUrl))) {
-    if (child.exitCode !== null) throw new Error(`${args.join(' ')} ended with ${child.exitCode}: ${output.join('')}`);
+    if (child.exitCode !== null)
+      throw new Error(`${command.join(' ')} ended with ${child.exitCode}: ${output.join('')}`);
     await setTimeout(2);
   }
   return {

@@ -22,9 +22,16 @@ export function writeReport(results: Results): string {
     reportLongLife(results),
     reportOverhead(results),
     reportMethod(results),
-    `## Features of the peers that Gatehouse lacks\n\n${ABOUT_PEERS.map(({ title, text }) => `**${title}.** ${text}`).join('\n\n')}`,
+    describePeers(results),
   ];
   return `${parts.filter((part) => part !== '').join('\n\n')}\n`;
+}
+
+function describePeers({ contenders }: Results): string {
+  const described = ABOUT_PEERS.filter(
+    ({ contender }) => !contender || contenders.some(({ name }) => name === contender),
+  );
+  return `## Features of the peers that Gatehouse lacks\n\n${described.map(({ title, text }) => `**${title}.** ${text}`).join('\n\n')}`;
 }
 
 function introduce(results: Results): string {

@@ -73,7 +73,12 @@ function readVersions(contenders: Contender[]): Record<string, string> {
   const peers = contenders.some(({ isPeer }) => isPeer)
     ? ['oidc-provider', '@jmondi/oauth2-server', 'better-auth', '@better-auth/oauth-provider', 'fastify']
     : [];
-  return { ...own, ...Object.fromEntries(peers.map((name) => [name, versionIn(`node_modules/${name}`)])) };
+  const installed = contenders.flatMap(({ program }) => (program ? [[program.name, program.version]] : []));
+  return {
+    ...own,
+    ...Object.fromEntries(peers.map((name) => [name, versionIn(`node_modules/${name}`)])),
+    ...Object.fromEntries(installed),
+  };
 }
 
 function versionIn(folder: string): string {

@@ -6,7 +6,6 @@ import type { BenchEnvironment, Contender } from './contender.ts';
 import { bare } from './contenders/bare.ts';
 import { gatehouseOnPostgres, gatehouseOnSqlite } from './contenders/gatehouse.ts';
 import { loadOtherCheckout, nameOfOther } from './contenders/other-checkout.ts';
-import { CONTENDERS } from './contenders.ts';
 import { explore, profileAll } from './explore.ts';
 import { installPeers } from './install.ts';
 import { type Entry, measureAll } from './measure.ts';
@@ -58,7 +57,7 @@ function explain(error: unknown): unknown {
 type OnExit = (cleanUp: () => unknown) => void;
 
 async function bench(options: Options, args: string[], onExit: OnExit): Promise<void> {
-  const own = CONTENDERS.filter(({ name }) => options.contenders.includes(name));
+  const own = options.contenders;
   const other = options.beside === undefined ? [] : await loadOtherCheckout(options.beside);
   const chosen = [...own, ...other.filter(({ name }) => own.some((each) => name === nameOfOther(each)))];
   if (chosen.some(({ isPeer }) => isPeer)) installPeers();

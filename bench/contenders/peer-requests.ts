@@ -70,7 +70,7 @@ function checkIntrospection(
   isActive: boolean,
 ): void {
   const { active, client_id, scope: returned } = readJson(request, response);
-  const isExpected = active === isActive && (!isActive || (client_id === clientId && returned === scope));
+  const isExpected = active === isActive && (!isActive || (client_id === clientId && hasScopes(returned, scope)));
   if (!isExpected) throw new UnexpectedResponse(`active should be ${isActive}.`, request, response);
 }
 
@@ -79,10 +79,15 @@ function readTokens(request: HttpRequest, response: HttpResponse, scope: string)
   const isExpected =
     access_token?.length > 20 &&
     refresh_token?.length > 20 &&
-    token_type === 'Bearer' &&
+    token_type?.toLowerCase() === 'bearer' &&
     Math.abs(expires_in - 3600) <= 1 &&
-    granted === scope;
+    hasScopes(granted, scope);
   if (!isExpected)
     throw new UnexpectedResponse('The body should be a pair of tokens with their scope.', request, response);
   return { access: access_token, refresh: refresh_token };
+}
+
+/** In any order. */
+function hasScopes(granted: string | undefined, wanted: string): boolean {
+  return granted?.split(' ').sort().join(' ') === wanted.split(' ').sort().join(' ');
 }

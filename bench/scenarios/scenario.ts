@@ -13,12 +13,14 @@ export interface Scenario {
   prepare(contender: RunningServer, clients: HttpClient[]): Workload;
 }
 
+export const BATCH_PER_CLIENT = 8;
+
 /**
  * Iterations per batch. Small, because the in-memory adapter of `oidc-provider` holds a thousand entries and searches all
  * entries of a grant whenever one is added.
  */
 export function batchFor(clients: HttpClient[]): number {
-  return 8 * clients.length;
+  return BATCH_PER_CLIENT * clients.length;
 }
 
 export const always = () => true;
