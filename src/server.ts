@@ -44,6 +44,8 @@ interface RunningServer {
   storage: Storage;
   /** The same map twice if one listener serves both hosts. */
   routes: { api: MethodsByPath; web: MethodsByPath };
+  /** Rejects if a newer release has removed what this one needs from the database. Then it must serve no longer. */
+  outdated: Promise<never>;
   /** Finishes open requests. With a drain timeout, in milliseconds, clients can first close their connections themselves. */
   close(drainTimeout?: number): Promise<void>;
 }
@@ -71,7 +73,10 @@ export async function startServer(
   const { api, web, errors } = createHosts(settings, { metrics, tracing, branding, languages }, (request) =>
     loadErrorNavigation(deps, request),
   );
-  const storage = await openNodeStorage(settings.databaseUrl, settings.workers);
+  const { promise: outdated, reject: onOutdated } = Promise.withResolvers<never>();
+  // Whoever serves until a signal waits for it, too.
+  outdated.catch(() => {});
+  const storage = await openNodeStorage(settings.databaseUrl, settings.workers, onOutdated);
   const report = (error: unknown) => api.log.error(error);
   const requestLog = createRecorder(storage, clock, report);
   const uses = createTokenUses(storage, report);
@@ -103,7 +108,7 @@ export async function startServer(
     await close();
     throw error;
   }
-  return { storage, routes: { api: api.methodsByPath, web: web.methodsByPath }, close };
+  return { storage, routes: { api: api.methodsByPath, web: web.methodsByPath }, outdated, close };
 }
 
 interface HostParts {

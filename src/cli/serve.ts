@@ -50,14 +50,16 @@ async function serveInProcess(settings: Settings): Promise<void> {
   // Imported here: the server takes longest to load, and other commands do not need it.
   const { startServer } = await import('../server.ts');
   const server = await startServer(settings);
+  let drainTimeout = 0;
   try {
     await rejectDemoData(server.storage, settings);
     console.error(`Gatehouse serves ${settings.baseUrl} (API) and ${settings.consentUrl} (web).`);
     // Not at exit: a node may be killed.
     flushCompileCache();
-    await stopped;
+    await Promise.race([stopped, server.outdated]);
+    drainTimeout = DRAIN_TIMEOUT;
   } finally {
-    await server.close(DRAIN_TIMEOUT);
+    await server.close(drainTimeout);
     exitSoon();
   }
 }

@@ -131,7 +131,10 @@ async function serveAsWorker(settings: Settings): Promise<void> {
     const server = await startServer(settings);
     await report({ isReady: true });
     flushCompileCache();
-    await stopRequested;
+    await Promise.race([stopRequested, server.outdated]).catch(async (error) => {
+      await server.close();
+      throw error;
+    });
     await server.close(DRAIN_TIMEOUT);
   } catch (error) {
     const sentence = explainServing(error);

@@ -4,8 +4,8 @@ import { DAY, SECOND } from '../../lib/clock.ts';
 import { newRandomId } from '../../lib/ids.ts';
 import { VERSION } from '../../lib/package.ts';
 import { MIGRATIONS } from '../migrations/all.ts';
-import type { Database, Storage } from '../storage.ts';
-import { databaseNow, hasTable, readState, rejectNewer, upgradeTables } from './state.ts';
+import { type Database, type Storage, StorageError } from '../storage.ts';
+import { databaseNow, hasTable, readRequired, readState, rejectNewer, upgradeTables } from './state.ts';
 
 const HEARTBEAT = 10 * SECOND;
 /** A node that misses some heartbeats, while the database is unavailable, is still counted. */
@@ -19,9 +19,13 @@ export interface RunningNode {
 
 /**
  * Lists this process in `nodes` until the returned function is called, so that no migration removes what it needs. Throws if
- * one has begun to: the process is listed before it looks, and a migration looks for nodes after it is listed.
+ * one has begun to: the process is listed before it looks, and a migration looks for nodes after it is listed. Looks again with
+ * each heartbeat, since nobody waits for a process that was frozen, and calls `onOutdated` if it has missed a migration.
  */
-export async function registerNode(storage: Storage): Promise<() => Promise<void>> {
+export async function registerNode(
+  storage: Storage,
+  onOutdated: (error: StorageError) => void = () => {},
+): Promise<() => Promise<void>> {
   const db = upgradeTables(storage.relaxed);
   const row = { id: newRandomId(), name: `${hostname()}:${process.pid}`, release: VERSION, knows: lastKnown() };
   const report = () =>
@@ -33,8 +37,13 @@ export async function registerNode(storage: Storage): Promise<() => Promise<void
   // Left by processes that were killed.
   await db.deleteFrom('nodes').where('seen_at', '<', sql<number>`${databaseNow} - ${DAY}`).execute();
   await report();
+  const beat = async () => {
+    await report();
+    rejectNewer({ required: await readRequired(storage.durable) });
+  };
   // While the database is unavailable, other jobs report it.
-  const timer = setInterval(() => report().catch(() => {}), HEARTBEAT).unref();
+  const onError = (error: unknown) => error instanceof StorageError && onOutdated(error);
+  const timer = setInterval(() => beat().catch(onError), HEARTBEAT).unref();
   const leave = async () => {
     clearInterval(timer);
     await db

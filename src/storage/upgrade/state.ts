@@ -98,13 +98,18 @@ export async function readState(db: Database): Promise<SchemaState> {
     return { required: [], complete: [] };
   }
   if (!ours.columns.some(({ name }) => name === 'name')) throw foreign(`its table migrations is another program's`);
-  const required = (await upgradeTables(db).selectFrom('migrations').select('name').execute()).map(({ name }) => name);
+  const required = await readRequired(db);
   // A database of 0.1.0, whose table `migrations` lists complete migrations.
   if (!tables.some(({ name }) => name === 'migration_progress')) return { required, complete: required };
   const progress = await upgradeTables(db).selectFrom('migration_progress').select(['name', 'finished_at']).execute();
   const incomplete = progress.filter(({ finished_at }) => finished_at === null).map(({ name }) => name);
   const names = new Set([...required, ...progress.map(({ name }) => name)]);
   return { required, complete: [...names].filter((name) => !incomplete.includes(name)) };
+}
+
+/** The names in the table `migrations`. */
+export async function readRequired(db: Database): Promise<string[]> {
+  return (await upgradeTables(db).selectFrom('migrations').select('name').execute()).map(({ name }) => name);
 }
 
 async function listTables(db: Database) {
@@ -126,7 +131,7 @@ function foreign(reason: string): StorageError {
 }
 
 /** A release works on a schema that a newer one has expanded, but not on one that it has begun to contract. */
-export function rejectNewer({ required }: SchemaState, migrations = MIGRATIONS): void {
+export function rejectNewer({ required }: Pick<SchemaState, 'required'>, migrations = MIGRATIONS): void {
   const unknown = required.find((required) => !migrations.some(({ name }) => name === required));
   if (unknown === undefined) return;
   throw new StorageError(
