@@ -83,6 +83,7 @@ export const de: Texts = {
     password: 'Passwort',
     newPassword: 'Neues Passwort',
     passwordHint: 'Mindestens 8 Zeichen.',
+    showPassword: 'Passwort anzeigen',
     code: 'Code',
     codeHint: 'Die sechs Ziffern, die Ihre Authenticator-App gerade anzeigt.',
     recoveryCode: 'Wiederherstellungscode',

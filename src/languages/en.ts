@@ -85,6 +85,7 @@ export const en = {
     password: 'Password',
     newPassword: 'New password',
     passwordHint: 'At least 8 characters.',
+    showPassword: 'Show password',
     code: 'Code',
     codeHint: 'The six-digit code in your authenticator app.',
     recoveryCode: 'Recovery code',

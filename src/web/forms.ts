@@ -2,6 +2,7 @@ import type { FastifyReply } from 'fastify';
 import { en, type Texts } from '../languages/en.ts';
 import { FormError, Overloaded, TooManyRequests } from '../lib/errors.ts';
 import { type Html, html } from '../lib/html.ts';
+import { icon } from './components/icon.ts';
 
 /** A form with a CSRF token. */
 export function postForm({ action, csrf, body, style }: PostForm): Html {
@@ -85,18 +86,29 @@ interface Field {
   isNumeric?: boolean;
   focus?: boolean;
   optional?: boolean;
+  /** The name of a button that shows a password. The script shows the button. */
+  show?: string;
 }
 
 /** An input with its label, hint and error message. */
 export function input(field: Field, problem?: Problem): Html {
-  const { name, label, type = 'text', value = '', hint, autocomplete = 'off', focus, optional, isNumeric } = field;
+  const { name, label, hint, show } = field;
   const wrong = problem?.field === name;
   return html`<div class="field">
 <label for="${name}">${label}</label>
 ${hint && html`<p class="hint" id="${name}-hint">${hint}</p>`}
-<input id="${name}" name="${name}" type="${type}" value="${value}" autocomplete="${autocomplete}" ${isNumeric && html`inputmode="numeric"`} ${!optional && html`required`} ${focus && html`autofocus`} ${ariaAttributes(name, { hint, wrong })}>
+${show ? html`<div class="shown">${inputElement(field, wrong)}${showButton(name, show)}</div>` : inputElement(field, wrong)}
 ${wrong && problemText(problem)}
 </div>`;
+}
+
+function inputElement(field: Field, wrong: boolean): Html {
+  const { name, type = 'text', value = '', hint, autocomplete = 'off', focus, optional, isNumeric } = field;
+  return html`<input id="${name}" name="${name}" type="${type}" value="${value}" autocomplete="${autocomplete}" ${isNumeric && html`inputmode="numeric"`} ${!optional && html`required`} ${focus && html`autofocus`} ${ariaAttributes(name, { hint, wrong })}>`;
+}
+
+function showButton(field: string, name: string): Html {
+  return html`<button type="button" data-show="${field}" aria-controls="${field}" aria-pressed="false" hidden>${icon('eye')}<span class="visually-hidden">${name}</span></button>`;
 }
 
 export function ariaAttributes(name: string, { hint, wrong }: { hint?: string | undefined; wrong: boolean }): Html {

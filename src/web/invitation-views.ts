@@ -34,7 +34,7 @@ ${postForm({
   body: html`<h2>${words.newHere}</h2>
 ${input({ name: 'name', label: words.yourName, value: name, autocomplete: 'name' }, problem)}
 ${addressField(opened, problem)}
-${input({ name: 'password', label: fields.password, type: 'password', hint: fields.passwordHint, autocomplete: 'new-password' }, problem)}
+${input({ name: 'password', label: fields.password, type: 'password', hint: fields.passwordHint, autocomplete: 'new-password', show: fields.showPassword }, problem)}
 <button class="primary wide">${words.createAccount}</button>`,
 })}
 <p class="or">${words.or}</p>

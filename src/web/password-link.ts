@@ -79,7 +79,7 @@ ${postForm({
   action: `/password/${encodeURIComponent(request.params.token)}`,
   csrf: request.csrfToken,
   body: html`<input type="hidden" name="username" autocomplete="username" value="${user.email}">
-${input({ name: 'password', label: fields.newPassword, type: 'password', hint: fields.passwordHint, autocomplete: 'new-password', focus: true }, problem)}
+${input({ name: 'password', label: fields.newPassword, type: 'password', hint: fields.passwordHint, autocomplete: 'new-password', show: fields.showPassword, focus: true }, problem)}
 <label class="choice"><input type="checkbox" name="end_grants" value="yes" ${!keepsGrants && html`checked`}><span>${newPassword.disconnect}<br><span class="muted small">${newPassword.disconnectHint}</span></span></label>
 <button class="primary wide">${newPassword.submit}</button>`,
 })}</div>`;

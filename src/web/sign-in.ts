@@ -191,7 +191,7 @@ ${postForm({
   csrf,
   body: html`<input type="hidden" name="return_to" value="${returnTo}">
 ${input({ name: 'email', label: fields.email, type: 'email', value: email, autocomplete: 'username', focus: email === '' }, problem)}
-${input({ name: 'password', label: fields.password, type: 'password', autocomplete: 'current-password', focus: email !== '' }, problem)}
+${input({ name: 'password', label: fields.password, type: 'password', autocomplete: 'current-password', show: fields.showPassword, focus: email !== '' }, problem)}
 <p class="small forgot"><a href="${withUiLocales(request, '/password')}">${signIn.forgot}</a></p>
 <button class="primary wide">${signIn.submit}</button>`,
 })}

@@ -1,6 +1,6 @@
 // Every page works without this script. It shows times in the local time zone and dates as the reader writes them, makes
-// the copy buttons work, refreshes `data-live` elements, shows the numbers of a bar in a chart, and delays `data-delayed`
-// buttons.
+// the copy buttons work, refreshes `data-live` elements, shows the numbers of a bar in a chart, shows passwords, and
+// delays `data-delayed` buttons.
 
 const TIME_FORMATS = {
   no: { dateStyle: 'medium', timeStyle: 'short' },
@@ -92,6 +92,21 @@ document.addEventListener('pointerover', ({ target }) => {
   const middle = left + width / 2 - around.left - tip.offsetWidth / 2;
   tip.style.left = `${Math.max(0, Math.min(middle, around.width - tip.offsetWidth))}px`;
 });
+
+for (const button of document.querySelectorAll('button[data-show]')) {
+  const input = document.getElementById(button.dataset.show);
+  const show = (isShown) => {
+    input.type = isShown ? 'text' : 'password';
+    button.setAttribute('aria-pressed', String(isShown));
+  };
+  // Some browsers send what they check to a server.
+  input.spellcheck = false;
+  input.autocapitalize = 'off';
+  button.hidden = false;
+  button.addEventListener('click', () => show(input.type === 'password'));
+  // Browsers remember what was typed as text.
+  input.form.addEventListener('submit', () => show(false));
+}
 
 // Against clickjacking: a page that closes itself during a double click lets the second click land here. A delayed button
 // does nothing for half a second after the page becomes visible.
