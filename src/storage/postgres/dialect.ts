@@ -15,6 +15,7 @@ import { type Database, OutdatedPlan, StorageUnavailable } from '../storage.ts';
 import type { Pipeline } from './pipeline.ts';
 import { connect, outdatePlans, type Pools, translateError } from './pools.ts';
 import { send, sendAlone } from './session.ts';
+import { batchWrites } from './write-batch.ts';
 
 export function createDialect(pools: Pools): Dialect {
   const driver: Driver = {
@@ -92,6 +93,7 @@ function createConnection(pools: Pools, client: pg.PoolClient): PooledConnection
     runAlone: (query) => connection.run(() => sendAlone(pools.session, client, query)),
     async run(send) {
       try {
+        batchWrites(client);
         return await send(client);
       } catch (error) {
         const translated = translateError(error);

@@ -3,6 +3,7 @@ import type pg from 'pg';
 import { StorageUnavailable } from '../storage.ts';
 import { connect, isLockTimeout, type Pools, translateError } from './pools.ts';
 import { sendAlone } from './session.ts';
+import { batchWrites } from './write-batch.ts';
 
 export interface Pipeline {
   run(query: pg.QueryConfig): Promise<pg.QueryResult>;
@@ -40,6 +41,7 @@ export function createPipeline(pools: Pools): Pipeline {
     try {
       const client = await connection;
       if (pools.primary.isReplaced(client)) throw new StorageUnavailable('This primary was replaced.');
+      batchWrites(client);
       return await sendAlone(pools.session, client, query);
     } catch (error) {
       const translated = translateError(error);

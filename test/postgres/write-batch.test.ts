@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import type { Duplex } from 'node:stream';
+import { after, test } from 'node:test';
+import pg from 'pg';
+import { batchWrites } from '../../src/storage/postgres/write-batch.ts';
+import { startPostgres } from '../support/postgres-server.ts';
+
+const server = await startPostgres();
+after(() => server.remove());
+
+async function connect() {
+  const client = new pg.Client({ connectionString: server.url, pipeline: true });
+  await client.connect();
+  const { stream } = (client as unknown as { connection: pg.Connection }).connection;
+  return { client, writes: countWrites(stream) };
+}
+
+/** Node calls one of these for each system call. */
+function countWrites(stream: Duplex): { count: number } {
+  const writes = { count: 0 };
+  for (const name of ['_write', '_writev'] as const) {
+    const write = (stream[name] as (...args: unknown[]) => void).bind(stream);
+    stream[name] = (...args: unknown[]) => {
+      writes.count += 1;
+      write(...args);
+    };
+  }
+  return writes;
+}
+
+test('statements of the same turn of the event loop are sent at once', async () => {
+  const { client, writes } = await connect();
+  const run = (text: string) => {
+    batchWrites(client);
+    return client.query(text, [1]);
+  };
+
+  const results = await Promise.all([run('select $1::int as a'), run('select $1::int + 1 as a')]);
+  const [first, later] = [writes.count, await run('select $1::int + 2 as a')];
+
+  assert.deepEqual(
+    [...results, later].map(({ rows }) => rows),
+    [[{ a: 1 }], [{ a: 2 }], [{ a: 3 }]],
+  );
+  assert.equal(first, 1);
+  assert.equal(writes.count, 2);
+  await client.end();
+});
+
+test('a connection that ends in the same turn still sends its statements', async () => {
+  const { client } = await connect();
+
+  batchWrites(client);
+  const result = client.query('select 1 as a');
+  await client.end();
+
+  assert.deepEqual((await result).rows, [{ a: 1 }]);
+});
