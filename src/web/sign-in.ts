@@ -27,7 +27,9 @@ export function mountSignIn(host: FastifyInstance, deps: WebDeps): void {
   mountSecondStep(host, deps);
   // Shown to signed-in users, too: prompt=login asks for a second sign-in.
   host.get<{ Querystring: Form }>('/sign-in', access('anyone'), async (request, reply) => {
-    const returnTo = readReturnTo(request.query.return_to, deps.consentUrl);
+    const wanted = readReturnTo(request.query.return_to, deps.consentUrl);
+    // The forms keep `return_to`, and so what the app asked for.
+    const returnTo = wanted === '/' ? withUiLocales(request, wanted) : wanted;
     const email = request.session?.user.email ?? '';
     const destination = await findDestination(deps, returnTo, request.ip);
     const texts = textsOf(deps, request);

@@ -6,6 +6,7 @@ import { PASSWORD } from '../../support/fixtures.ts';
 import { inviteInBrowser } from '../../support/invitations.ts';
 import { redirectParams } from '../../support/raw-http.ts';
 import { startTestServer } from '../../support/test-server.ts';
+import { addTwoStepUser, enterCode } from '../../support/two-step.ts';
 
 const server = await startTestServer();
 const GERMAN = { 'accept-language': 'de-DE,de;q=0.9,en;q=0.8' };
@@ -45,6 +46,20 @@ test('a form that is shown again stays in the language that the app asked for', 
 
   assert.equal(languageOf(again), 'de');
   assert.match(again.text, /Wählen Sie mindestens eine Berechtigung aus/);
+});
+
+test('a sign-in page without a page to return to keeps its language after a wrong password, and in the second step', async () => {
+  const { user, freshCode } = await addTwoStepUser(server, 'Till');
+  const browser = server.browse();
+  const signIn = await browser.open('/sign-in?ui_locales=de');
+
+  const wrong = await browser.signIn(user.email, 'not the password', signIn);
+  const step = await browser.signIn(user.email, PASSWORD, wrong);
+  const wrongCode = await enterCode(browser, step, '000000');
+
+  assert.deepEqual([wrong, step, wrongCode].map(languageOf), ['de', 'de', 'de']);
+  const done = await enterCode(browser, wrongCode, freshCode());
+  assert.match(done.url, /\/connected-apps$/);
 });
 
 test("without `ui_locales`, the user's setting decides, then the browser", async () => {
