@@ -5,10 +5,14 @@ import pg from 'pg';
 import { newId } from '../../src/lib/ids.ts';
 import { ensureMigrated, listPending, migrate, upgrade } from '../../src/storage/migrate.ts';
 import { MIGRATIONS } from '../../src/storage/migrations/all.ts';
+import type { Migration, Step } from '../../src/storage/migrations/migration.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import type { Storage } from '../../src/storage/storage.ts';
+import { withLease } from '../../src/storage/upgrade/lease.ts';
 import { registerNode } from '../../src/storage/upgrade/nodes.ts';
 import { planUpgrade } from '../../src/storage/upgrade/plan.ts';
+import { runStep } from '../../src/storage/upgrade/postgres-steps.ts';
+import { createUpgradeTables } from '../../src/storage/upgrade/state.ts';
 import { databaseUrl, runAsAdmin, TEMPLATE } from '../support/databases.ts';
 import { createTemplate, startPostgres } from '../support/postgres-server.ts';
 import { SAMPLE_CONTRACT, SAMPLE_EXPAND } from '../support/sample-migrations.ts';
@@ -211,3 +215,57 @@ async function listStep({ durable }: Storage): Promise<number> {
   }>`select step from migration_progress where name = ${SAMPLE_EXPAND.name}`.execute(durable);
   return rows[0]?.step ?? 0;
 }
+
+/** A migrator that has the lease, finds an index invalid, and stalls until another one has taken over. */
+async function runAfterTakeover(storage: Storage, migration: Migration, index: number): Promise<void> {
+  await createUpgradeTables(storage);
+  await sql`delete from migration_lease`.execute(storage.durable);
+  await withLease(
+    storage.durable,
+    () => {},
+    async (lease) => {
+      await sql`update migration_lease set holder = 'another'`.execute(storage.durable);
+      await runStep({ storage, lease, migration, onProgress: () => {} }, migration.steps[index] as Step, index);
+    },
+  );
+}
+
+async function findIndexes({ durable }: Storage): Promise<unknown[]> {
+  const { rows } = await sql<{
+    name: string;
+  }>`select indexrelid::regclass::text as name, indisvalid as "isValid" from pg_index
+    where indexrelid::regclass::text like 'grants_by_sample%'`.execute(durable);
+  return rows;
+}
+
+test('a migrator that was replaced drops no index, which the other one may have rebuilt', async () => {
+  const storage = await openDatabase(0);
+  await migrate(storage, { migrations: EXPANDED });
+  await sql`update pg_index set indisvalid = false where indexrelid = 'grants_by_sample'::regclass`.execute(
+    storage.durable,
+  );
+
+  await assert.rejects(runAfterTakeover(storage, SAMPLE_EXPAND, 1), /has taken over/);
+  const afterBuild = await findIndexes(storage);
+  await assert.rejects(runAfterTakeover(storage, SAMPLE_CONTRACT, 0), /has taken over/);
+  const afterDrop = await findIndexes(storage);
+
+  assert.deepEqual(afterBuild, [{ name: 'grants_by_sample', isValid: false }]);
+  assert.deepEqual(afterDrop, afterBuild);
+});
+
+test('an invalid index is built again, also if an interrupted run has left a part of another', async () => {
+  const storage = await openDatabase(0);
+  await migrate(storage, { migrations: EXPANDED });
+  await sql`update pg_index set indisvalid = false where indexrelid = 'grants_by_sample'::regclass`.execute(
+    storage.durable,
+  );
+  await sql`create index grants_by_sample_dropped on grants (sample_region)`.execute(storage.durable);
+  await sql`update migration_progress set step = 1, finished_at = null where name = ${SAMPLE_EXPAND.name}`.execute(
+    storage.durable,
+  );
+
+  await migrate(storage, { migrations: EXPANDED });
+
+  assert.deepEqual(await findIndexes(storage), [{ name: 'grants_by_sample', isValid: true }]);
+});

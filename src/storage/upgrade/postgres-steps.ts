@@ -33,7 +33,7 @@ export async function runStep(run: Run, step: Step, index: number): Promise<void
     return;
   }
   if (step.kind === 'index') await buildIndex(run, step);
-  if (step.kind === 'drop index') await dropIndex(storage.durable, step);
+  if (step.kind === 'drop index') await removeIndex(run, step, () => true);
   if (step.kind === 'check') await addValidCheck(run, step);
   if (step.kind === 'backfill') {
     const progress = await findProgress(storage.durable, migration.name);
@@ -83,21 +83,25 @@ async function describeHolders(db: Database, table: string | undefined): Promise
 }
 
 /** Not in a transaction: PostgreSQL waits for transactions that began before, and then validates. */
-async function buildIndex({ storage: { durable }, onProgress }: Run, step: IndexStep): Promise<void> {
+async function buildIndex(run: Run, step: IndexStep): Promise<void> {
+  const { durable } = run.storage;
+  await dropRenamed(durable, step.name);
   for (;;) {
     const state = await findIndex(durable, step.name);
     if (state === 'valid') return;
     if (state === 'missing') await createIndex(step, 'concurrently').execute(durable);
     // PostgreSQL goes on after its client was killed.
     if (state === 'building') {
-      onProgress(`${step.name} is still being built by an interrupted run`);
+      run.onProgress(`${step.name} is still being built by an interrupted run`);
       await sleep(SECOND);
     }
-    if (state === 'invalid') await dropIndex(durable, { ...step, kind: 'drop index' });
+    if (state === 'invalid') await removeIndex(run, step, (state) => state === 'invalid');
   }
 }
 
-async function findIndex(db: Database, name: string): Promise<'missing' | 'valid' | 'building' | 'invalid'> {
+type IndexState = 'missing' | 'valid' | 'building' | 'invalid';
+
+async function findIndex(db: Database, name: string): Promise<IndexState> {
   const { rows } = await sql<{ valid: boolean; building: boolean }>`
     select indisvalid as valid,
       exists (select from pg_stat_progress_create_index p where p.index_relid = indexrelid) as building
@@ -108,8 +112,30 @@ async function findIndex(db: Database, name: string): Promise<'missing' | 'valid
   return found.building ? 'building' : 'invalid';
 }
 
-async function dropIndex(db: Database, { name }: DropIndexStep): Promise<void> {
-  await sql`drop index concurrently if exists ${sql.ref(name)}`.execute(db);
+/**
+ * PostgreSQL drops an index concurrently only outside of a transaction, where the lease does not protect it: another migrator may
+ * have built it again meanwhile. So it is renamed first, in a transaction with the lease, and the other name is dropped.
+ */
+async function removeIndex(
+  run: Run,
+  { table, name }: IndexStep | DropIndexStep,
+  isRemoved: (state: IndexState) => boolean,
+): Promise<void> {
+  const { durable } = run.storage;
+  // Left by a run that was interrupted between the two.
+  await dropRenamed(durable, name);
+  await inShortTransaction(run, table, async (tx) => {
+    const state = await findIndex(tx, name);
+    if (state === 'missing' || !isRemoved(state)) return;
+    await sql`alter index ${sql.ref(name)} rename to ${sql.ref(renamed(name))}`.execute(tx);
+  });
+  await dropRenamed(durable, name);
+}
+
+const renamed = (index: string) => `${index}_dropped`;
+
+async function dropRenamed(db: Database, index: string): Promise<void> {
+  await sql`drop index concurrently if exists ${sql.ref(renamed(index))}`.execute(db);
 }
 
 /** New rows are checked from the first statement on; the second reads the old ones without blocking writes. */
