@@ -123,7 +123,7 @@ async function takePictures(page: Page, suffix: string): Promise<void> {
 
 /** The pages of a user with two-step sign-in. */
 async function takeTwoStep(page: Page, suffix: string): Promise<void> {
-  if (!isWanted('two-step-on') && !isWanted('step-up')) return;
+  if (!['two-step-on', 'step-up', 'second-step'].some(isWanted)) return;
   await signIn(page, 'owner');
   const user = await requireUser(server.storage.durable, DEMO_USERS.owner.email);
   await turnOnTwoStep(server.storage.durable, keys, user.id, Date.now());
@@ -131,12 +131,16 @@ async function takeTwoStep(page: Page, suffix: string): Promise<void> {
   await shoot(page, 'two-step-on', suffix);
   await page.goto(`${settings.consentUrl}/settings/two-step/remove`);
   await shoot(page, 'step-up', suffix);
+  await signIn(page, 'owner');
+  await shoot(page, 'second-step', suffix);
   await server.storage.durable.deleteFrom('authenticator_apps').where('user_id', '=', user.id).execute();
 }
 
 async function shoot(page: Page, name: string, suffix: string): Promise<void> {
   if (!isWanted(name)) return;
   if (name === 'reference') await page.getByRole('heading', { name: 'Authorization' }).first().waitFor();
+  // The script disables Allow for a moment.
+  await page.waitForFunction(() => !document.querySelector('[data-delayed][aria-disabled]'));
   await page.screenshot({ path: `${out}/${name}-${suffix}.png`, fullPage: !LONG.includes(name) });
 }
 
@@ -147,5 +151,5 @@ async function signIn(page: Page, as: Picture['as']): Promise<void> {
   await page.getByLabel('Email').fill(DEMO_USERS[as].email);
   await page.getByLabel('Password').fill(DEMO_PASSWORD);
   await page.getByRole('button', { name: 'Sign in', exact: true }).click();
-  await page.waitForURL(({ pathname }) => !pathname.startsWith('/sign-in'));
+  await page.waitForURL(({ pathname }) => pathname !== '/sign-in');
 }

@@ -41,7 +41,9 @@ function publicPictures({ api, web, ledgerly }: Known): Picture[] {
     code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
     code_challenge_method: 'S256',
   });
+  const wrong = new URLSearchParams({ client_id: ledgerly, redirect_uri: 'https://elsewhere.example/callback' });
   return [
+    { name: 'app-error', url: `${api}/api/v1/oauth/authorize?${wrong}` },
     { name: 'sign-in', url: `${web}/sign-in`, isKept: true },
     { name: 'reference', url: `${api}/docs`, isKept: true },
     { name: 'error', url: `${api}/docs/errors/invalid_grant#refresh_token_reused`, isKept: true },

@@ -10,7 +10,7 @@ interface Steps {
   shoot(name: string): Promise<void>;
 }
 
-const NAMES = ['new-secret', 'invitation-link', 'try-request', 'try-exchange', 'try-tokens'];
+const NAMES = ['new-secret', 'invitation-link', 'invitation', 'try-request', 'try-exchange', 'try-tokens'];
 
 /** Pages that only a form leads to. */
 export async function takeSteps(page: Page, steps: Steps): Promise<void> {
@@ -25,6 +25,10 @@ async function takeInvitation(page: Page, { settings, signIn, shoot }: Steps): P
   await page.getByLabel('Email').fill('noor@harbour.example');
   await page.getByRole('button', { name: 'Create invitation link' }).click();
   await shoot('invitation-link');
+  const link = await page.locator('#invitation').textContent();
+  await signIn(page, undefined);
+  await page.goto(link ?? '');
+  await shoot('invitation');
 }
 
 async function takePlayground(page: Page, { settings, thirdParty, signIn, shoot }: Steps): Promise<void> {
