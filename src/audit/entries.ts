@@ -1,6 +1,6 @@
 import type { AliasableExpression, QueryCreator, SelectQueryBuilder } from 'kysely';
 import { firstIdAt, newId } from '../lib/ids.ts';
-import type { Following } from '../storage/chained-writes.ts';
+import type { DependentQuery } from '../storage/chained-writes.ts';
 import { inChunks } from '../storage/chunks.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import type { Database } from '../storage/storage.ts';
@@ -206,14 +206,14 @@ const insertEntry = preparedQuery((db, entry: Row<'audit_entries'>) =>
 type EntryColumns = { [Column in keyof Row<'audit_entries'>]: AliasableExpression<Row<'audit_entries'>[Column]> };
 
 /** The entry of a change that `chainedWrites` makes. `source` has one row if the change happened. */
-export function insertFollowingEntry<Changed, From extends keyof Tables | 'changed', Joined>(
-  following: Following<Changed>,
+export function insertDependentEntry<Changed, From extends keyof Tables | 'changed', Joined>(
+  dependent: DependentQuery<Changed>,
   source: SelectQueryBuilder<Tables & { changed: Changed }, From, Joined>,
   columns: EntryColumns,
 ) {
   const names = Object.keys(columns) as (keyof EntryColumns)[];
   const selected = source.select(names.map((name) => (columns[name] as AliasableExpression<unknown>).as(name)));
-  return (following as unknown as QueryCreator<Tables>)
+  return (dependent as unknown as QueryCreator<Tables>)
     .insertInto('audit_entries')
     .columns(names)
     .expression(selected as unknown as SelectQueryBuilder<Tables, 'audit_entries', Row<'audit_entries'>>);

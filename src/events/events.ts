@@ -1,7 +1,7 @@
 import { type AliasableExpression, type Expression, expressionBuilder } from 'kysely';
 import { DAY, SECOND } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
-import type { Following } from '../storage/chained-writes.ts';
+import type { DependentQuery } from '../storage/chained-writes.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import { retentionStep } from '../storage/retention.ts';
 import { type Database, pipelineWrites } from '../storage/storage.ts';
@@ -64,7 +64,7 @@ const insertEvent = preparedQuery((db, { id, type, app_id, business_id, data, cr
 );
 
 /** Of a change that `chainedWrites` makes, with the app and the business of the changed row. */
-interface FollowingEvent {
+interface DependentEvent {
   id: string;
   type: EventType;
   /** The text of a JSON object. */
@@ -72,12 +72,12 @@ interface FollowingEvent {
   now: number;
 }
 
-export function insertFollowingEvent<Row extends { appId: string; businessId: string }>(
-  following: Following<Row>,
-  { id, type, data, now }: FollowingEvent,
+export function insertDependentEvent<Row extends { appId: string; businessId: string }>(
+  dependent: DependentQuery<Row>,
+  { id, type, data, now }: DependentEvent,
 ) {
   rejectUndeclared(type);
-  const creator = following as unknown as Following<{ appId: string; businessId: string }>;
+  const creator = dependent as unknown as DependentQuery<{ appId: string; businessId: string }>;
   return creator
     .insertInto('events')
     .columns(COLUMNS)

@@ -1,5 +1,5 @@
 import { expressionBuilder } from 'kysely';
-import { insertFollowingEvent } from '../events/events.ts';
+import { insertDependentEvent } from '../events/events.ts';
 import type { InactiveReason } from '../http/errors.ts';
 import { DAY, MINUTE } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
@@ -89,9 +89,9 @@ const insertGrant = chainedWrites({
       .onConflict((conflict) => conflict.column('id').doNothing())
       .returning(['app_id as appId', 'business_id as businessId']);
   },
-  follow: [
-    (following, { eventId: id, eventData, created_at: now }) =>
-      insertFollowingEvent(following, { id, type: 'grant.created', data: expressionBuilder().val(eventData), now }),
+  dependents: [
+    (dependent, { eventId: id, eventData, created_at: now }) =>
+      insertDependentEvent(dependent, { id, type: 'grant.created', data: expressionBuilder().val(eventData), now }),
   ],
 });
 

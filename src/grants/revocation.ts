@@ -1,9 +1,9 @@
 import { expressionBuilder } from 'kysely';
-import { insertFollowingEntry } from '../audit/entries.ts';
-import { insertFollowingEvent, recordEvents } from '../events/events.ts';
+import { insertDependentEntry } from '../audit/entries.ts';
+import { insertDependentEvent, recordEvents } from '../events/events.ts';
 import type { InactiveReason } from '../http/errors.ts';
 import { newId } from '../lib/ids.ts';
-import { chainedWrites, type Following } from '../storage/chained-writes.ts';
+import { chainedWrites, type DependentQuery } from '../storage/chained-writes.ts';
 import { jsonObject } from '../storage/json-object.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
@@ -33,15 +33,15 @@ const revocation = {
   columns: ['grantId', 'appId', 'businessId', 'userId'] as const,
   change: (db: Database, { grantId, reason, now }: Revocation) =>
     updateRevoked(db, { reason, now }).where('id', '=', grantId),
-  insertEvent: (following: Following<Revoked>, { eventId: id, reason, now }: Revocation, db: Database) => {
+  insertEvent: (dependent: DependentQuery<Revoked>, { eventId: id, reason, now }: Revocation, db: Database) => {
     const { ref, cast, val } = expressionBuilder<{ changed: Revoked }, 'changed'>();
     const ids = { grantId: ref('changed.grantId'), userId: ref('changed.userId') };
     const data = jsonObject(db, { ...ids, reason: cast<string>(val(reason), 'text') });
-    return insertFollowingEvent(following, { id, type: 'grant.revoked', data, now });
+    return insertDependentEvent(dependent, { id, type: 'grant.revoked', data, now });
   },
 };
 
-const revokeOne = chainedWrites({ ...revocation, follow: [revocation.insertEvent] });
+const revokeOne = chainedWrites({ ...revocation, dependents: [revocation.insertEvent] });
 
 /** Needs a transaction. Returns the users who had allowed the apps. */
 export async function revokeGrants(
@@ -135,10 +135,10 @@ interface RevocationByApp extends Revocation {
 const revokeAndAudit = chainedWrites({
   columns: revocation.columns,
   change: (db, values: RevocationByApp) => revocation.change(db, values),
-  follow: [revocation.insertEvent, insertAudit],
+  dependents: [revocation.insertEvent, insertAudit],
 });
 
-function insertAudit(following: Following<Revoked>, { entryId, address, now }: RevocationByApp, db: Database) {
+function insertAudit(dependent: DependentQuery<Revoked>, { entryId, address, now }: RevocationByApp, db: Database) {
   const builder = expressionBuilder<Tables & { changed: Revoked }>();
   const { ref, fn, val } = expressionBuilder<Tables & { changed: Revoked }, 'changed' | 'apps' | 'users'>();
   const source = builder
@@ -146,7 +146,7 @@ function insertAudit(following: Following<Revoked>, { entryId, address, now }: R
     .leftJoin('apps', (join) => join.onRef('apps.id', '=', 'changed.appId').on('apps.deleted_at', 'is', null))
     .leftJoin('users', 'users.id', 'changed.userId');
   const app = { id: ref('changed.appId'), name: fn.coalesce('apps.name', val('A deleted app')) };
-  return insertFollowingEntry(following, source, {
+  return insertDependentEntry(dependent, source, {
     id: val(entryId),
     at: val(now),
     action: val<string>('grant.revoked'),

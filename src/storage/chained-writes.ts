@@ -3,19 +3,19 @@ import { pipelinesOf, preparedQuery } from './prepared-query.ts';
 import { type Database, inTransaction } from './storage.ts';
 import type { Tables } from './tables.ts';
 
-/** Sees the rows that the first write has changed as a table. */
-export type Following<Row> = QueryCreator<Tables & { changed: Row }>;
+/** Builds a write that reads the rows of the first write from the table `changed`. */
+export type DependentQuery<Row> = QueryCreator<Tables & { changed: Row }>;
 
 interface Chain<Values, Row> {
   /** Returns `columns`, which are ids. */
   change(db: Database, values: Values): Compilable<Row>;
   columns: readonly (keyof Row & string)[];
   /** Writes nothing if `changed` is empty. */
-  follow: ((following: Following<Row>, values: Values, db: Database) => Compilable<unknown>)[];
+  dependents: ((dependent: DependentQuery<Row>, values: Values, db: Database) => Compilable<unknown>)[];
 }
 
 /**
- * A change of one row and the writes that follow from it, all or nothing. One statement on PostgreSQL. SQLite has no writes in
+ * A change of one row and the writes that depend on it, all or nothing. One statement on PostgreSQL. SQLite has no writes in
  * a `with` clause, and there a transaction costs little: it runs them one after the other.
  */
 export function chainedWrites<Values extends object, Row extends object>(
@@ -23,14 +23,14 @@ export function chainedWrites<Values extends object, Row extends object>(
 ): (db: Database, values: Values) => Promise<Row[]> {
   const combined = preparedQuery((db, values: Values) => combine(db, chain, values));
   const change = preparedQuery(chain.change);
-  const follow = chain.follow.map((each) =>
+  const dependents = chain.dependents.map((each) =>
     preparedQuery((db, values: Values & Row) => each(withRow(db, chain.columns, values), values, db)),
   );
   return async (db, values) => {
     if (pipelinesOf(db)?.combinesWrites()) return (await combined(db, values)).rows;
     return inTransaction(db, async (tx) => {
       const { rows } = await change(tx, values);
-      for (const row of rows) for (const write of follow) await write(tx, { ...values, ...row });
+      for (const row of rows) for (const write of dependents) await write(tx, { ...values, ...row });
       return rows;
     });
   };
@@ -39,16 +39,24 @@ export function chainedWrites<Values extends object, Row extends object>(
 // Kysely's types cannot express a list of common table expressions.
 type Untyped = { with(name: string, query: () => unknown): Untyped } & QueryCreator<Record<string, object>>;
 
-function combine<Values, Row>(db: Database, { change, follow }: Chain<Values, Row>, values: Values): Compilable<Row> {
+function combine<Values, Row>(
+  db: Database,
+  { change, dependents }: Chain<Values, Row>,
+  values: Values,
+): Compilable<Row> {
   let query = (db as unknown as Untyped).with('changed', () => change(db, values));
-  const following = db as unknown as Following<Row>;
-  for (const [index, write] of follow.entries()) {
-    query = query.with(`following_${index}`, () => write(following, values, db));
+  const dependent = db as unknown as DependentQuery<Row>;
+  for (const [index, write] of dependents.entries()) {
+    query = query.with(`dependent_${index}`, () => write(dependent, values, db));
   }
   return query.selectFrom('changed').selectAll() as unknown as Compilable<Row>;
 }
 
-function withRow<Row extends object>(db: Database, columns: readonly (keyof Row & string)[], row: Row): Following<Row> {
+function withRow<Row extends object>(
+  db: Database,
+  columns: readonly (keyof Row & string)[],
+  row: Row,
+): DependentQuery<Row> {
   // PostgreSQL would infer text.
   const isSqlite = db.getExecutor().adapter instanceof SqliteAdapter;
   const changed = db.with('changed', (creator) =>
@@ -59,5 +67,5 @@ function withRow<Row extends object>(db: Database, columns: readonly (keyof Row 
       }),
     ),
   );
-  return changed as unknown as Following<Row>;
+  return changed as unknown as DependentQuery<Row>;
 }
