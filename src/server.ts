@@ -50,7 +50,7 @@ interface RunningServer {
   close(drainTimeout?: number): Promise<void>;
 }
 
-export interface Parts {
+export interface ServerOverrides {
   /** Can be replaced to measure the cost of the request log. */
   createRecorder?: typeof createRequestRecorder;
   /** Instead of SMTP. */
@@ -63,11 +63,11 @@ export interface Parts {
 export async function startServer(
   settings: Settings,
   clock: Clock = systemClock,
-  parts: Parts = {},
+  overrides: ServerOverrides = {},
 ): Promise<RunningServer> {
-  const { createRecorder = createRequestRecorder, languages = LANGUAGES } = parts;
+  const { createRecorder = createRequestRecorder, languages = LANGUAGES } = overrides;
   const branding = await createBranding(settings.branding);
-  const mailTransport = parts.mailTransport ?? (settings.smtp && createSmtpTransport(settings.smtp, branding.logo));
+  const mailTransport = overrides.mailTransport ?? (settings.smtp && createSmtpTransport(settings.smtp, branding.logo));
   const metrics = createMetrics();
   const tracing = await openTracing(settings, metrics);
   const { api, web, errors } = createHosts(settings, { metrics, tracing, branding, languages }, (request) =>
@@ -111,7 +111,7 @@ export async function startServer(
   return { storage, routes: { api: api.methodsByPath, web: web.methodsByPath }, outdated, close };
 }
 
-interface HostParts {
+interface HostDeps {
   metrics: Metrics;
   tracing: Tracing | undefined;
   branding: Branding;
@@ -121,7 +121,7 @@ interface HostParts {
 /** One host, if both URLs have the same origin. */
 function createHosts(
   settings: Settings,
-  { metrics, tracing, branding, languages }: HostParts,
+  { metrics, tracing, branding, languages }: HostDeps,
   loadNavigation: (request: FastifyRequest) => Promise<ErrorNavigation>,
 ) {
   const { baseUrl, consentUrl, platformName } = settings;
@@ -169,7 +169,7 @@ type Deps = ReturnType<typeof createDeps> & {
   errors: ErrorOptions;
 };
 
-interface DomainParts {
+interface BaseDeps {
   storage: Storage;
   clock: Clock;
   metrics: Metrics;
@@ -177,7 +177,7 @@ interface DomainParts {
   languages: Languages;
 }
 
-function createDeps(settings: Settings, { storage, clock, metrics, mailTransport, languages }: DomainParts) {
+function createDeps(settings: Settings, { storage, clock, metrics, mailTransport, languages }: BaseDeps) {
   const { baseUrl, consentUrl, secretKeys, retryWindow, platformName, servesResources, introspectionClients } =
     settings;
   const keys = createKeyring(secretKeys);

@@ -99,7 +99,7 @@ export async function setCurrentBusiness(db: Database, userId: string, businessI
   await updateUser(db, userId, { current_business_id: businessId }).execute();
 }
 
-/** For the hosted pages and for mails. Null: as the browser asks. */
+/** For the hosted pages and for mails. Null: the language that the browser sends in Accept-Language. */
 export async function setLanguage(db: Database, userId: string, language: string | null): Promise<void> {
   await updateUser(db, userId, { language }).execute();
 }

@@ -13,7 +13,7 @@ export const ROUND = 1000;
 const SESSION = 100;
 const CONNECTIONS = 32;
 /** Longer than the headers timeout: the parser reads `PRI` as the start of an HTTP/2 preface. */
-const PATIENCE = 13_000;
+const RESPONSE_TIMEOUT = 13_000;
 
 export interface Range {
   seed: number;
@@ -64,7 +64,10 @@ async function fuzzRound(product: Product, { seed, round, start, stop }: Round, 
   const material = await newMaterial(product, round);
   let next = start;
   const work = async () => {
-    const wires = { api: newWire(product.ports.api, PATIENCE), web: newWire(product.ports.web, PATIENCE) };
+    const wires = {
+      api: newWire(product.ports.api, RESPONSE_TIMEOUT),
+      web: newWire(product.ports.web, RESPONSE_TIMEOUT),
+    };
     while (next < stop && product.isAlive()) {
       const number = next++;
       if (number % SESSION === 0) await renewSessions(product, material);

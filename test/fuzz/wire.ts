@@ -21,7 +21,7 @@ export type Outcome = Answer | undefined | 'hang';
 export type Wire = ReturnType<typeof newWire>;
 
 /** One keep-alive connection to one port, without pipelining. */
-export function newWire(port: number, patience: number) {
+export function newWire(port: number, timeout: number) {
   let kept: Socket | undefined;
 
   async function send(sent: Sent): Promise<Outcome> {
@@ -34,7 +34,7 @@ export function newWire(port: number, patience: number) {
   async function sendOnce(sent: Sent): Promise<Outcome> {
     const socket = kept ?? (await open(port));
     kept = undefined;
-    const outcome = await exchange(socket, sent, patience);
+    const outcome = await exchange(socket, sent, timeout);
     const stays = typeof outcome === 'object' && !sent.isTorn && !endsConnection(outcome);
     if (stays && !socket.destroyed && socket.readable) kept = socket;
     else socket.destroy();
@@ -55,7 +55,7 @@ function endsConnection({ headers }: Answer): boolean {
   return headers.some(([name, value]) => name === 'connection' && value === 'close');
 }
 
-function exchange(socket: Socket, { bytes, isHead, isTorn }: Sent, patience: number): Promise<Outcome> {
+function exchange(socket: Socket, { bytes, isHead, isTorn }: Sent, timeout: number): Promise<Outcome> {
   return new Promise((resolve) => {
     let received: Buffer = Buffer.alloc(0);
     const finish = (outcome: Outcome) => {
@@ -63,7 +63,7 @@ function exchange(socket: Socket, { bytes, isHead, isTorn }: Sent, patience: num
       socket.removeAllListeners('data').removeAllListeners('end').removeAllListeners('close');
       resolve(outcome);
     };
-    const timer = setTimeout(() => finish('hang'), patience);
+    const timer = setTimeout(() => finish('hang'), timeout);
     const look = (isOver: boolean) => {
       const answer = readAnswer(received, { isHead, isOver });
       if (answer) finish(answer);

@@ -6,7 +6,7 @@ import { insertSession } from '../../src/accounts/sessions.ts';
 import type { User } from '../../src/accounts/users.ts';
 import { readSettings, type Settings } from '../../src/config.ts';
 import { createKeyring } from '../../src/lib/keyring.ts';
-import { type Parts, startServer } from '../../src/server.ts';
+import { type ServerOverrides, startServer } from '../../src/server.ts';
 import { businessPath } from '../../src/web/business-address.ts';
 import { createBrowser } from './browser.ts';
 import { createClient } from './client.ts';
@@ -27,7 +27,7 @@ export type TestServer = Awaited<ReturnType<typeof startTestServer>>;
 export async function startTestServer(
   env: Record<string, string> = {},
   startsAt = Date.UTC(2030, 0, 1),
-  parts: Parts = {},
+  overrides: ServerOverrides = {},
 ) {
   const callers = new Error().stack?.match(/[\w/-]+\.test\.ts/)?.[0] ?? 'a test';
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
@@ -50,7 +50,7 @@ export async function startTestServer(
   let now = startsAt;
   const clock = () => now;
   const checkShardRules = process.env.TEST_DATABASE_URL ? watchShardRules() : () => {};
-  let server = await startServer(settings, clock, parts);
+  let server = await startServer(settings, clock, overrides);
   after(async () => {
     await rememberSigningSecrets(server.storage, createKeyring(settings.secretKeys));
     const stored = await readDatabaseBytes(server.storage, folder);
@@ -76,7 +76,7 @@ export async function startTestServer(
     isRestarted = true;
     await server.close();
     await meanwhile();
-    server = await startServer({ ...settings, ...changes }, clock, parts);
+    server = await startServer({ ...settings, ...changes }, clock, overrides);
   };
   const usual = { user: people.ada, app: people.ledger, business: people.acme };
   return {

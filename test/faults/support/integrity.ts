@@ -7,10 +7,10 @@ export function examineSqlite(url: string): string[] {
   const file = new DatabaseSync(url.slice('sqlite:'.length), { readOnly: true, timeout: 5000 });
   try {
     const whole = file.prepare('PRAGMA integrity_check').all() as { integrity_check: string }[];
-    const strays = file.prepare('PRAGMA foreign_key_check').all();
+    const dangling = file.prepare('PRAGMA foreign_key_check').all();
     return [
       ...whole.map(({ integrity_check }) => integrity_check).filter((found) => found !== 'ok'),
-      ...strays.map((stray) => `a row refers to nothing: ${JSON.stringify(stray)}`),
+      ...dangling.map((row) => `a row refers to nothing: ${JSON.stringify(row)}`),
     ];
   } finally {
     file.close();

@@ -79,22 +79,22 @@ function attemptSection(delivery: LoggedDelivery): Html {
   const { attemptsMade, eventId } = delivery;
   if (attemptsMade.length === 0) return card({ title: 'Attempts', body: html`<p class="muted">No attempt yet.</p>` });
   const attempts = attemptsMade.map((attempt, i) =>
-    attemptDetails(attempt, { place: i, eventId, isLast: i === attemptsMade.length - 1 }),
+    attemptDetails(attempt, { number: i + 1, eventId, isLast: i === attemptsMade.length - 1 }),
   );
   return card({ title: 'Attempts', body: html`${attempts.reverse()}` });
 }
 
-interface Place {
-  place: number;
+interface AttemptContext {
+  number: number;
   eventId: string;
   isLast: boolean;
 }
 
-function attemptDetails(attempt: LoggedAttempt, { place, eventId, isLast }: Place): Html {
+function attemptDetails(attempt: LoggedAttempt, { number, eventId, isLast }: AttemptContext): Html {
   const { at, took, signed, head } = attempt;
   const { words, tone } = describeOutcome(attempt);
   const sent = signed && Object.entries(headersOf(eventId, signed)).map(([name, value]) => `${name}: ${value}`);
-  return html`<details class="attempt" id="attempt-${place + 1}" ${isLast && html`open`}><summary>${statusDot(words, tone)} <span class="muted small">${duration(took)}</span> ${preciseTime(at)}</summary>
+  return html`<details class="attempt" id="attempt-${number}" ${isLast && html`open`}><summary>${statusDot(words, tone)} <span class="muted small">${duration(took)}</span> ${preciseTime(at)}</summary>
 <div class="columns">
 <div><h3 class="small muted">Headers sent</h3>${sent ? html`<pre class="sample">${sent.join('\n')}</pre>` : html`<p class="muted small">No request was sent.</p>`}</div>
 <div><h3 class="small muted">Response</h3>${head ? html`<pre class="sample">${head}</pre><p class="muted small">The body of a response is not read.</p>` : html`<p class="muted small">There was no response.</p>`}</div>
