@@ -5,6 +5,7 @@ import type { Settings } from './config.ts';
 import { createTokenUses, type TokenUses } from './grants/token-uses.ts';
 import { parseForms, parseJsonAndForms } from './http/body-parsers.ts';
 import type { ErrorOptions } from './http/error-handler.ts';
+import { mountHealthChecks } from './http/health-checks.ts';
 import { createHost, delayUntilFlushed, type MethodsByPath } from './http/host.ts';
 import { cannotListen, close as closeHosts, drain, listen } from './http/lifecycle.ts';
 import { startJobs } from './jobs.ts';
@@ -30,7 +31,6 @@ import { startTracing, type Tracing } from './telemetry/tracing.ts';
 import { mountAssets } from './web/assets.ts';
 import { type Branding, createBranding, mountBranding } from './web/branding.ts';
 import { createErrorPages, type ErrorNavigation } from './web/errors.ts';
-import { LIVENESS, mountHealthChecks } from './web/health-checks.ts';
 import { mountLogos } from './web/logos.ts';
 import { loadErrorNavigation } from './web/page-context.ts';
 import { mountErrorPages } from './web/reference/error-pages.ts';
@@ -216,7 +216,7 @@ function createDeps(settings: Settings, { storage, clock, metrics, mailTransport
 
 /** Reads no cookies. */
 async function serveApi(host: FastifyInstance, deps: Deps): Promise<void> {
-  delayUntilFlushed(host, { ...deps, liveness: LIVENESS });
+  delayUntilFlushed(host, deps);
   parseJsonAndForms(host);
   recordRequests(host, deps.requestLog);
   await describeRoutes(host, deps);
@@ -235,7 +235,7 @@ async function serveApi(host: FastifyInstance, deps: Deps): Promise<void> {
 
 /** Reads no bearer tokens. */
 async function serveWeb(host: FastifyInstance, deps: Deps): Promise<void> {
-  delayUntilFlushed(host, { ...deps, liveness: LIVENESS });
+  delayUntilFlushed(host, deps);
   parseForms(host);
   await host.register(cookies);
   mountWeb(host, deps);

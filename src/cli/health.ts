@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { type Address, readListen } from '../config.ts';
+import { LIVENESS, READINESS } from '../http/health-paths.ts';
 import { SECOND } from '../lib/clock.ts';
 import type { Command } from './command.ts';
 import { errorMessage } from './doctor/finding.ts';
@@ -18,7 +19,7 @@ export const healthCommand: Command = {
   options: { ready: { help: 'Also check that it can query its database, and is not about to stop' } },
   examples: ['--ready'],
   async run(options, env): Promise<Health> {
-    return checkHealth(urlOf(readListen(env)) + (options.flag('ready') ? '/readyz' : '/healthz'));
+    return checkHealth(urlOf(readListen(env)) + (options.flag('ready') ? READINESS : LIVENESS));
   },
   isFailure: (result) => (result as Health).status === 'failed',
 };

@@ -8,6 +8,7 @@ import type { Storage } from '../storage/storage.ts';
 import { BODY_LIMIT } from './body-parsers.ts';
 import { type ErrorOptions, respondToUnparsable, routeError, sendError } from './error-handler.ts';
 import { ApiError } from './errors.ts';
+import { LIVENESS } from './health-paths.ts';
 import type { OverloadLimit, ServerTimeouts } from './timeouts.ts';
 
 declare module 'fastify' {
@@ -201,19 +202,18 @@ function collectMethods(host: FastifyInstance): MethodsByPath {
 interface FlushDeps {
   storage: Storage;
   errors: ErrorOptions;
-  /** The path of the liveness check, which depends on no database. */
-  liveness: string;
 }
 
 /**
  * A response may report commits that a power cut could still undo: it is sent once they are on disk, and replaced by a
  * 503 if the disk takes too long. A 503 reports no commit.
  */
-export function delayUntilFlushed(host: FastifyInstance, { storage, errors, liveness }: FlushDeps): void {
+export function delayUntilFlushed(host: FastifyInstance, { storage, errors }: FlushDeps): void {
   const { flushed } = storage;
   if (!flushed) return;
   host.addHook('onSend', (request, reply, payload, done) => {
-    const isExempt = reply.statusCode === 503 || request.routeOptions.url === liveness;
+    // The liveness check depends on no database.
+    const isExempt = reply.statusCode === 503 || request.routeOptions.url === LIVENESS;
     const pending = isExempt ? undefined : flushed();
     if (!pending) return done(null, payload);
     const send = () => done(null, payload);

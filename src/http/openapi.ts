@@ -11,11 +11,11 @@ export const REQUEST_ID = Type.String({
   format: 'uuid',
   description: 'Identifies this request in the server’s logs. Quote it when you ask for help.',
 });
-/** Headers of a response that must not be cached. */
 /** A field that may be repeated: a JSON body has a list, a form has it several times. */
 export const textOrTexts = (description: string, example: string) =>
   Type.Union([Type.String(), Type.Array(Type.String(), { maxItems: 20 })], { description, examples: [example] });
 
+/** Headers of a response that must not be cached. */
 export const NO_STORE = {
   'x-request-id': REQUEST_ID,
   'cache-control': Type.Literal('no-store', { description: 'The response must not be cached.' }),

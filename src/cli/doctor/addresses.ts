@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { connect, isIP } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 import type { Address, Settings } from '../../config.ts';
+import { READINESS } from '../../http/health-paths.ts';
 import { DAY, SECOND } from '../../lib/clock.ts';
 import { errorMessage, type Finding, findingsAbout } from './finding.ts';
 
@@ -16,7 +17,7 @@ export async function checkAddresses(
   now: number,
 ): Promise<Finding[]> {
   const hosts = [
-    { setting: 'BASE_URL', url: baseUrl, listensOn: listen, path: '/readyz' },
+    { setting: 'BASE_URL', url: baseUrl, listensOn: listen, path: READINESS },
     { setting: 'CONSENT_URL', url: consentUrl, listensOn: consentListen, path: '/sign-in' },
   ];
   const findings = await Promise.all(hosts.map((host) => checkHost(host, now)));

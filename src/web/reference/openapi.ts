@@ -128,16 +128,6 @@ export function mountOpenApi(host: FastifyInstance): void {
   mountPreflight(host, PATH);
 }
 
-const OK = Type.Object({ status: Type.Literal('ok', { description: 'Always `ok`.' }) });
-
-/** The schema of a health check. */
-export function describeCheck(operationId: string, summary: string, errors: Record<number, object> = {}) {
-  const headers = { 'x-request-id': REQUEST_ID };
-  const content = { 'application/json': { schema: OK, example: { status: 'ok' } } };
-  const response = { 200: { description: 'Healthy.', headers, content }, ...errors };
-  return { schema: { operationId, tags: ['Operations'], summary, security: [], response } };
-}
-
 const HEADERS: [name: string, description: string, schema: Schema][] = [
   [
     'webhook-id',

@@ -1,0 +1,3 @@
+// Commands read these without loading the server.
+export const LIVENESS = '/healthz';
+export const READINESS = '/readyz';
