@@ -46,7 +46,7 @@ export const STATEMENTS = {
   countRepeat:
     'insert into "audit_repeats" ("key", "window_start", "count") values (?, ?, ?) on conflict ("key") do update set "count" = case when "audit_repeats"."window_start" <= ? then 1 else "audit_repeats"."count" + ? end, "window_start" = case when "audit_repeats"."window_start" <= ? then ? else "audit_repeats"."window_start" end returning "count"',
   unrevokedGrant:
-    'select "id" from "grants" where "business_id" = ? and "app_id" = ? and "user_id" = ? and "revoked_at" is null limit ?',
+    'select "id" from "grants" where "business_id" = ? and "app_id" = ? and "user_id" = ? and "revoked_at" is null limit 1',
   addGrant:
     'insert into "grants" ("id", "salt", "app_id", "user_id", "business_id", "scopes", "connected_for", "expires_at", "resource", "redirect_uri", "code_challenge", "created_at", "code_expires_at", "rotation", "removable_on") values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict ("id") do nothing returning "app_id" as "appId", "business_id" as "businessId"',
   addCreatedEvent: `with "changed" as (select ? as "appId", ? as "businessId") ${addEvent('?')}`,

@@ -137,7 +137,7 @@ export function allow({ db, keys }: Bare, stamped: string, cookies: Fields, from
     db.one('appRules', app.id, app.id, user.id, businessId);
     const { scopes: scope } = db.one('consent', user.id, app.id, businessId, now);
     const key = `grant.allowed ${app.id} ${businessId} ${user.id} ${scope}`;
-    const hasGrant = () => db.one('unrevokedGrant', businessId, app.id, user.id, 1) !== undefined;
+    const hasGrant = () => db.one('unrevokedGrant', businessId, app.id, user.id) !== undefined;
     const isRepeat = [db.one('isRepeat', key, now - DAY) !== undefined, hasGrant()].every(Boolean);
     if (!isRepeat) {
       db.write('durable', 'countRepeat', key, now, 1, now - DAY, 1, now - DAY, now);
