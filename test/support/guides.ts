@@ -46,7 +46,7 @@ export function openGuide(name: string, sections?: string[]) {
 }
 
 function readBlocks(guide: string): Block[] {
-  const parts = guide.matchAll(/^## (?<heading>[^\n]+)$|^```(?<language>\w*)\n(?<text>.*?)^```$/gms);
+  const parts = guide.matchAll(/^#{2,3} (?<heading>[^\n]+)$|^```(?<language>\w*)\n(?<text>.*?)^```$/gms);
   const blocks: Block[] = [];
   let section = '';
   for (const { groups = {} } of parts) {
