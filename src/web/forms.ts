@@ -2,6 +2,7 @@ import type { FastifyReply } from 'fastify';
 import { en, type Texts } from '../languages/en.ts';
 import { FormError, Overloaded, TooManyRequests } from '../lib/errors.ts';
 import { type Html, html } from '../lib/html.ts';
+import { copyButton } from './components/display.ts';
 import { icon } from './components/icon.ts';
 
 /** A form with a CSRF token. */
@@ -121,8 +122,8 @@ export function problemText({ field, message }: Problem): Html {
 }
 
 /** Text with a copy button, which the script shows. */
-export function copyable(id: string, content: string): Html {
-  return html`<span class="copyable"><code id="${id}">${content}</code><button type="button" class="quiet" data-copy="${id}" hidden>Copy</button></span>`;
+export function copyable(id: string, content: string, name = id.replaceAll('-', ' ')): Html {
+  return html`<span class="copyable"><code id="${id}">${content}</code>${copyButton(` ${name}`, { id })}</span>`;
 }
 
 /** In UTC; the script shows local time instead. */

@@ -73,8 +73,8 @@ flowTest('the address is copied with one click', async ({ openSignedIn, server }
   const page = await openSignedIn(server.ada, '/settings/connected-apps/assistant');
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
 
-  await page.locator('[data-copy="business-address"]').click();
-  await waitForText(page, 'Copied');
+  await clickButton(page, 'Copy business address');
+  await page.getByRole('button', { name: 'Copied' }).waitFor();
 
   const copied = await page.evaluate(() => navigator.clipboard.readText());
   assert.equal(copied, `${server.api}/mcp/${server.acme.id}`);

@@ -139,6 +139,6 @@ ${settings({ title: 'Credentials', intro: 'Store them where only your server can
 }
 
 export function endpointFacts(issuer: string): Html {
-  return html`<div><dt>Authorize at</dt><dd>${copyable('authorize-at', `${issuer}/api/v1/oauth/authorize`)}</dd></div>
-<div><dt>Get tokens at</dt><dd>${copyable('tokens-at', `${issuer}/api/v1/oauth/token`)}</dd></div>`;
+  return html`<div><dt>Authorize at</dt><dd>${copyable('authorize-at', `${issuer}/api/v1/oauth/authorize`, 'authorize URL')}</dd></div>
+<div><dt>Get tokens at</dt><dd>${copyable('tokens-at', `${issuer}/api/v1/oauth/token`, 'token URL')}</dd></div>`;
 }

@@ -35,12 +35,15 @@ document.addEventListener('click', async ({ target }) => {
   if (!button) return;
   const { copy, copyValue } = button.dataset;
   await navigator.clipboard.writeText(copyValue ?? document.getElementById(copy).textContent.trim());
-  const before = button.textContent;
+  if (button.dataset.copied) return;
+  // An icon has no text, and gets another name instead.
+  const part = button.textContent ? 'textContent' : 'ariaLabel';
+  const before = button[part];
   button.dataset.copied = 'yes';
-  if (before) button.textContent = 'Copied';
+  button[part] = 'Copied';
   setTimeout(() => {
     delete button.dataset.copied;
-    if (before) button.textContent = 'Copy';
+    button[part] = before;
   }, 2000);
 });
 

@@ -84,6 +84,12 @@ interface CodeBlock {
 
 /** The script shows the copy button. */
 export function codeBlock({ id, code, label, copies }: CodeBlock): Html {
-  const source = copies === undefined ? html`data-copy="${id}"` : html`data-copy-value="${copies}"`;
-  return html`<div class="code-block"><pre class="sample" tabindex="0" role="region" aria-label="${label}"><code id="${id}">${code}</code></pre><button type="button" class="quiet" ${source} aria-label="Copy: ${label}" hidden>Copy</button></div>`;
+  const button = copies === undefined ? copyButton(`: ${label}`, { id }) : copyButton(`: ${label}`, { value: copies });
+  return html`<div class="code-block"><pre class="sample" tabindex="0" role="region" aria-label="${label}"><code id="${id}">${code}</code></pre>${button}</div>`;
+}
+
+/** Copies the text of an element, or a value. The script shows the button. */
+export function copyButton(what: string, source: { id: string } | { value: string }, title = `Copy${what}`): Html {
+  const from = 'id' in source ? html`data-copy="${source.id}"` : html`data-copy-value="${source.value}"`;
+  return html`<button type="button" class="copy" ${from} aria-label="Copy${what}" title="${title}" hidden></button>`;
 }

@@ -1,5 +1,5 @@
 import { type Html, html } from '../../lib/html.ts';
-import { statusDot, type Tone } from './display.ts';
+import { copyButton, statusDot, type Tone } from './display.ts';
 
 interface LogEntry {
   /** The page of the entry. */
@@ -34,7 +34,7 @@ ${entries}</ul>`;
 /** The random end of an id. The button, which the script shows, copies all of it. */
 export function shortId(id: string, label: string): Html {
   const end = id.slice(-8);
-  return html`<span class="short-id"><code>…${end}</code><button type="button" class="copy" data-copy-value="${id}" title="${label}: ${id}" aria-label="Copy ${label} ending in ${end}" hidden></button></span>`;
+  return html`<span class="short-id"><code>…${end}</code>${copyButton(` ${label} ending in ${end}`, { value: id }, `${label}: ${id}`)}</span>`;
 }
 
 /** Names with their values, of which some may be missing. */

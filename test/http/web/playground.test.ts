@@ -43,6 +43,20 @@ test('a developer runs through the real flow, and sees each request and its resp
   assert.equal(revoked_reason, 'revoked_by_app');
 });
 
+test('the playground ticks the steps that have succeeded', async () => {
+  const app = await newApp();
+  const done = ({ text }: { text: string }) => [...text.matchAll(/Done: <\/span>([^<]+)</g)].map(([, name]) => name);
+
+  const asked = await reachExchange(app);
+  const refused = await browser.submit(asked, `${tryPath(app)}/exchange`, { client_secret: 'wrong' });
+  const tokens = await browser.submit(asked, `${tryPath(app)}/exchange`, { client_secret: app.secret });
+
+  assert.deepEqual(done(await begin(app)), []);
+  assert.deepEqual(done(asked), ['Authorize']);
+  assert.deepEqual(done(refused), ['Authorize']);
+  assert.deepEqual(done(tokens), ['Authorize', 'Exchange']);
+});
+
 test('no page of the playground shows the secret, may be cached or exceeds 50 kB [D4]', async () => {
   const app = await newApp();
   const tokens = await reachTokens(app);

@@ -3,7 +3,7 @@ import { type Html, html } from '../../../lib/html.ts';
 import { formatScopes, type Scopes } from '../../../lib/scope-lists.ts';
 import { sha256 } from '../../../lib/secrets.ts';
 import { listScopes } from '../../../oauth/scopes.ts';
-import { codeBlock, notice } from '../../components/display.ts';
+import { codeBlock, copyButton, notice } from '../../components/display.ts';
 import { section, settings, settingsForm } from '../../components/structure.ts';
 import { ariaAttributes, type Form, type Problem, postForm, problemText, text } from '../../forms.ts';
 import { frame, type Playground } from './layout.ts';
@@ -20,7 +20,7 @@ export function startBody(playground: Playground, { scopes, redirectUri }: Autho
   const wrong = (field: string) => (problem?.field === field ? problem : undefined);
   return frame(
     playground,
-    'authorize',
+    { step: 'authorize' },
     html`<p class="muted">Run the real flow as yourself, one request at a time, and see each request and response.</p>
 ${problem?.field === 'playground_state' && html`<p class="notice" role="alert">${problem.message}</p>`}
 ${(app.disabledAt ?? app.pausedAt) !== null && notice('The app is disabled or paused, so every request will be rejected until it is enabled again.')}
@@ -113,11 +113,11 @@ export function authorizeBody(
   const query = Object.entries(authorizeQuery(progress, state));
   return frame(
     playground,
-    'authorize',
+    { step: 'authorize' },
     html`${section({
       title: 'Send the browser to the authorize endpoint',
       intro: html`Your app redirects its user to <code>${playground.issuer}/api/v1/oauth/authorize</code>. The URL contains no secret.`,
-      body: html`<dl class="facts">${query.map(([name, value]) => html`<div><dt><code>${name}</code></dt><dd><code class="clipped">${value}</code><span class="muted small">${MEANINGS[name]}</span></dd></div>`)}</dl>
+      body: html`<dl class="facts">${query.map(([name, value]) => html`<div><dt><code>${name}</code></dt><dd><span class="copyable"><code class="clipped" id="query-${name}">${value}</code>${copyButton(` ${name}`, { id: `query-${name}` })}</span><span class="muted small">${MEANINGS[name]}</span></dd></div>`)}</dl>
 <details><summary>As curl</summary>
 <p class="small">This shows the first response, a 303 to the consent page. The rest needs a browser.</p>
 ${codeBlock({ id: 'curl-authorize', code: curlText({ method: 'GET', url, headers: [] }), label: 'As curl' })}</details>

@@ -1,5 +1,6 @@
 import type { App } from '../../../apps/apps.ts';
 import { type Html, html } from '../../../lib/html.ts';
+import { icon } from '../../components/icon.ts';
 import { type AppSection, appHead, type Viewer } from '../app-page.ts';
 import type { StepName } from './steps.ts';
 
@@ -25,9 +26,20 @@ const STAGES: [name: string, steps: (StepName | 'authorize')[]][] = [
   ['Revoke', ['revoke']],
 ];
 
+interface Place {
+  step: StepName | 'authorize';
+  /** Whether this step has succeeded, too. */
+  isDone?: boolean;
+}
+
 /** The app's tabs, the stages and the page below them. */
-export function frame({ section, viewer, app }: Playground, at: StepName | 'authorize', body: Html): Html {
+export function frame({ section, viewer, app }: Playground, { step, isDone = false }: Place, body: Html): Html {
+  const here = STAGES.findIndex(([, steps]) => steps.includes(step));
+  const stages = STAGES.map(([name], index) => {
+    const isPast = index < here || (index === here && isDone);
+    return html`<li class="${isPast ? 'stage past' : 'stage'}" ${index === here && html`aria-current="step"`}>${isPast && html`${icon('check')}<span class="visually-hidden">Done: </span>`}${name}</li>`;
+  });
   return html`${appHead(section, viewer, app, 'Try it')}
-<ol class="stages" aria-label="Steps">${STAGES.map(([name, steps]) => html`<li class="stage" ${steps.includes(at) && html`aria-current="step"`}>${name}</li>`)}</ol>
+<ol class="stages" aria-label="Steps">${stages}</ol>
 ${body}`;
 }

@@ -18,10 +18,10 @@ interface StepContext {
 /** The response to the authorize request, and the exchange as the next step. */
 export function callbackBody(context: StepContext, callback: Callback): Html {
   const { playground } = context;
-  if (callback.error !== '') return frame(playground, 'authorize', errorCard(playground, callback));
+  if (callback.error !== '') return frame(playground, { step: 'authorize' }, errorCard(playground, callback));
   return frame(
     playground,
-    'exchange',
+    { step: 'exchange' },
     html`${section({
       title: 'Response',
       body: html`<dl class="facts">
@@ -61,7 +61,7 @@ export function stepBody(context: StepContext, { name, call, response }: Sent): 
   const next = response ? steps : [name, ...steps.filter((step) => step !== name)];
   return frame(
     playground,
-    name,
+    { step: name, isDone: response !== undefined && response.status < 400 },
     html`<section class="card sent"><h2>${STEPS[name].title}</h2>
 <h3>Request</h3>
 ${showCall('curl-sent', call)}
@@ -76,14 +76,16 @@ ${startAgain(playground)}`,
 }
 
 export function retryBody(context: StepContext, name: StepName): Html {
-  return frame(context.playground, name, html`${stepCards(context, [name])}${startAgain(context.playground)}`);
+  return frame(
+    context.playground,
+    { step: name },
+    html`${stepCards(context, [name])}${startAgain(context.playground)}`,
+  );
 }
 
 function showResponse(playground: Playground, { head, text, json }: ApiResponse): Html {
   const uri = (json as { error_uri?: unknown } | null | undefined)?.error_uri;
-  return html`<pre class="sample">${head}
-
-${text}</pre>
+  return html`${codeBlock({ id: 'response', code: `${head}\n\n${text}`, label: 'Response' })}
 ${typeof uri === 'string' && explanation(playground, uri)}`;
 }
 
@@ -122,8 +124,9 @@ ${name === 'exchange' && input({ name: 'client_secret', label: 'client_secret', 
 }
 
 function showCall(id: string, call: Call): Html {
-  return html`<pre class="sample">${requestText(call)}</pre>
-<details><summary>As curl</summary>${codeBlock({ id, code: curlText(call), label: `As curl, ${id.replace('curl-', '')}` })}</details>`;
+  const step = id.replace('curl-', '');
+  return html`${codeBlock({ id: `request-${step}`, code: requestText(call), label: `Request, ${step}` })}
+<details><summary>As curl</summary>${codeBlock({ id, code: curlText(call), label: `As curl, ${step}` })}</details>`;
 }
 
 function startAgain({ path }: Playground): Html {
