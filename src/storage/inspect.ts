@@ -1,6 +1,6 @@
 import { existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
 import { maxConnections, readPostgresUrl } from './postgres/url.ts';
 import type { Storage } from './storage.ts';
 
@@ -41,8 +41,25 @@ export function inspect(storage: Storage, url: string): Promise<Inspection> {
 }
 
 /** Throws if the database is read-only. Changes nothing. */
-export async function checkWritable({ durable }: Storage): Promise<void> {
-  await sql`update migrations set name = name where 1 = 0`.execute(durable);
+export function checkWritable(storage: Storage): Promise<void> {
+  return tryStatement(storage, sql`update migrations set name = name where 1 = 0`);
+}
+
+/**
+ * Throws if PostgreSQL, or a service that resembles it, refuses what a durable write that changed no row sends, to wait for the
+ * synchronous standbys. Changes nothing.
+ */
+export function checkStandbyWait(storage: Storage): Promise<void> {
+  return tryStatement(storage, sql`select pg_logical_emit_message(true, 'gatehouse', '')`);
+}
+
+async function tryStatement({ durable }: Storage, statement: RawBuilder<unknown>): Promise<void> {
+  const tx = await durable.startTransaction().execute();
+  try {
+    await statement.execute(tx);
+  } finally {
+    await tx.rollback().execute();
+  }
 }
 
 async function inspectSqlite({ durable }: Storage, file: string): Promise<SqliteInspection> {

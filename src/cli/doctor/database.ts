@@ -4,13 +4,14 @@ import { findUserByEmail } from '../../accounts/users.ts';
 import { listAppsOf } from '../../apps/apps.ts';
 import type { Settings } from '../../config.ts';
 import { DAY, MINUTE, SECOND, systemClock } from '../../lib/clock.ts';
-import { checkWritable, fileOf, type Inspection, inspect, isSqlite } from '../../storage/inspect.ts';
+import { checkStandbyWait, checkWritable, fileOf, type Inspection, inspect, isSqlite } from '../../storage/inspect.ts';
 import { listPending } from '../../storage/migrate.ts';
 import { openStorage } from '../../storage/open.ts';
 import { MAX_JUMP, readReading } from '../../storage/plausible-clock.ts';
 import type { Database, Storage } from '../../storage/storage.ts';
 import { countSecretsByKey } from '../../webhooks/reencryption.ts';
 import { idOf } from '../keys.ts';
+import { checkContracts } from './contracts.ts';
 import { errorMessage, type Finding, findingsAbout } from './finding.ts';
 
 const { ok, warning, problem } = findingsAbout('database');
@@ -47,7 +48,11 @@ function outdated({ migratesOnStart }: Storage, pending: string[]): Finding {
 }
 
 async function checkOpened(storage: Storage, settings: Settings, keys: string[] | undefined): Promise<Finding[]> {
-  const findings = [ok('The database responds, and its tables are up to date.'), ...(await checkWriting(storage))];
+  const findings = [
+    ok('The database responds, and its tables are up to date.'),
+    ...(await checkContracts(storage)),
+    ...(await checkWriting(storage)),
+  ];
   const inspection = await inspect(storage, settings.databaseUrl);
   findings.push(...(inspection.engine === 'sqlite' ? checkSqlite(inspection) : checkPostgres(inspection)));
   if (settings.baseUrl.startsWith('https:') && (await findUserByEmail(storage.durable, DEMO_USERS.admin.email))) {
@@ -84,10 +89,23 @@ async function checkIntrospection(db: Database, settings: Settings): Promise<Fin
 async function checkWriting(storage: Storage): Promise<Finding[]> {
   try {
     await checkWritable(storage);
-    return [ok('It is writable.')];
   } catch (error) {
     const fix = 'Check its permissions, its disk, and whether it is a standby.';
     return [problem(`It is not writable: ${errorMessage(error)}.`, fix)];
+  }
+  return [ok('It is writable.'), ...(storage.engine === 'postgres' ? await checkRepeatedChanges(storage) : [])];
+}
+
+/** Services that resemble PostgreSQL may lack the function. */
+async function checkRepeatedChanges(storage: Storage): Promise<Finding[]> {
+  try {
+    await checkStandbyWait(storage);
+    return [];
+  } catch (error) {
+    const message = `pg_logical_emit_message cannot be used (${errorMessage(error)}): a repeated change, such as the second revocation of a token, fails.`;
+    const fix =
+      'Grant the right to execute it to the role of DATABASE_URL. Without the function, use another service: only with it is a repeated change confirmed when a synchronous standby has it.';
+    return [problem(message, fix)];
   }
 }
 
