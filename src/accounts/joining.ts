@@ -134,16 +134,18 @@ interface Registration {
   name: string;
   password: string;
   device: Device;
+  /** For mails that no page causes, until the user chooses another one. Null for the default. */
+  language: string | null;
 }
 
 /** Creates an account with the address of the invitation, joins, and signs in. Undefined if the invitation can no longer be used. */
 export async function joinAsNewUser(
   db: Database,
-  { invitation, source, name, password, device }: Registration,
+  { invitation, source, name, password, device, language }: Registration,
   now: number,
 ): Promise<SignedIn | undefined> {
   const { email, businessId: originBusinessId } = invitation;
-  const row = await buildUserRow({ name, email, password, isPlatformAdmin: false, originBusinessId }, now);
+  const row = await buildUserRow({ name, email, password, isPlatformAdmin: false, originBusinessId, language }, now);
   return inTransaction(db, async (tx) => {
     const user = await insertUser(tx, row);
     if (!user) throw new FormError('email', (say) => say.addressTaken);

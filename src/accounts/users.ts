@@ -14,7 +14,7 @@ export interface User {
   /** The business whose invitation created the account; null if an operator added it. */
   originBusinessId: string | null;
   name: string;
-  /** A language tag that they chose on the account page; null for that of the browser. */
+  /** A language tag that they chose on the account page, or of the page that created the account; null for that of the browser. */
   language: string | null;
   isPlatformAdmin: boolean;
   currentBusinessId: string | null;

@@ -92,14 +92,17 @@ async function join(deps: WebDeps, request: FastifyRequest<InvitationRoute>, rep
 
 /** Counts like an attempt to sign in: each may reveal whether the address has an account, and hashes a password. */
 async function createAccount(
-  { storage, limits, clock }: WebDeps,
+  deps: WebDeps,
   request: FastifyRequest<InvitationRoute>,
   found: FoundInvitation,
 ): Promise<SignedIn> {
+  const { storage, limits, clock, languages } = deps;
   const network = networkOf(request.ip);
   await limits.signInPerAddress.count(network);
   const [name, password] = [text(request.body, 'name'), text(request.body, 'password')];
-  const registration = { ...found, name, password, device: clientOf(request) };
+  const { tag } = textsOf(deps, request);
+  const language = tag === languages[0].tag ? null : tag;
+  const registration = { ...found, name, password, device: clientOf(request), language };
   const signedIn = await joinAsNewUser(storage.durable, registration, clock());
   if (!signedIn) {
     const closed = await findInvitationOf(storage.durable, request.params.token, clock());

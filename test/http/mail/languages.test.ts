@@ -5,7 +5,7 @@ import { en } from '../../../src/languages/en.ts';
 import { noticeText } from '../../../src/mail/notice-texts.ts';
 import { PASSWORD } from '../../support/fixtures.ts';
 import { inviteInBrowser } from '../../support/invitations.ts';
-import { startMailServer } from '../../support/mail-server.ts';
+import { linkInMail, startMailServer } from '../../support/mail-server.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const GERMAN = { 'accept-language': 'de' };
@@ -59,6 +59,30 @@ test('a notice is in the language that the user chose, and in English on the acc
   assert.match(mail.text ?? '', /Firefox auf Linux, IP-Adresse/);
   const account = await browser.open('/settings/account');
   assert.match(account.text, /signed in to your account with Firefox on Linux from/);
+});
+
+test('who creates an account on a German page gets notices in German', async () => {
+  const { smtp, server } = await start();
+  const owner = await server.signedIn();
+  await inviteInBrowser(owner, { email: 'uwe@example.com' });
+  const link = linkInMail(await smtp.has(1), server.web);
+  const browser = server.browse(GERMAN);
+  await browser.submit(await browser.open(link), `${link}/account`, { name: 'Uwe', password: PASSWORD });
+
+  await server.browse().signIn('uwe@example.com', PASSWORD);
+
+  assert.equal((await smtp.has(2)).subject, 'Neue Anmeldung (Gatehouse)');
+});
+
+test('an account that was created on a page in the default language has none, so the browser decides later', async () => {
+  const { server } = await start();
+  const link = await inviteInBrowser(await server.signedIn(), { email: 'una@example.com' });
+  const browser = server.browse();
+
+  await browser.submit(await browser.open(link), `${link}/account`, { name: 'Una', password: PASSWORD });
+
+  const users = await server.storage().durable.selectFrom('users').select(['name', 'language']).execute();
+  assert.equal(users.find(({ name }) => name === 'Una')?.language, null);
 });
 
 /** As version 0.1.0 stored them. */
