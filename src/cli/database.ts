@@ -82,7 +82,7 @@ const UNCHANGED =
 export const restoreCommand: Command = {
   name: 'restore',
   summary:
-    'Replace the SQLite database with a backup, and end every session, grant, consent, invitation and password link in it',
+    'Replace the SQLite database with a backup, or create it from one, and end every session, grant, consent, invitation and password link in it',
   options: {
     from: { value: 'FILE', help: 'The backup', required: true, example: 'backup.db' },
     'keep-tokens': {

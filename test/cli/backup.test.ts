@@ -214,9 +214,11 @@ test('a restore creates a missing database, and leaves the backup unchanged', as
   await cli.json(['restore', '--from', backup], { env });
 
   const { businesses } = await cli.json(['business', 'list'], { env });
+  const { stdout: help } = await cli.run(['help', 'restore']);
   const storage = await openHere(env.DATABASE_URL);
   const { rows } = await sql<{ integrity_check: string }>`pragma integrity_check`.execute(storage.durable);
   assert.equal(businesses[0].name, 'Acme');
+  assert.match(help, /or\s+create\s+it\s+from\s+one/);
   assert.equal(rows[0]?.integrity_check, 'ok');
   assert.ok(before.equals(readFileSync(backup)));
   assert.deepEqual(
