@@ -5,6 +5,7 @@ import { constants, setPriority } from 'node:os';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { freePort } from '../test/support/ports.ts';
+import { isReady } from '../test/support/ready.ts';
 import { cpuTimeOf } from './cpu-usage.ts';
 import { attach, type Inspector } from './inspector.ts';
 
@@ -110,13 +111,6 @@ export async function inspect(pid: number): Promise<Inspector> {
   process.kill(pid, 'SIGUSR1');
   while (!(await isReady(`http://127.0.0.1:${port}/json/version`))) await setTimeout(20);
   return attach(port);
-}
-
-async function isReady(url: string): Promise<boolean> {
-  return fetch(url, { signal: AbortSignal.timeout(1000) }).then(
-    ({ status }) => status === 200,
-    () => false,
-  );
 }
 
 /** Only one contender runs at a time. */

@@ -4,8 +4,9 @@ import manifest from '../../package.json' with { type: 'json' };
 import { freePort } from '../../test/support/ports.ts';
 import type { BenchEnvironment, Contender, RunningServer } from '../contender.ts';
 import { createDatabase, findPostmaster } from '../databases.ts';
+import { LOAD_SETTINGS } from '../load-settings.ts';
 import { type Child, startChild } from '../process.ts';
-import { SECRET_KEY, type Seed, seed } from '../seed.ts';
+import { type Seed, seed } from '../seed.ts';
 import { gatehouseRequests } from './gatehouse-requests.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
@@ -15,22 +16,6 @@ const COMMAND = manifest.scripts.gatehouse
   .split(' ')
   .slice(2)
   .map((part) => (part.startsWith('-') ? part : join(ROOT, part)));
-
-const MANY = '1000000000';
-
-/**
- * As in production, except that limits are raised, because the whole load is one app from one address, and only errors are
- * logged, because no peer logs its requests.
- */
-const SETTINGS = {
-  SECRET_KEYS: SECRET_KEY,
-  LOG_LEVEL: 'error',
-  LIMIT_PER_APP: MANY,
-  LIMIT_PER_GRANT: MANY,
-  LIMIT_WRONG_SECRETS: MANY,
-  LIMIT_PER_USER: MANY,
-  LIMIT_CHANGES_PER_USER: MANY,
-};
 
 export const gatehouseOnSqlite: Contender = {
   name: 'gatehouse-sqlite',
@@ -62,7 +47,7 @@ export interface Gatehouse extends Child {
 /** Runs the real command on free ports. */
 export async function startGatehouse(url: string): Promise<Gatehouse> {
   const [api, web] = [`http://127.0.0.1:${await freePort()}`, `http://127.0.0.1:${await freePort()}`];
-  const settings = { ...SETTINGS, BASE_URL: api, CONSENT_URL: web, DATABASE_URL: url };
+  const settings = { ...LOAD_SETTINGS, BASE_URL: api, CONSENT_URL: web, DATABASE_URL: url };
   const child = await startChild([...COMMAND, 'serve'], settings, `${api}/readyz`);
   return { ...child, api, web, findPostmaster: () => findPostmaster(url) };
 }

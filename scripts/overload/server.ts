@@ -9,6 +9,7 @@ import { createBrowser } from '../../test/support/browser.ts';
 import { createClient, type Tokens } from '../../test/support/client.ts';
 import { createFixtures } from '../../test/support/fixtures.ts';
 import { freePort } from '../../test/support/ports.ts';
+import { isReady } from '../../test/support/ready.ts';
 
 export type MeasuredServer = Awaited<ReturnType<typeof startMeasuredServer>>;
 
@@ -32,7 +33,7 @@ export async function startMeasuredServer(grants: number) {
   };
   const child = spawn(process.execPath, ['src/cli/main.js', 'serve'], { env, stdio: ['ignore', 'ignore', 'inherit'] });
   process.once('exit', () => child.kill('SIGKILL'));
-  while (!(await isReady(api))) await new Promise((resolve) => setTimeout(resolve, 50));
+  while (!(await isReady(`${api}/readyz`))) await new Promise((resolve) => setTimeout(resolve, 50));
   const storage = await openStorage(databaseUrl);
   const fixtures = await createFixtures(() => storage, Date.now);
   for (let index = 0; index < 20; index++) await fixtures.addInvoice(fixtures.acme, { number: `INV-${index}` });
@@ -67,11 +68,4 @@ export async function startMeasuredServer(grants: number) {
       rmSync(folder, { recursive: true, force: true });
     },
   };
-}
-
-async function isReady(api: string): Promise<boolean> {
-  return fetch(`${api}/readyz`).then(
-    ({ ok }) => ok,
-    () => false,
-  );
 }

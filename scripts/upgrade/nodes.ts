@@ -3,21 +3,9 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
-import { SECRET_KEY } from '../../bench/seed.ts';
+import { LOAD_SETTINGS } from '../../bench/load-settings.ts';
 import { freePort } from '../../test/support/ports.ts';
-
-const MANY = '1000000000';
-
-/** The whole load comes from one app and one address. */
-const SETTINGS = {
-  SECRET_KEYS: SECRET_KEY,
-  LOG_LEVEL: 'error',
-  LIMIT_PER_APP: MANY,
-  LIMIT_PER_GRANT: MANY,
-  LIMIT_WRONG_SECRETS: MANY,
-  LIMIT_PER_USER: MANY,
-  LIMIT_CHANGES_PER_USER: MANY,
-};
+import { isReady } from '../../test/support/ready.ts';
 
 export interface UpgradeNode {
   release: string;
@@ -31,10 +19,15 @@ export interface UpgradeNode {
 /** `serve` of the release in a folder. Every node has its own URLs: no proxy is between it and the load. */
 export async function startNode(release: string, folder: string, databaseUrl: string): Promise<UpgradeNode> {
   const [api, web] = [`http://127.0.0.1:${await freePort()}`, `http://127.0.0.1:${await freePort()}`];
-  const child = run(folder, ['serve'], { ...SETTINGS, BASE_URL: api, CONSENT_URL: web, DATABASE_URL: databaseUrl });
+  const child = run(folder, ['serve'], {
+    ...LOAD_SETTINGS,
+    BASE_URL: api,
+    CONSENT_URL: web,
+    DATABASE_URL: databaseUrl,
+  });
   child.stdout?.pipe(process.stderr);
   const messages = text(child.stderr as NonNullable<ChildProcess['stderr']>);
-  while (!(await isReady(api))) {
+  while (!(await isReady(`${api}/readyz`))) {
     if (child.exitCode !== null) throw new Error(`A node ended with ${child.exitCode}: ${await messages}`);
     await setTimeout(50);
   }
@@ -75,11 +68,4 @@ function run(folder: string, args: string[], env: Record<string, string>): Child
     env: { PATH: process.env.PATH, NODE_ENV: 'production', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-}
-
-async function isReady(api: string): Promise<boolean> {
-  return fetch(`${api}/readyz`).then(
-    ({ ok }) => ok,
-    () => false,
-  );
 }

@@ -51,7 +51,7 @@ export function isFiltered({ search, status, time }: LogFilters<string>): boolea
 }
 
 /** `kept` are parameters of the page that are not filters of its log. */
-interface ListPage {
+interface LogPage {
   path: string;
   kept?: Record<string, string | undefined>;
 }
@@ -59,7 +59,7 @@ interface ListPage {
 export function statusFilter<Status extends string>(
   { noun, statuses }: Log<Status>,
   { search, status, time }: LogFilters<Status>,
-  { path, kept }: ListPage,
+  { path, kept }: LogPage,
 ): Html {
   const link = (name: string, value: string | undefined) => ({
     name,
@@ -73,7 +73,7 @@ export function statusFilter<Status extends string>(
 export function timeForm(
   { times, searchLabel }: Log<string>,
   filters: LogFilters<string>,
-  { path, kept = {} }: ListPage,
+  { path, kept = {} }: LogPage,
 ): Html {
   const { search, status, time } = filters;
   const hidden = Object.entries({ status, ...kept }).filter(([, value]) => value);
@@ -88,7 +88,7 @@ ${isFiltered(filters) && html`<a href="${listingUrl(path, kept)}">Clear filters<
 </form>`;
 }
 
-export function noMatch({ noun }: { noun: string }, { path, kept = {} }: ListPage, hint = ''): Html {
+export function noMatch({ noun }: { noun: string }, { path, kept = {} }: LogPage, hint = ''): Html {
   return emptyState({
     icon: 'search',
     title: `No ${noun} match`,

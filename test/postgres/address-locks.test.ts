@@ -4,24 +4,13 @@ import { confirmAddress } from '../../src/accounts/addresses.ts';
 import { bindingOf, putMailLink } from '../../src/accounts/mail-links.ts';
 import { insertSession } from '../../src/accounts/sessions.ts';
 import { findCredentials, findUser, type User, userActor } from '../../src/accounts/users.ts';
-import { LANGUAGES } from '../../src/languages/languages.ts';
 import { FormError } from '../../src/lib/errors.ts';
-import { createKeyring } from '../../src/lib/keyring.ts';
-import type { Mailer } from '../../src/mail/mails.ts';
 import type { Database } from '../../src/storage/storage.ts';
 import { untilLockWait } from '../support/lock-waits.ts';
+import { TEST_MAILER } from '../support/mailer.ts';
 import { startPostgresFixtures } from '../support/postgres-fixtures.ts';
 
 const { storage, addUser } = await startPostgresFixtures();
-const keys = createKeyring(['the-key-that-the-tests-sign-their-tokens-with']);
-const mailer: Mailer = {
-  isOn: true,
-  keys,
-  origin: 'https://a.example',
-  platformName: 'Gatehouse',
-  languages: LANGUAGES,
-  count() {},
-};
 
 /** A user with a link for this address, which the returned function confirms. */
 async function prepare(name: string, email: string) {
@@ -33,7 +22,7 @@ async function prepare(name: string, email: string) {
   const session = await insertSession(storage.durable, { user, browser: '', address: '127.0.0.1' }, Date.now());
   const actor = userActor(user, '127.0.0.1');
   const confirmed = { session, token, language: 'en' };
-  return { user, confirm: (db: Database) => confirmAddress(actor, db, mailer, confirmed, Date.now()) };
+  return { user, confirm: (db: Database) => confirmAddress(actor, db, TEST_MAILER, confirmed, Date.now()) };
 }
 
 const emailOf = async ({ id }: User) => (await findUser(storage.durable, id))?.email;

@@ -2,21 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { requestAddressLink } from '../../src/accounts/addresses.ts';
 import { findCredentialsByEmail, userActor } from '../../src/accounts/users.ts';
-import { LANGUAGES } from '../../src/languages/languages.ts';
-import { createKeyring } from '../../src/lib/keyring.ts';
-import type { Mailer } from '../../src/mail/mails.ts';
+import { TEST_MAILER } from '../support/mailer.ts';
 import { openRecordedStorage } from '../support/recorded-statements.ts';
 
 const { storage, addUser, record } = await openRecordedStorage();
-const keys = createKeyring(['the-key-that-the-tests-sign-their-tokens-with']);
-const mailer: Mailer = {
-  isOn: true,
-  keys,
-  origin: 'https://a.example',
-  platformName: 'Gatehouse',
-  languages: LANGUAGES,
-  count() {},
-};
 const device = { browser: 'Firefox', address: '203.0.113.7' };
 
 test('a change of address runs the same statements for a free address, and for one of an account or a disabled one [E6]', async () => {
@@ -28,7 +17,7 @@ test('a change of address runs the same statements for a free address, and for o
   const run = async (email: string) => {
     const actor = userActor(current.user, device.address);
     return record(() =>
-      requestAddressLink(actor, storage.durable, mailer, { current, email, device, language: 'en' }, 2),
+      requestAddressLink(actor, storage.durable, TEST_MAILER, { current, email, device, language: 'en' }, 2),
     );
   };
   // The first one prepares what later ones reuse.

@@ -1,28 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { mailPasswordLink } from '../../src/accounts/password-links.ts';
-import { LANGUAGES } from '../../src/languages/languages.ts';
-import { createKeyring } from '../../src/lib/keyring.ts';
-import type { Mailer } from '../../src/mail/mails.ts';
+import { TEST_MAILER } from '../support/mailer.ts';
 import { openRecordedStorage } from '../support/recorded-statements.ts';
 
 const { storage, addUser, record } = await openRecordedStorage();
-const keys = createKeyring(['the-key-that-the-tests-sign-their-tokens-with']);
-const mailer: Mailer = {
-  isOn: true,
-  keys,
-  origin: 'https://a.example',
-  platformName: 'Gatehouse',
-  languages: LANGUAGES,
-  count() {},
-};
 const device = { browser: 'Firefox', address: '203.0.113.7' };
 
 test('a request for a new password runs the same statements for a known, a disabled and an unknown address [E6]', async () => {
   await addUser('known');
   await addUser('gone', true);
   const run = (email: string) =>
-    record(() => mailPasswordLink(storage.durable, mailer, { email, device, language: 'en' }, 2));
+    record(() => mailPasswordLink(storage.durable, TEST_MAILER, { email, device, language: 'en' }, 2));
 
   const [known, gone, unknown] = [
     await run('known@example.com'),

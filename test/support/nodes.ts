@@ -8,6 +8,7 @@ import { createClient } from './client.ts';
 import { createFixtures } from './fixtures.ts';
 import { CHILD_LOG_LEVEL, openChildLog, rememberSecret } from './leaks.ts';
 import { freePort } from './ports.ts';
+import { isReady } from './ready.ts';
 
 /** One node: the real `serve` in a child process. */
 export interface Node {
@@ -67,7 +68,7 @@ function createNode(api: string, web: string, env: Record<string, string>): Node
         env,
         stdio: ['ignore', openChildLog(), 'inherit'],
       });
-      while (!(await isReady(api))) {
+      while (!(await isReady(`${api}/readyz`))) {
         if (node.process.exitCode !== null) throw new Error(`a node ended with ${node.process.exitCode}`);
         await setTimeout(50);
       }
@@ -83,11 +84,4 @@ function createNode(api: string, web: string, env: Record<string, string>): Node
     },
   };
   return node;
-}
-
-async function isReady(api: string): Promise<boolean> {
-  return fetch(`${api}/readyz`).then(
-    ({ ok }) => ok,
-    () => false,
-  );
 }

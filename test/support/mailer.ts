@@ -1,0 +1,13 @@
+import { LANGUAGES } from '../../src/languages/languages.ts';
+import { createKeyring } from '../../src/lib/keyring.ts';
+import type { Mailer } from '../../src/mail/mails.ts';
+
+/** For tests that queue mail without a server. */
+export const TEST_MAILER: Mailer = {
+  isOn: true,
+  keys: createKeyring(['the-key-that-the-tests-sign-their-tokens-with']),
+  origin: 'https://a.example',
+  platformName: 'Gatehouse',
+  languages: LANGUAGES,
+  count() {},
+};
