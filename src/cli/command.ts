@@ -51,6 +51,9 @@ export interface Options {
   argument(): string;
 }
 
+/** Every command accepts it. */
+export const JSON_OPTION: Option = { help: 'Print one JSON object' };
+
 /** In help texts. */
 export const ID_EXAMPLE = '0190b9a1-6f2b-7a11-8f00-5d1c2b3a4f60';
 

@@ -1,4 +1,4 @@
-import type { Command, Option } from './command.ts';
+import { type Command, JSON_OPTION, type Option } from './command.ts';
 
 interface Word {
   word: string;
@@ -141,7 +141,7 @@ function valuesOf(commands: Command[]) {
 const isFileOption = (value: string): boolean => value === 'FILE';
 
 function allOptions(options: Record<string, Option>): Record<string, Option> {
-  return { ...options, json: { help: 'Print one JSON object' }, help: { help: 'Explain the command' } };
+  return { ...options, json: JSON_OPTION, help: { help: 'Explain the command' } };
 }
 
 const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;

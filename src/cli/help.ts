@@ -1,4 +1,4 @@
-import { type Command, ID_EXAMPLE, type Option } from './command.ts';
+import { type Command, ID_EXAMPLE, JSON_OPTION, type Option } from './command.ts';
 import { bold, formatTerms, WIDTH, wrap } from './output.ts';
 
 export function overview(commands: Command[]): string {
@@ -19,7 +19,7 @@ export function overview(commands: Command[]): string {
 
 export function helpFor(command: Command): string {
   const { name, summary, argument, options } = command;
-  const terms = Object.entries<Option>({ ...options, json: { help: 'Print one JSON object' } }).map(describeOption);
+  const terms = Object.entries<Option>({ ...options, json: JSON_OPTION }).map(describeOption);
   return [
     ...wrap(`gatehouse ${name}: ${summary}`),
     '',

@@ -2,9 +2,8 @@ import { findBusiness } from '../accounts/businesses.ts';
 import { addInvoice, setInvoiceStatus } from '../business/invoices.ts';
 import { systemClock } from '../lib/clock.ts';
 import { isId } from '../lib/ids.ts';
+import { INVOICE_STATUSES } from '../resources/invoices.ts';
 import { type Command, required, withStorage } from './command.ts';
-
-const STATUSES = ['DRAFT', 'SENT', 'PAID', 'OVERDUE', 'VOID'];
 
 export const invoiceCommands: Command[] = [
   {
@@ -16,7 +15,11 @@ export const invoiceCommands: Command[] = [
       total: { value: 'AMOUNT', help: 'A decimal, such as 1234.50', required: true },
       currency: { value: 'CODE', help: 'An ISO 4217 code, such as GBP', required: true },
       customer: { value: 'ID', help: 'The id of the CRM contact', required: true },
-      status: { value: 'STATUS', help: 'DRAFT, SENT, PAID, OVERDUE or VOID (default: DRAFT)', choices: STATUSES },
+      status: {
+        value: 'STATUS',
+        help: 'DRAFT, SENT, PAID, OVERDUE or VOID (default: DRAFT)',
+        choices: INVOICE_STATUSES,
+      },
     },
     examples: ['--status SENT'],
     run: (options, env) =>
@@ -39,7 +42,12 @@ export const invoiceCommands: Command[] = [
     options: {
       business: { value: 'ID', help: 'The business’s id', required: true },
       number: { value: 'NUMBER', help: 'The invoice number, such as INV-1', required: true },
-      status: { value: 'STATUS', help: 'DRAFT, SENT, PAID, OVERDUE or VOID', required: true, choices: STATUSES },
+      status: {
+        value: 'STATUS',
+        help: 'DRAFT, SENT, PAID, OVERDUE or VOID',
+        required: true,
+        choices: INVOICE_STATUSES,
+      },
     },
     run: (options, env) =>
       withStorage(env, async ({ durable }) => {

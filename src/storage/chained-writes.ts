@@ -1,6 +1,6 @@
-import { type Compilable, type QueryCreator, SqliteAdapter } from 'kysely';
+import type { Compilable, QueryCreator } from 'kysely';
 import { pipelinesOf, preparedQuery } from './prepared-query.ts';
-import { type Database, inTransaction } from './storage.ts';
+import { type Database, inTransaction, isSqlite } from './storage.ts';
 import type { Tables } from './tables.ts';
 
 /** Builds a write that reads the rows of the first write from the table `changed`. */
@@ -57,13 +57,12 @@ function withRow<Row extends object>(
   columns: readonly (keyof Row & string)[],
   row: Row,
 ): DependentQuery<Row> {
-  // PostgreSQL would infer text.
-  const isSqlite = db.getExecutor().adapter instanceof SqliteAdapter;
   const changed = db.with('changed', (creator) =>
     creator.selectNoFrom(({ val, cast }) =>
       columns.map((column) => {
         const id = val(row[column] as string);
-        return (isSqlite ? id : cast<string>(id, 'uuid')).as(column);
+        // PostgreSQL would infer text.
+        return (isSqlite(db) ? id : cast<string>(id, 'uuid')).as(column);
       }),
     ),
   );

@@ -1,9 +1,9 @@
-import { type Expression, type RawBuilder, SqliteAdapter, sql } from 'kysely';
-import type { Database } from './storage.ts';
+import { type Expression, type RawBuilder, sql } from 'kysely';
+import { type Database, isSqlite } from './storage.ts';
 
 /** The text of a JSON object whose values are expressions. Strings that are parameters need a cast for PostgreSQL. */
 export function jsonObject(db: Database, fields: Record<string, Expression<unknown>>): RawBuilder<string> {
   const pairs = Object.entries(fields).flatMap(([name, value]) => [sql.lit(name), value]);
-  const build = db.getExecutor().adapter instanceof SqliteAdapter ? 'json_object' : 'json_build_object';
+  const build = isSqlite(db) ? 'json_object' : 'json_build_object';
   return sql`cast(${sql.raw(build)}(${sql.join(pairs)}) as text)`;
 }

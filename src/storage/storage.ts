@@ -1,9 +1,14 @@
-import type { Kysely, RawBuilder } from 'kysely';
+import { type Kysely, type RawBuilder, SqliteAdapter } from 'kysely';
 import type { SharedCounter } from '../lib/rate-limit.ts';
 import { pipelinesOf } from './prepared-query.ts';
 import type { Tables } from './tables.ts';
 
 export type Database = Kysely<Tables>;
+
+/** For the few expressions that the engines spell differently. */
+export function isSqlite(db: Database): boolean {
+  return db.getExecutor().adapter instanceof SqliteAdapter;
+}
 
 /**
  * The same database in two durability classes. A write to `durable` resolves when it is on disk. A power cut may undo a
