@@ -1,15 +1,14 @@
-// `npm run citus -- --bin FOLDER [FILES]`: runs HTTP tests on a PostgreSQL that has Citus, with `grants` distributed by
+// `POSTGRES_BIN=FOLDER npm run citus [FILES]`: runs HTTP tests on a PostgreSQL that has Citus, with `grants` distributed by
 // deploy/citus.sql. FOLDER holds the programs of that PostgreSQL, such as /usr/lib/postgresql/17/bin.
 // One server is the whole cluster. It has 8 shards, so the planner treats its tables as in a larger one.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync, readFileSync } from 'node:fs';
-import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { databaseUrl, runAsAdmin, TEMPLATE } from '../test/support/databases.ts';
 import { createTemplate, type PostgresServer, startPostgres } from '../test/support/postgres-server.ts';
 
-const USAGE = 'Usage: npm run citus -- --bin FOLDER_OF_POSTGRESQL_PROGRAMS [TEST_FILES]';
+const USAGE = 'Usage: POSTGRES_BIN=FOLDER_OF_POSTGRESQL_PROGRAMS npm run citus [TEST_FILES]';
 const FLAGS = [
   'shared_preload_libraries=citus',
   'citus.node_conninfo=sslmode=disable',
@@ -24,14 +23,13 @@ const REJECTED = /^(?:0A000|XX000) (?:ERROR|DETAIL|STATEMENT): .*$/gm;
 /** They replace the database below a running server, or count what a plain PostgreSQL does. */
 const NOT_ON_CITUS = ['test/http/oauth/storage-failure.test.ts'];
 
-const { values, positionals } = parseArgs({ options: { bin: { type: 'string' } }, allowPositionals: true });
-if (!values.bin) {
+const given = process.argv.slice(2);
+if (!process.env.POSTGRES_BIN) {
   console.error(USAGE);
   process.exit(2);
 }
-process.env.TEST_POSTGRES_BIN = values.bin;
 const all = globSync('test/http/{oauth,web,webhooks,accounts,business,mcp}/**/*.test.ts').sort();
-const files = positionals.length > 0 ? positionals : all.filter((file) => !NOT_ON_CITUS.includes(file));
+const files = given.length > 0 ? given : all.filter((file) => !NOT_ON_CITUS.includes(file));
 
 const server = await startPostgres(FLAGS);
 try {

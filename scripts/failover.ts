@@ -26,7 +26,7 @@ for (const number of [values.kills, values.seconds]) {
 }
 const missing = whatIsMissing();
 if (missing) exit(`It cannot run: ${missing}.`, 1);
-installPrograms();
+await installPrograms();
 
 /** For all temporary files. PostgreSQL may run as another user, who needs access. */
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-failover-'));

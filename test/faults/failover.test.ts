@@ -30,7 +30,7 @@ test(`${KILLS} faults of PostgreSQL servers under Patroni lose no acknowledged w
   timeout: 300_000 + KILLS * 120_000,
   skip: missing,
 }, async (context) => {
-  const cluster = await startCluster(installPrograms());
+  const cluster = await startCluster(await installPrograms());
   await createTemplate(cluster.directUrl(await cluster.leader(), 'postgres'));
   const url = cluster.url(TEMPLATE);
   const { firms, apis } = await startNodes(url);

