@@ -1,16 +1,17 @@
 import { OVERLOAD_LIMIT, type OverloadLimit, SERVER_TIMEOUTS, type ServerTimeouts } from './http/timeouts.ts';
 import { type BrandingSettings, readBranding } from './lib/branding-settings.ts';
 import { DAY, SECOND } from './lib/clock.ts';
+import { type ExternalClientSettings, readExternalClients } from './lib/external-client-settings.ts';
 import { isId } from './lib/ids.ts';
 import { readSecretKeys } from './lib/key-settings.ts';
 import { isWeakKey } from './lib/keyring.ts';
+import { type Limits, readLimits } from './lib/limit-settings.ts';
 import {
   type Address,
   type Environment,
   InvalidSetting,
   isPublic,
   readAddress,
-  readList,
   readNumber,
   readOneOf,
   readOrigin,
@@ -20,7 +21,9 @@ import {
   type SmtpSettings,
 } from './lib/setting-values.ts';
 
+export { readPrivateSchemes } from './lib/external-client-settings.ts';
 export { type KeySource, readSecretKeys } from './lib/key-settings.ts';
+export type { Limits } from './lib/limit-settings.ts';
 export { type Address, InvalidSetting } from './lib/setting-values.ts';
 
 /** Everything that can be configured. Only this file reads the environment. */
@@ -72,35 +75,6 @@ export interface Settings {
   clientMetadataTimeout: number;
 }
 
-/** Clients that are not registered here, at the MCP server. */
-interface ExternalClientSettings {
-  /** The hosts whose metadata documents are accepted as `client_id`. */
-  documentHosts: 'any' | string[];
-  /** Whether clients may register themselves. */
-  acceptsRegistrations: boolean;
-  /** Schemes of redirect URIs that open an app (RFC 8252 §7.1), for clients without a secret. */
-  privateSchemes: string[];
-}
-
-export interface Limits {
-  /** Wrong passwords for one account, from anywhere, in 15 minutes. */
-  signInPerAccount: number;
-  /** Wrong passwords and passkeys, and rejected registrations, from one address in 15 minutes. */
-  signInPerAddress: number;
-  /** Token, revoke and introspect requests of one app in a minute. */
-  perApp: number;
-  /** Wrong client secrets from one network in a minute. */
-  wrongSecrets: number;
-  /** Business API requests under one grant in a minute. */
-  perGrant: number;
-  /** Requests of one signed-in user to the pages in a minute. */
-  perUser: number;
-  /** Of these, forms sent and authorizations without a consent screen; also sign-ins. */
-  changesPerUser: number;
-  /** Client metadata documents that are fetched for one network in a minute; as many registrations. */
-  externalClients: number;
-}
-
 const LOG_LEVELS = ['silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'];
 
 export function readSettings(env: Environment): Settings {
@@ -127,7 +101,7 @@ export function readSettings(env: Environment): Settings {
     smtp: readSmtp(env, readPlatformName(env)),
     logLevel: readOneOf(env, 'LOG_LEVEL', 'info', LOG_LEVELS),
     auditRetention: readAuditRetention(env),
-    externalClients: readExternalClients(env),
+    externalClients: readExternalClients(env, { servesMcp: readServesMcp(env) }),
     workers: 1,
     limits: readLimits(env),
     timeouts: SERVER_TIMEOUTS,
@@ -188,32 +162,6 @@ function readServesMcp(env: Environment): boolean {
   return readOneOf(env, 'MCP', readServesResources(env) ? 'on' : 'off', ['on', 'off']) === 'on';
 }
 
-/** Browsers and operating systems give these schemes a meaning that no app can have. */
-const RESERVED_SCHEME =
-  /^(?:https?|wss?|ftp|file|filesystem|data|blob|about|javascript|vbscript|mailto|tel|sms|intent|content|view-source|chrome|ms-.*)$/;
-
-/** They are for the MCP server only: without it, none is accepted. */
-function readExternalClients(env: Environment): ExternalClientSettings {
-  const documentHosts = readDocumentHosts(env);
-  const acceptsRegistrations = readOneOf(env, 'DYNAMIC_REGISTRATION', 'off', ['on', 'off']) === 'on';
-  const privateSchemes = readPrivateSchemes(env);
-  if (!readServesMcp(env)) return { documentHosts: [], acceptsRegistrations: false, privateSchemes };
-  return { documentHosts, acceptsRegistrations, privateSchemes };
-}
-
-export function readPrivateSchemes(env: Environment): string[] {
-  const isScheme = (text: string) => /^[a-z][a-z0-9+.-]*$/.test(text) && !RESERVED_SCHEME.test(text);
-  return readList(env, 'PRIVATE_REDIRECT_SCHEMES', 'schemes of apps like cursor', isScheme);
-}
-
-function readDocumentHosts(env: Environment): ExternalClientSettings['documentHosts'] {
-  const text = env.CLIENT_ID_METADATA || 'on';
-  if (text === 'on') return 'any';
-  if (text === 'off') return [];
-  const isHost = (host: string) => /^[a-z\d-]+(?:\.[a-z\d-]+)+$/.test(host);
-  return readList(env, 'CLIENT_ID_METADATA', 'on, off, or host names like claude.ai', isHost);
-}
-
 export function readPlatformName(env: Environment): string {
   return env.PLATFORM_NAME || 'Gatehouse';
 }
@@ -233,18 +181,4 @@ function readTraces(env: Environment): Settings['traces'] {
     );
   }
   return { endpoint: text.replace(/\/+$/, ''), ratio };
-}
-
-function readLimits(env: Environment): Limits {
-  const read = (name: string, fallback: number) => readNumber(env, name, fallback, { min: 1, max: 1_000_000_000 });
-  return {
-    signInPerAccount: read('LIMIT_SIGN_IN_PER_ACCOUNT', 20),
-    signInPerAddress: read('LIMIT_SIGN_IN_PER_ADDRESS', 300),
-    perApp: read('LIMIT_PER_APP', 100_000),
-    wrongSecrets: read('LIMIT_WRONG_SECRETS', 300),
-    perGrant: read('LIMIT_PER_GRANT', 100_000),
-    perUser: read('LIMIT_PER_USER', 1000),
-    changesPerUser: read('LIMIT_CHANGES_PER_USER', 120),
-    externalClients: read('LIMIT_EXTERNAL_CLIENTS', 60),
-  };
 }
