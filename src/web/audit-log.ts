@@ -42,7 +42,8 @@ interface AuditScope {
   /** Undefined for the log of the whole platform. */
   tenant: Tenant | undefined;
   path: string;
-  head: { above: Html; intro: string };
+  /** `tabs` are below the title. */
+  head: { intro: string; tabs?: Html };
 }
 
 /** The audit log of a business, for its owners. */
@@ -56,9 +57,8 @@ export function mountAuditLog(host: FastifyInstance, deps: WebDeps): void {
       const { current } = context;
       if (!current) throw notFound();
       const intro = `Who did what in ${current.businessName}, newest first. ${describeRetention(deps)}`;
-      const head = { above: html``, intro };
       const tenant = { businessId: current.businessId, platformName: deps.platformName };
-      return { context, tenant, path: businessPath(current, 'audit-log'), head };
+      return { context, tenant, path: businessPath(current, 'audit-log'), head: { intro } };
     },
   });
 }
@@ -74,8 +74,7 @@ export function mountPlatformAuditLog(host: FastifyInstance, deps: WebDeps): voi
     async load(request) {
       const context = await loadPageContext(deps, request);
       const intro = `Who did what, in every business and on the platform, newest first. ${describeRetention(deps)}`;
-      const head = { above: platformTabs(context), intro };
-      return { context, tenant: undefined, path: PLATFORM_LOG, head };
+      return { context, tenant: undefined, path: PLATFORM_LOG, head: { intro, tabs: platformTabs(context) } };
     },
   });
 }
@@ -97,7 +96,7 @@ function mountAuditSection(host: FastifyInstance, deps: WebDeps, section: AuditS
     const { shown, next } = takePage(entries);
     const view = { ...filters, path, groups: section.groups, namesBusiness: tenant === undefined };
     const title = pageHead({ title: 'Audit log', intro: head.intro, actions: shown.length > 0 && exportLink(view) });
-    const body = html`${head.above}${title}${auditBody(view, { entries: shown, next, searchedTo })}`;
+    const body = html`${title}${head.tabs}${auditBody(view, { entries: shown, next, searchedTo })}`;
     return sendPage(reply, { title: 'Audit log', platformName: deps.platformName, width: 'wide', context, body });
   });
 
@@ -195,9 +194,13 @@ function row({ path, namesBusiness }: AuditView, { at, actor, action, subject, b
   return html`<tr><td data-label="When">${preciseTime(at)}</td>
 <td data-label="Who">${actor.id ? html`<a href="${listingUrl(path, { by: actor.id })}">${actor.name}</a>` : actor.name} ${badge(actor)} ${actor.email && html`<p class="more small muted">${actor.email}</p>`}</td>
 <td data-label="What">${actionName(action)} ${more && html`<p class="more small muted">${more}</p>`}</td>
-<td data-label="On what">${subject.name || '—'}</td>${namesBusiness && html`<td data-label="Business">${business?.name ?? '—'}</td>`}
-<td data-label="Where from">${actor.address ?? (actor.kind === 'operator' ? 'Command line' : '—')}</td></tr>
+${cell('On what', subject.name)}${namesBusiness && cell('Business', business?.name)}
+${cell('Where from', actor.address ?? (actor.kind === 'operator' ? 'Command line' : undefined))}</tr>
 `;
+}
+
+function cell(label: string, value: string | undefined): Html {
+  return value ? html`<td data-label="${label}">${value}</td>` : html`<td class="none" data-label="${label}">—</td>`;
 }
 
 function badge({ kind }: Actor): Html | false {

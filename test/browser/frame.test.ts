@@ -102,6 +102,16 @@ test('nothing is cut off or scrolls sideways at 320 pixels, however long the nam
   await assertFits();
 });
 
+test('on a phone, an entry of the audit log is a few lines', async () => {
+  const page = await openPage('/settings/audit-log', 360);
+  const heights = await page
+    .locator('.audit tbody tr')
+    .evaluateAll((rows) => rows.map((row) => row.getBoundingClientRect().height));
+
+  assert.ok(heights.length > 0);
+  assert.ok(Math.max(...heights) < 120, `${heights}`);
+});
+
 test('the fields of a section end where its facts end', async () => {
   const page = await openPage('/settings/account', 1600);
   const rightOf = async (selector: string) => {

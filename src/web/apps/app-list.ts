@@ -59,6 +59,7 @@ function appListBody(section: AppSection, viewer: Viewer, appList: AppList): Htm
     intro: html`${viewer.intro} New here? Follow <a href="${issuer}/docs/guides/connect-your-app">Connect your app</a>. Something failing? See <a href="${issuer}/docs/errors">the error list</a>. All requests are in <a href="${issuer}/docs">the API reference</a>.`,
     actions: viewer.canChange && html`<a class="button primary" href="${path}/new">${icon('plus')}New app</a>`,
   })}
+${section.tabs?.(viewer.context)}
 ${isLong && searchForm({ path, search, label: 'Search by name or client_id' })}
 ${apps.length === 0 && emptyState({ icon: 'code-xml', text: emptyText(viewer, appList), action: viewer.canChange && !isLong && html`<p><a class="button" href="${path}/new">Register an app</a></p>` })}
 ${apps.length > 0 && list(apps.map((listed) => appRow(path, listed)))}

@@ -16,8 +16,8 @@ import { type PageContext, sendPage } from '../layout.ts';
 export interface AppSection {
   route: string;
   title: string;
-  /** Shown at the top of each page. */
-  above?(context: PageContext): Html;
+  /** Below the head of the list. */
+  tabs?(context: PageContext): Html;
   /** Whether an app of this section can be opened to other businesses. */
   canOpenToAnyBusiness: boolean;
   /** Access to the apps, and to the routes that change them. */
@@ -80,9 +80,12 @@ export function createAppPages(deps: WebDeps, section: AppSection) {
     db,
 
     show(reply: FastifyReply, { context }: Viewer, content: Html, status = 200): FastifyReply {
-      const body = html`${section.above?.(context)}${content}`;
-      const page = { title: section.title, platformName: deps.platformName, width: 'wide' as const, context, body };
-      return sendPage(reply, page, { status });
+      const { title } = section;
+      return sendPage(
+        reply,
+        { title, platformName: deps.platformName, width: 'wide', context, body: content },
+        { status },
+      );
     },
 
     async loadApp(request: AppRequest): Promise<LoadedApp> {

@@ -46,7 +46,7 @@ export function mountPlatformApps(host: FastifyInstance, deps: WebDeps): void {
   mountAppPages(host, deps, {
     route: FIRST_PARTY,
     title: 'First-party apps',
-    above: platformTabs,
+    tabs: platformTabs,
     canOpenToAnyBusiness: false,
     view: access('platform_admin'),
     edit: access('platform_admin'),
@@ -55,7 +55,7 @@ export function mountPlatformApps(host: FastifyInstance, deps: WebDeps): void {
         context: await loadPageContext(deps, request),
         path: FIRST_PARTY,
         ownerBusinessId: null,
-        intro: 'First-party apps. They act in the current business of the signed-in user, without asking for consent.',
+        intro: 'They act in the current business of the signed-in user, without asking for consent.',
         canChange: true,
       };
     },

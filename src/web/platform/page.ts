@@ -17,6 +17,8 @@ import { loadPageContext } from '../page-context.ts';
 interface PlatformPage {
   context: PageContext;
   title: string;
+  /** Of a page that has a tab; the tabs are below it. */
+  head?: Html;
   body: Html;
   status?: number;
 }
@@ -24,10 +26,10 @@ interface PlatformPage {
 export function sendPlatformPage(
   reply: FastifyReply,
   { platformName }: WebDeps,
-  { context, title, body, status = 200 }: PlatformPage,
+  { context, title, head, body, status = 200 }: PlatformPage,
 ): FastifyReply {
-  const page = { title, platformName, width: 'wide' as const, context, body: html`${platformTabs(context)}${body}` };
-  return sendPage(reply, page, { status });
+  const whole = head ? html`${head}${platformTabs(context)}${body}` : body;
+  return sendPage(reply, { title, platformName, width: 'wide', context, body: whole }, { status });
 }
 
 interface PlatformList<Item extends { id: string }> {
@@ -51,11 +53,10 @@ export function mountPlatformList<Item extends { id: string }>(
     const { search, after } = readListing(request.query);
     const { shown, next } = takePage(await find({ search, after, limit: PAGE_SIZE + 1 }));
     const nothing = search ? `Nothing found for “${search}”.` : after ? 'No more entries.' : 'No entries yet.';
-    const body = html`${pageHead({ title, intro })}
-${searchForm({ path, search, label })}
+    const body = html`${searchForm({ path, search, label })}
 ${shown.length === 0 ? emptyState({ text: nothing }) : list(await toRows(shown))}
 ${pager({ path, search, after }, next)}`;
-    return sendPlatformPage(reply, deps, { context, title, body });
+    return sendPlatformPage(reply, deps, { context, title, head: pageHead({ title, intro }), body });
   });
 }
 
@@ -68,7 +69,7 @@ const TABS = [
   { path: '/platform/audit-log', name: 'Audit log' },
 ];
 
-/** Shown at the top of every platform page. */
+/** Below the head of each page that has a tab. */
 export function platformTabs({ path: opened, menuPath = opened }: PageContext): Html {
   const [page = ''] = menuPath.split('?');
   const isHere = (path: string) => page === path || page.startsWith(`${path}/`);

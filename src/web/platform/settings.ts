@@ -31,11 +31,11 @@ export function mountPlatformSettings(host: FastifyInstance, deps: WebDeps): voi
     const context = await loadPageContext(deps, request);
     const isRequired = await isRequiredByPlatform(storage.durable);
     const form = { action: `${PATH}/two-step`, csrf: context.csrf, isRequired, who: `every user of ${platformName}` };
-    const body = html`${pageHead({ title: 'Platform settings', intro: `What applies to every business of ${platformName}.` })}
-${settings({ title: 'Two-step sign-in', intro: 'Whether a password alone is enough.', body: twoStepRuleForm(form) })}
+    const head = pageHead({ title: 'Platform settings', intro: `What applies to every business of ${platformName}.` });
+    const body = html`${settings({ title: 'Two-step sign-in', intro: 'Whether a password alone is enough.', body: twoStepRuleForm(form) })}
 ${await appPolicy(deps, context.csrf)}
 ${await endPolicy(deps, context.csrf)}`;
-    return sendPlatformPage(reply, deps, { context, title: 'Platform settings', body });
+    return sendPlatformPage(reply, deps, { context, title: 'Platform settings', head, body });
   });
 
   host.post<{ Body: Form }>(`${PATH}/two-step`, access('platform_admin'), async (request, reply) => {

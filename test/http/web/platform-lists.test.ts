@@ -138,6 +138,7 @@ test('every platform page leads to the others, and says which it is', async () =
     const { text } = await admin.open(path);
     const [, tabs = ''] = /<nav class="tabs" aria-label="Platform">(.*?)<\/nav>/s.exec(text) ?? [];
     assert.equal([...tabs.matchAll(/href=/g)].length, 6);
+    assert.ok(text.indexOf('<h1>') < text.indexOf('<nav class="tabs"'), `${path} has its title above the tabs`);
     assert.ok(tabs.includes(`href="${path}" aria-current="page"`), path);
   }
 });
