@@ -37,7 +37,7 @@ export async function addUser(
   return inTransaction(db, async (tx) => {
     const added = await insertUser(tx, row);
     if (!added) {
-      throw new FormError('email', 'There is a user with this email address, or with one that looks like it, already.');
+      throw new FormError('email', 'There is already a user with this email address, or with one that looks like it.');
     }
     await recordUserAudit(actor, tx, { action: 'user.added', user: added }, now);
     if (membership) await addMember(actor, tx, { user: added, ...membership }, now);
@@ -162,5 +162,5 @@ export async function joinAsNewUser(
   });
 }
 
-/** Undoes the transaction: without the invitation there must be no account. */
+/** Rolls back the transaction: without the invitation there must be no account. */
 class InvitationClosed extends Error {}

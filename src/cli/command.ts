@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import { closestMatch } from 'leven';
 import { InvalidSetting, readDatabaseUrl } from '../config.ts';
 import { FormError } from '../lib/errors.ts';
-import { fileOf, isSqlite } from '../storage/inspect.ts';
+import { isSqliteUrl, sqliteFileOf } from '../storage/inspect.ts';
 import { ensureMigrated, hasTables } from '../storage/migrate.ts';
 import { openStorage } from '../storage/open.ts';
 import { type Storage, StorageError, StorageUnavailable } from '../storage/storage.ts';
@@ -99,9 +99,9 @@ export function suggest(name: string | undefined, known: string[], prefix = ''):
 /** SQLite would create a missing file, so a typo in DATABASE_URL would look like an empty database. */
 export function requireDatabase(env: NodeJS.ProcessEnv): void {
   const url = readDatabaseUrl(env);
-  if (!isSqlite(url) || existsSync(fileOf(url))) return;
+  if (!isSqliteUrl(url) || existsSync(sqliteFileOf(url))) return;
   throw new StorageError(
-    `DATABASE_URL points at ${fileOf(url)}, which does not exist. To create it, run: gatehouse migrate`,
+    `DATABASE_URL points at ${sqliteFileOf(url)}, which does not exist. To create it, run: gatehouse migrate`,
   );
 }
 

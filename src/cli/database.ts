@@ -7,7 +7,7 @@ import { completeRestore } from '../grants/restore.ts';
 import { systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import { fsyncDirectory } from '../lib/keyring.ts';
-import { fileOf, isSqlite } from '../storage/inspect.ts';
+import { isSqliteUrl, sqliteFileOf } from '../storage/inspect.ts';
 import { ensureMigrated } from '../storage/migrate.ts';
 import { openStorage } from '../storage/open.ts';
 import {
@@ -59,7 +59,7 @@ async function writeBackup(from: string, to: string): Promise<void> {
 
 function readDatabaseFile(env: NodeJS.ProcessEnv): string {
   const url = readDatabaseUrl(env);
-  if (isSqlite(url)) return fileOf(url);
+  if (isSqliteUrl(url)) return sqliteFileOf(url);
   throw new StorageError(
     'DATABASE_URL is a PostgreSQL database, which has its own tools for this: pg_basebackup with WAL archiving, or pg_dump. See docs/guides/run-in-production.md',
   );
@@ -99,7 +99,7 @@ export const restoreCommand: Command = {
     try {
       await copyDatabase(from, draft, createProgress());
       const ended = await prepareDraft(draft, { from, keepsTokens: options.flag('keep-tokens') });
-      const undo = existsSync(file) ? await copyCurrent(file) : undefined;
+      const undo = existsSync(file) ? await backUpCurrent(file) : undefined;
       await copyDatabase(draft, file);
       return { restored: file, ...(undo && { undo }), ...ended, next: nextSteps(undo) };
     } finally {
@@ -146,7 +146,7 @@ function rejectVersion(error: unknown): never {
   throw new FormError('from', error.message.replace('The database that DATABASE_URL names', 'This backup'));
 }
 
-async function copyCurrent(file: string): Promise<string> {
+async function backUpCurrent(file: string): Promise<string> {
   const undo = `${file}.before-${new Date(systemClock()).toISOString().replace(/\D/g, '').slice(0, 17)}`;
   await copyDatabase(file, undo);
   makeSingleFile(undo);

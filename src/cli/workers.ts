@@ -91,7 +91,7 @@ function nextDelay(last: number, uptime: number): number {
 function forkWorker(): PoolWorker {
   const worker = cluster.fork();
   let failure: string | undefined;
-  const isReady = new Promise<void>((resolve) => {
+  const reportedReady = new Promise<void>((resolve) => {
     worker.on('message', (report: Report) => {
       if ('failure' in report) failure = report.failure;
       else resolve();
@@ -106,7 +106,7 @@ function forkWorker(): PoolWorker {
   const failed = ended.then((reason) => {
     throw new WorkersFailed(failure ?? `A worker exited before it could serve: ${reason}`);
   });
-  const ready = Promise.race([isReady, failed]);
+  const ready = Promise.race([reportedReady, failed]);
   // Several workers may fail for the same reason; one error is reported.
   ready.catch(() => {});
   return { worker, startedAt: systemClock(), ready, ended };

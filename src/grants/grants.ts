@@ -56,7 +56,7 @@ export async function createGrant(db: Database, grant: NewGrant, now: number): P
 }
 
 /**
- * Writes the row again. A commit that a crash has cut off may be missing on the synchronous standbys; this one waits for them, and for all
+ * Writes the row again. A commit that a crash has interrupted may be missing on the synchronous standbys; this one waits for them, and for all
  * before it.
  */
 export async function confirmGrant(db: Database, id: string): Promise<void> {
@@ -105,7 +105,7 @@ export async function markExchanged(db: Database, grantId: string, now: number):
 }
 
 const markOnce = preparedQuery(
-  (db, { id, exchanged_at, rotated_at, refresh_expires_at, removable_on }: Omit<Move, 'from' | 'to'>) =>
+  (db, { id, exchanged_at, rotated_at, refresh_expires_at, removable_on }: Omit<Rotation, 'from' | 'to'>) =>
     db
       .updateTable('grants')
       .set({ exchanged_at, rotated_at, refresh_expires_at, removable_on, redirect_uri: null, code_challenge: null })
@@ -123,31 +123,32 @@ export async function rotate(
   { grant, spent }: { grant: Grant; spent: number },
   now: number,
 ): Promise<boolean> {
-  const move: Move = {
+  const rotation: Rotation = {
     id: grant.id,
     from: grant.rotation,
     to: spent + 1,
     exchanged_at: grant.exchangedAt ?? now,
     ...rotatedNow(now),
   };
-  const isSameDay = move.removable_on === grant.removableOn;
-  const { numAffectedRows } = await (isSameDay ? moveWithinDay : moveOn)(db, move);
-  return numAffectedRows === 1n;
+  const update = rotation.removable_on === grant.removableOn ? rotateWithinDay : rotateToNewDay;
+  return (await update(db, rotation)).numAffectedRows === 1n;
 }
 
-interface Move extends ReturnType<typeof rotatedNow> {
+interface Rotation extends ReturnType<typeof rotatedNow> {
   id: string;
   from: number;
   to: number;
   exchanged_at: number;
 }
 
-const moveOn = preparedQuery((db, move: Move) => updateRotation(db, move).set({ removable_on: move.removable_on }));
+const rotateToNewDay = preparedQuery((db, row: Rotation) =>
+  updateRotation(db, row).set({ removable_on: row.removable_on }),
+);
 
 /** Leaves `removable_on` out: SQLite writes to its index even if the value is the same, as it mostly is. */
-const moveWithinDay = preparedQuery((db, move: Move) => updateRotation(db, move));
+const rotateWithinDay = preparedQuery(updateRotation);
 
-function updateRotation(db: Database, { id, from, to, exchanged_at, rotated_at, refresh_expires_at }: Move) {
+function updateRotation(db: Database, { id, from, to, exchanged_at, rotated_at, refresh_expires_at }: Rotation) {
   return db
     .updateTable('grants')
     .set({ rotation: to, exchanged_at, rotated_at, refresh_expires_at })

@@ -97,18 +97,18 @@ export async function revokeGrantsBetween(
   const { userId, ...app } = parties;
   const { rows } =
     userId === undefined
-      ? await revokeOfEveryone(db, { ...app, reason, now })
-      : await revokeOfUser(db, { ...app, userId, reason, now });
+      ? await revokeForEveryUser(db, { ...app, reason, now })
+      : await revokeForUser(db, { ...app, userId, reason, now });
   return recordRevoked(db, rows, reason, now);
 }
 
 type RevocationBetween = Omit<GrantParties, 'userId'> & Pick<Revocation, 'reason' | 'now'>;
 
-const revokeOfEveryone = preparedQuery((db, { appId, businessId, reason, now }: RevocationBetween) =>
+const revokeForEveryUser = preparedQuery((db, { appId, businessId, reason, now }: RevocationBetween) =>
   updateRevoked(db, { reason, now }).where('id', 'in', selectUnrevokedBetween(db, { appId, businessId })),
 );
 
-const revokeOfUser = preparedQuery(
+const revokeForUser = preparedQuery(
   (db, { appId, businessId, userId, reason, now }: RevocationBetween & { userId: string }) =>
     updateRevoked(db, { reason, now }).where('id', 'in', selectUnrevokedBetween(db, { appId, businessId, userId })),
 );

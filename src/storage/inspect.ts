@@ -29,31 +29,31 @@ interface PostgresInspection {
   connections: number;
   /** The most that one node opens. */
   connectionsPerNode: number;
-  isPlain: boolean;
+  isUnencrypted: boolean;
 }
 
-export const isSqlite = (url: string): boolean => url.startsWith('sqlite:');
+export const isSqliteUrl = (url: string): boolean => url.startsWith('sqlite:');
 
-export const fileOf = (url: string): string => url.slice('sqlite:'.length);
+export const sqliteFileOf = (url: string): string => url.slice('sqlite:'.length);
 
 export function inspect(storage: Storage, url: string): Promise<Inspection> {
-  return isSqlite(url) ? inspectSqlite(storage, fileOf(url)) : inspectPostgres(storage, url);
+  return isSqliteUrl(url) ? inspectSqlite(storage, sqliteFileOf(url)) : inspectPostgres(storage, url);
 }
 
 /** Throws if the database is read-only. Changes nothing. */
 export function checkWritable(storage: Storage): Promise<void> {
-  return tryStatement(storage, sql`update migrations set name = name where 1 = 0`);
+  return runAndRollBack(storage, sql`update migrations set name = name where 1 = 0`);
 }
 
 /**
- * Throws if PostgreSQL, or a service that resembles it, refuses what a durable write that changed no row sends, to wait for the
- * synchronous standbys. Changes nothing.
+ * A durable write that changed no row sends this statement, to wait for the synchronous standbys. Throws if the server rejects it, as
+ * some services that resemble PostgreSQL do. Changes nothing.
  */
 export function checkStandbyWait(storage: Storage): Promise<void> {
-  return tryStatement(storage, sql`select pg_logical_emit_message(true, 'gatehouse', '')`);
+  return runAndRollBack(storage, sql`select pg_logical_emit_message(true, 'gatehouse', '')`);
 }
 
-async function tryStatement({ durable }: Storage, statement: RawBuilder<unknown>): Promise<void> {
+async function runAndRollBack({ durable }: Storage, statement: RawBuilder<unknown>): Promise<void> {
   const tx = await durable.startTransaction().execute();
   try {
     await statement.execute(tx);
@@ -95,6 +95,6 @@ async function inspectPostgres({ durable }: Storage, url: string): Promise<Postg
     maxConnections: Number(settings.get('max_connections')),
     connections: Number(live[0]?.connections),
     connectionsPerNode: maxConnections(target),
-    isPlain: ssl === false && hosts.some(({ host }) => !/^(localhost|127\.|::1$|\/)/.test(host)),
+    isUnencrypted: ssl === false && hosts.some(({ host }) => !/^(localhost|127\.|::1$|\/)/.test(host)),
   };
 }

@@ -26,7 +26,7 @@ export function createPlausibleClock(
   let seen: { reading: number; at: number } | undefined;
   return async () => {
     const [at, now] = [monotonic(), clock()];
-    const stored = (await readReading(db)) ?? (await storeFirst(db, now));
+    const stored = (await readLastReading(db)) ?? (await storeFirstReading(db, now));
     // Another node has stored a later reading, or an operator has confirmed the clock.
     if (seen?.reading !== stored) seen = { reading: stored, at };
     const expected = stored + Math.floor(at - seen.at);
@@ -38,7 +38,7 @@ export function createPlausibleClock(
   };
 }
 
-export async function readReading(db: Database): Promise<number | undefined> {
+export async function readLastReading(db: Database): Promise<number | undefined> {
   return (await db.selectFrom('clock').select('reading').executeTakeFirst())?.reading;
 }
 
@@ -52,14 +52,14 @@ export async function confirmReading(db: Database, now: number): Promise<void> {
 }
 
 /** A new database has no reading to compare with. */
-async function storeFirst(db: Database, now: number): Promise<number> {
+async function storeFirstReading(db: Database, now: number): Promise<number> {
   const row = { id: ONLY_ROW, reading: now };
   await db
     .insertInto('clock')
     .values(row)
     .onConflict((conflict) => conflict.column('id').doNothing())
     .execute();
-  return (await readReading(db)) ?? now;
+  return (await readLastReading(db)) ?? now;
 }
 
 /** Only one of several nodes replaces a reading, so that together they do not advance it faster than time passes. */

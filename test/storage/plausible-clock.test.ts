@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { DAY, HOUR, MINUTE, SECOND } from '../../src/lib/clock.ts';
-import { confirmReading, createPlausibleClock, readReading } from '../../src/storage/plausible-clock.ts';
+import { confirmReading, createPlausibleClock, readLastReading } from '../../src/storage/plausible-clock.ts';
 import { startTestServer, type TestServer } from '../support/test-server.ts';
 
 /** One node: its clock, its monotonic clock, and the time by which it removes data. */
@@ -90,7 +90,7 @@ test('the plausible time is never ahead of a clock that is behind, and the readi
   one.setClock(start - 40 * DAY);
 
   assert.deepEqual(await one.read(), { time: start - 40 * DAY, jump: 0 });
-  assert.equal(await readReading(server.storage().durable), start);
+  assert.equal(await readLastReading(server.storage().durable), start);
 });
 
 test('a node with a wrong clock does not affect the others, and several nodes advance the reading no faster than one [X7]', async () => {
@@ -108,7 +108,7 @@ test('a node with a wrong clock does not affect the others, and several nodes ad
   }
   right.pass(HOUR);
 
-  const reading = (await readReading(server.storage().durable)) ?? 0;
+  const reading = (await readLastReading(server.storage().durable)) ?? 0;
   assert.ok(reading <= start + HOUR, `${(reading - start) / MINUTE} minutes`);
   assert.deepEqual(await right.read(), { time: start + HOUR, jump: 0 });
   assert.ok((await wrong.read()).jump > 39 * DAY);

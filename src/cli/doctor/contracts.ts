@@ -13,7 +13,12 @@ export async function checkContracts(storage: Storage, migrations = MIGRATIONS):
   const { name } = contract;
   const nodes = storage.engine === 'postgres' ? await listOlderNodes(storage.durable, name) : [];
   if (nodes.length === 0) {
-    return [warning(`${name} has not been applied, and waits for no node.`, 'Run: gatehouse migrate')];
+    return [
+      warning(
+        `${name} has not been applied, although no node of an older release is running.`,
+        'Run: gatehouse migrate',
+      ),
+    ];
   }
   const count = nodes.length === 1 ? '1 node' : `${nodes.length} nodes`;
   const list = nodes.map((node) => `${node.name} (${node.release})`).join(', ');

@@ -4,10 +4,17 @@ import { findUserByEmail } from '../../accounts/users.ts';
 import { listAppsOf } from '../../apps/apps.ts';
 import type { Settings } from '../../config.ts';
 import { DAY, MINUTE, SECOND, systemClock } from '../../lib/clock.ts';
-import { checkStandbyWait, checkWritable, fileOf, type Inspection, inspect, isSqlite } from '../../storage/inspect.ts';
+import {
+  checkStandbyWait,
+  checkWritable,
+  type Inspection,
+  inspect,
+  isSqliteUrl,
+  sqliteFileOf,
+} from '../../storage/inspect.ts';
 import { listPending } from '../../storage/migrate.ts';
 import { openStorage } from '../../storage/open.ts';
-import { MAX_JUMP, readReading } from '../../storage/plausible-clock.ts';
+import { MAX_JUMP, readLastReading } from '../../storage/plausible-clock.ts';
 import type { Database, Storage } from '../../storage/storage.ts';
 import { countSecretsByKey } from '../../webhooks/reencryption.ts';
 import { idOf } from '../keys.ts';
@@ -22,7 +29,7 @@ const MIN_POSTGRES = 14;
 /** Neither creates nor migrates the database. `keys` is undefined if they are invalid. */
 export async function checkDatabase(settings: Settings, keys: string[] | undefined): Promise<Finding[]> {
   const { databaseUrl } = settings;
-  if (isSqlite(databaseUrl) && !existsSync(fileOf(databaseUrl))) {
+  if (isSqliteUrl(databaseUrl) && !existsSync(sqliteFileOf(databaseUrl))) {
     const fix = 'The first start creates it. If it should exist already, check DATABASE_URL.';
     return [warning('There is no database yet.', fix)];
   }
@@ -132,7 +139,7 @@ function checkSqlite(inspection: Extract<Inspection, { engine: 'sqlite' }>): Fin
 }
 
 function checkPostgres(inspection: Extract<Inspection, { engine: 'postgres' }>): Finding[] {
-  const { version, fsync, fullPageWrites, maxConnections, connections, connectionsPerNode, isPlain } = inspection;
+  const { version, fsync, fullPageWrites, maxConnections, connections, connectionsPerNode, isUnencrypted } = inspection;
   const findings = [ok(`PostgreSQL ${version}, ${connections} of ${maxConnections} connections in use.`)];
   if (Number.parseInt(version, 10) < MIN_POSTGRES) {
     findings.push(warning('This PostgreSQL is too old.', `Use ${MIN_POSTGRES} or newer. Gatehouse is tested with 18.`));
@@ -148,7 +155,7 @@ function checkPostgres(inspection: Extract<Inspection, { engine: 'postgres' }>):
     const nodes = Math.floor((maxConnections - 5) / connectionsPerNode);
     findings.push(ok(`There are enough connections for ${nodes} ${nodes === 1 ? 'node' : 'nodes'} at this pool_size.`));
   }
-  if (isPlain) {
+  if (isUnencrypted) {
     findings.push(
       warning('The connection to PostgreSQL is not encrypted.', 'Set sslmode=verify-full in DATABASE_URL.'),
     );
@@ -207,7 +214,7 @@ async function compareClocks(db: Database, inspection: Inspection, now: number):
     const seconds = Math.round(ahead / SECOND);
     findings.push(warning(`The newest row of the database is ${seconds} s in the future.`, FIX_CLOCK));
   }
-  const jump = now - ((await readReading(db)) ?? now);
+  const jump = now - ((await readLastReading(db)) ?? now);
   if (jump > MAX_JUMP) {
     const message = `The clock is ${(jump / DAY).toFixed(1)} days ahead of its last reading, so no old data is removed.`;
     const fix = 'Correct the clock. If it is correct, and the server was off, run: gatehouse clock confirm';

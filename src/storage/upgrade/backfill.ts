@@ -4,7 +4,7 @@ import { monotonicClock, SECOND } from '../../lib/clock.ts';
 import type { BackfillStep } from '../migrations/migration.ts';
 import { isLockTimeout } from '../postgres/pools.ts';
 import type { Database } from '../storage.ts';
-import type { Run } from './postgres-steps.ts';
+import type { MigrationRun } from './postgres-steps.ts';
 import { recordPosition } from './progress.ts';
 import { fillRows, fillToNthRow } from './statements.ts';
 
@@ -20,7 +20,7 @@ const REPORT_EVERY = 5 * SECOND;
  * Continues after `position`, which is committed together with each batch. Half of the time it pauses. A batch does not need the
  * lease: rows that another migrator has filled meanwhile are skipped.
  */
-export async function backfill(run: Run, step: BackfillStep, position: string | undefined): Promise<void> {
+export async function backfill(run: MigrationRun, step: BackfillStep, position: string | undefined): Promise<void> {
   let [rows, done, reported] = [MIN_ROWS, 0, monotonicClock()];
   for (let after = position; ; ) {
     const batch = await fillBatch(run, step, { after, rows });
@@ -49,7 +49,7 @@ interface Batch {
 }
 
 async function fillBatch(
-  { storage, migration }: Run,
+  { storage, migration }: MigrationRun,
   step: BackfillStep,
   { after, rows }: { after: string | undefined; rows: number },
 ): Promise<Batch | 'locked'> {

@@ -10,7 +10,7 @@ import type { Lease } from './lease.ts';
 import { findProgress, recordStep } from './progress.ts';
 import { addCheck, createIndex, validateCheck } from './statements.ts';
 
-export interface Run {
+export interface MigrationRun {
   storage: Storage;
   lease: Lease;
   migration: Migration;
@@ -23,7 +23,7 @@ const MIN_PAUSE = SECOND / 10;
 const MAX_PAUSE = 2 * SECOND;
 const GIVE_UP_AFTER = 10 * MINUTE;
 
-export async function runStep(run: Run, step: Step, index: number): Promise<void> {
+export async function runStep(run: MigrationRun, step: Step, index: number): Promise<void> {
   const { storage, lease, migration } = run;
   if (step.kind === 'change') {
     await inShortTransaction(run, step.table, async (tx) => {
@@ -34,7 +34,7 @@ export async function runStep(run: Run, step: Step, index: number): Promise<void
   }
   if (step.kind === 'index') await buildIndex(run, step);
   if (step.kind === 'drop index') await removeIndex(run, step, () => true);
-  if (step.kind === 'check') await addValidCheck(run, step);
+  if (step.kind === 'check') await addCheckConstraint(run, step);
   if (step.kind === 'backfill') {
     const progress = await findProgress(storage.durable, migration.name);
     await backfill(run, step, progress?.position ?? undefined);
@@ -47,7 +47,7 @@ export async function runStep(run: Run, step: Step, index: number): Promise<void
 
 /** Tries again with pauses while the table is locked by others. */
 async function inShortTransaction(
-  { storage, lease, onProgress }: Run,
+  { storage, lease, onProgress }: MigrationRun,
   table: string | undefined,
   work: (tx: Database) => Promise<void>,
 ): Promise<void> {
@@ -62,7 +62,7 @@ async function inShortTransaction(
       return;
     } catch (error) {
       if (!isLockTimeout(error)) throw error;
-      const holders = await describeHolders(storage.durable, table);
+      const holders = await describeLockHolders(storage.durable, table);
       if (monotonicClock() - began > GIVE_UP_AFTER) {
         throw new StorageError(`${table} could not be locked for ${GIVE_UP_AFTER / MINUTE} minutes: ${holders}.`);
       }
@@ -72,7 +72,7 @@ async function inShortTransaction(
   }
 }
 
-async function describeHolders(db: Database, table: string | undefined): Promise<string> {
+async function describeLockHolders(db: Database, table: string | undefined): Promise<string> {
   const { rows } = await sql<{ holder: string }>`
     select format('pid %s, %s, %s s', pid, coalesce(nullif(application_name, ''), backend_type),
       extract(epoch from clock_timestamp() - coalesce(xact_start, backend_start))::int) as holder
@@ -83,7 +83,7 @@ async function describeHolders(db: Database, table: string | undefined): Promise
 }
 
 /** Not in a transaction: PostgreSQL waits for transactions that began before, and then validates. */
-async function buildIndex(run: Run, step: IndexStep): Promise<void> {
+async function buildIndex(run: MigrationRun, step: IndexStep): Promise<void> {
   const { durable } = run.storage;
   await dropRenamed(durable, step.name);
   for (;;) {
@@ -117,16 +117,16 @@ async function findIndex(db: Database, name: string): Promise<IndexState> {
  * have built it again meanwhile. So it is renamed first, in a transaction with the lease, and the other name is dropped.
  */
 async function removeIndex(
-  run: Run,
+  run: MigrationRun,
   { table, name }: IndexStep | DropIndexStep,
-  isRemoved: (state: IndexState) => boolean,
+  shouldRemove: (state: IndexState) => boolean,
 ): Promise<void> {
   const { durable } = run.storage;
   // Left by a run that was interrupted between the two.
   await dropRenamed(durable, name);
   await inShortTransaction(run, table, async (tx) => {
     const state = await findIndex(tx, name);
-    if (state === 'missing' || !isRemoved(state)) return;
+    if (state === 'missing' || !shouldRemove(state)) return;
     await sql`alter index ${sql.ref(name)} rename to ${sql.ref(renamed(name))}`.execute(tx);
   });
   await dropRenamed(durable, name);
@@ -139,7 +139,7 @@ async function dropRenamed(db: Database, index: string): Promise<void> {
 }
 
 /** New rows are checked from the first statement on; the second reads the old ones without blocking writes. */
-async function addValidCheck(run: Run, step: CheckStep): Promise<void> {
+async function addCheckConstraint(run: MigrationRun, step: CheckStep): Promise<void> {
   const { durable } = run.storage;
   const { rows } = await sql<{ valid: boolean }>`select convalidated as valid from pg_constraint
     where conrelid = to_regclass(${step.table}) and conname = ${step.name}`.execute(durable);

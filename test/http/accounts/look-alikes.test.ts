@@ -55,7 +55,7 @@ test('an email address in other widths, alphabets or encodings than another user
     'BU\u0308CHER@b\u00fccher.example.',
     'b\u00fccher@xn--bcher-kva.example',
   ]) {
-    await assertRejected(email, /There is a user with this email address, or with one that looks like it, already\./);
+    await assertRejected(email, /There is already a user with this email address, or with one that looks like it\./);
   }
 });
 
