@@ -105,15 +105,15 @@ export async function countAuthenticatorsByKey(db: Database): Promise<Map<string
 
 /** Encrypts every secret with the first key. `lost` are the users whose secret cannot be decrypted: its key is gone. */
 export async function reencryptAuthenticators(db: Database, keys: Keyring) {
-  let resealed = 0;
+  let reencrypted = 0;
   const lost: string[] = [];
   for await (const { user_id: userId, secret } of readSecrets(db)) {
     if (encryptionKeyId(secret).equals(keys.signing.id)) continue;
     const plain = decrypt(keys, PURPOSE, secret);
     if (plain === undefined) lost.push(userId);
-    else if (await replaceSecret(db, { userId, from: secret, to: encrypt(keys, PURPOSE, plain) })) resealed += 1;
+    else if (await replaceSecret(db, { userId, from: secret, to: encrypt(keys, PURPOSE, plain) })) reencrypted += 1;
   }
-  return { resealed, lost };
+  return { reencrypted, lost };
 }
 
 /** False if it was replaced or removed since it was read. */

@@ -94,9 +94,9 @@ export const ACTIONS = {
   'database.restored': 'Restored the database from a backup',
   'database.clock_confirmed': 'Confirmed the clock',
   'key.added': 'Added a key',
-  'key.rotated': 'Put another key in front',
+  'key.rotated': 'Made another key the first',
   'key.removed': 'Removed keys',
-  'key.resealed': 'Concealed what is stored with the first key',
+  'key.resealed': 'Encrypted the stored secrets with the first key',
 } as const;
 
 export type Action = keyof typeof ACTIONS;

@@ -48,7 +48,7 @@ export const keyCommands: Command[] = [
     name: 'keys reseal',
     summary: 'Encrypt all stored secrets with the first key, so that the others can be removed',
     options: {},
-    run: (_, env) => withStorage(env, (storage) => reseal(storage, readSecretKeys(env))),
+    run: (_, env) => withStorage(env, (storage) => reencrypt(storage, readSecretKeys(env))),
   },
   {
     name: 'keys prune',
@@ -77,15 +77,15 @@ async function rotate(storage: Storage, source: KeySource, options: Options) {
 }
 
 /** Every node must have the first key: without it, a node cannot decrypt the secrets. */
-async function reseal(storage: Storage, { keys }: KeySource) {
+async function reencrypt(storage: Storage, { keys }: KeySource) {
   const done = await reencryptSecrets(OPERATOR, storage.durable, createKeyring(keys), systemClock());
-  const { resealed, lostEndpoints, lostApps } = done;
+  const { reencrypted, lostEndpoints, lostApps } = done;
   const next = [
     ...(lostEndpoints.length > 0 ? ['Replace the secrets of the lost endpoints: endpoint replace-secret'] : []),
     ...(lostApps.length > 0 ? ['Remove the authenticator apps of the lost users: user remove-second-factor'] : []),
   ];
   return {
-    resealed,
+    resealed: reencrypted,
     lost: lostEndpoints,
     ...(lostApps.length > 0 && { lost_users: lostApps }),
     ...(next.length > 0 && { next: `Their keys are missing. ${next.join('. ')}` }),

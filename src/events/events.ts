@@ -58,7 +58,7 @@ const insertEvent = preparedQuery((db, { id, type, app_id, business_id, data, cr
         val(business_id).as('business_id'),
         val(data).as('data'),
         val(created_at).as('created_at'),
-        whenWithoutEndpoint(val(app_id), created_at).as('dispatched_at'),
+        dispatchedWithoutEndpoint(val(app_id), created_at).as('dispatched_at'),
       ]),
     ),
 );
@@ -86,12 +86,12 @@ export function insertDependentEvent<Row extends { appId: string; businessId: st
         .select(({ val }) => [val(id).as('id'), val<string>(type).as('type')])
         .select(['changed.appId as app_id', 'changed.businessId as business_id'])
         .select(({ val }) => [data.as('data'), val(now).as('created_at')])
-        .select(({ ref }) => whenWithoutEndpoint(ref('changed.appId'), now).as('dispatched_at')),
+        .select(({ ref }) => dispatchedWithoutEndpoint(ref('changed.appId'), now).as('dispatched_at')),
     );
 }
 
 /** The event of an app without endpoints counts as dispatched from the start. */
-function whenWithoutEndpoint(appId: Expression<string>, time: number) {
+function dispatchedWithoutEndpoint(appId: Expression<string>, time: number) {
   const { selectFrom, not, exists, cast, val, case: choose } = expressionBuilder<Tables, 'events'>();
   return (
     choose()

@@ -76,7 +76,7 @@ export async function removeMember(
   });
 }
 
-interface Leaving {
+interface LeavingMember {
   member: Member;
   businessId: string;
   ownership: Ownership;
@@ -89,7 +89,7 @@ type Cause = Parameters<typeof transferBusinessConnections>[2]['cause'];
 async function moveToSuccessor(
   actor: Actor,
   tx: Database,
-  { member: from, businessId, ownership, now }: Leaving,
+  { member: from, businessId, ownership, now }: LeavingMember,
   cause: Cause,
 ): Promise<void> {
   const to = findSuccessor(ownership, actor);
@@ -97,7 +97,12 @@ async function moveToSuccessor(
 }
 
 /** Connections that are not taken over end with the membership. */
-async function applyChoices(actor: Actor, tx: Database, leaving: Leaving, choices: RemovalChoice[]): Promise<void> {
+async function applyChoices(
+  actor: Actor,
+  tx: Database,
+  leaving: LeavingMember,
+  choices: RemovalChoice[],
+): Promise<void> {
   const { member: from, businessId, ownership, now } = leaving;
   const to = findSuccessor(ownership, actor);
   if (!to) return;
@@ -146,7 +151,7 @@ export async function changeRole(
     if (newRole === member.role) return true;
     rejectLastOwner(ownership, actor);
     await updateRole(tx, userId, businessId, newRole);
-    // A former owner's invitations must not let anyone in.
+    // A former owner's invitations must not add members.
     await withdrawInvitationsOf(tx, { userId, businessId }, now);
     // Only owners and admins are responsible for connections of the business.
     if (newRole === 'member') await moveToSuccessor(actor, tx, { member, businessId, ownership, now }, 'role changed');

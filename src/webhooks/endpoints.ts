@@ -143,10 +143,10 @@ export async function rotateFingerprintedSecret(
   return numUpdatedRows > 0n ? secret : undefined;
 }
 
-function updateSecret(db: Database, concealed: string, now: number) {
+function updateSecret(db: Database, encrypted: string, now: number) {
   return db
     .updateTable('endpoints')
-    .set(({ ref }) => ({ old_secret: ref('secret'), old_secret_until: now + OVERLAP, secret: concealed }));
+    .set(({ ref }) => ({ old_secret: ref('secret'), old_secret_until: now + OVERLAP, secret: encrypted }));
 }
 
 /** The same secrets, encrypted with another key. False if they were replaced in the meantime. */

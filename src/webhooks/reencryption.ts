@@ -47,10 +47,10 @@ export function reencryptSecrets(actor: Actor, db: Database, keys: Keyring, now:
     const endpoints = await reencryptAll(tx, keys);
     const apps = await reencryptAuthenticators(tx, keys);
     const id = keys.signing.id.toString('hex');
-    const detail = { endpoints: String(endpoints.resealed), authenticator_apps: String(apps.resealed) };
-    const resealed = endpoints.resealed + apps.resealed;
-    if (resealed > 0) await recordKeyAudit(tx, { action: 'key.resealed', actor, id, detail }, now);
-    return { resealed, lostEndpoints: endpoints.lost, lostApps: apps.lost };
+    const detail = { endpoints: String(endpoints.reencrypted), authenticator_apps: String(apps.reencrypted) };
+    const reencrypted = endpoints.reencrypted + apps.reencrypted;
+    if (reencrypted > 0) await recordKeyAudit(tx, { action: 'key.resealed', actor, id, detail }, now);
+    return { reencrypted, lostEndpoints: endpoints.lost, lostApps: apps.lost };
   });
 }
 
@@ -62,9 +62,9 @@ function recordKeyAudit(
   return recordAudit(db, { action, actor, businessId: null, subject: { kind: 'key', id, name: id }, detail }, now);
 }
 
-async function reencryptAll(db: Database, keys: Keyring): Promise<{ resealed: number; lost: string[] }> {
+async function reencryptAll(db: Database, keys: Keyring): Promise<{ reencrypted: number; lost: string[] }> {
   const isOutdated = (text: string | null) => text !== null && !encryptionKeyId(text).equals(keys.signing.id);
-  let resealed = 0;
+  let reencrypted = 0;
   const lost: string[] = [];
   for await (const { id, secret, old_secret } of readSecrets(db)) {
     if (!isOutdated(secret) && !isOutdated(old_secret)) continue;
@@ -72,9 +72,9 @@ async function reencryptAll(db: Database, keys: Keyring): Promise<{ resealed: nu
     if (fresh === undefined) lost.push(id);
     const old = old_secret === null ? null : (reencrypt(keys, old_secret) ?? old_secret);
     const to = { secret: fresh ?? secret, old_secret: old };
-    if ((await storeReencrypted(db, { id, from: secret, to })) && fresh !== undefined) resealed += 1;
+    if ((await storeReencrypted(db, { id, from: secret, to })) && fresh !== undefined) reencrypted += 1;
   }
-  return { resealed, lost };
+  return { reencrypted, lost };
 }
 
 async function* readSecrets(db: Database) {

@@ -55,7 +55,7 @@ async function fillBatch(
 ): Promise<Batch | 'locked'> {
   try {
     return await storage.transaction(async (tx) => {
-      await limitBatch(tx);
+      await setBatchLimits(tx);
       const began = monotonicClock();
       const last = (await fillToNthRow(step, after, rows).execute(tx)).rows[0]?.key;
       // Fewer rows than that are left, and those that were inserted meanwhile.
@@ -71,7 +71,7 @@ async function fillBatch(
 }
 
 /** The position is in the same transaction, so a power cut may undo batches: they are repeated. */
-async function limitBatch(tx: Database): Promise<void> {
+async function setBatchLimits(tx: Database): Promise<void> {
   const [lockTimeout, commit] = [`${ROW_LOCK_TIMEOUT}ms`, 'off'];
   await sql`select set_config('lock_timeout', ${lockTimeout}, true), set_config('synchronous_commit', ${commit}, true)`.execute(
     tx,

@@ -76,12 +76,12 @@ async function describe(storage: Storage, step: Step, sizes: Map<string, TableSi
 
 const round = (seconds: number) => (seconds < 10 ? Math.ceil(10 * seconds) / 10 : Math.ceil(seconds));
 
-/** Of any step, for its round trips. */
+/** Every step takes at least this long, for its round trips. */
 const MIN_SECONDS = 0.05;
 
 /**
- * How many times as long as reading a row of the table a step takes for each: measured with two million grants. Half of a backfill
- * is pauses.
+ * The time that a step takes for one row, in multiples of the time to read the row. Measured with two million grants. Half of a
+ * backfill is pauses.
  */
 const READS_PER_ROW: Record<Storage['engine'], Record<Step['kind'], number>> = {
   postgres: { change: 0, index: 8, 'drop index': 0, backfill: 200, check: 1 },
