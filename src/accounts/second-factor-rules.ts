@@ -52,6 +52,21 @@ export async function readBusinessRule(db: Database, businessId: string) {
   };
 }
 
+/** Those of these members of the business who have a second factor. */
+export async function listProtectedMembers(
+  db: Database,
+  { businessId, userIds }: { businessId: string; userIds: string[] },
+): Promise<Set<string>> {
+  if (userIds.length === 0) return new Set();
+  const rows = await db
+    .selectFrom('memberships')
+    .select(['user_id as id', hasSecondFactor('memberships.user_id').as('isProtected')])
+    .where('business_id', '=', businessId)
+    .where('user_id', 'in', userIds)
+    .execute();
+  return new Set(rows.filter(({ isProtected }) => isProtected === 1).map(({ id }) => id));
+}
+
 /** 1 if the user has an authenticator app or a passkey. */
 function hasSecondFactor(userId: 'memberships.user_id') {
   const eb = expressionBuilder<Tables, 'memberships'>();

@@ -1,11 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { countOpenInvitations } from '../../accounts/invitations.ts';
 import { findMember, listMembers, type Member, type Membership } from '../../accounts/memberships.ts';
+import { listProtectedMembers } from '../../accounts/second-factor-rules.ts';
 import type { UserActor } from '../../audit/entries.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { access } from '../access.ts';
 import { businessPath, businessRoute } from '../business-address.ts';
-import { avatar, badge, emptyState } from '../components/display.ts';
+import { avatar, badge, emptyState, statusDot } from '../components/display.ts';
 import { dangerZone, list, pageHead, tabs } from '../components/structure.ts';
 import { roleBadge, unverifiedBadge } from '../components.ts';
 import { day } from '../days.ts';
@@ -29,27 +30,38 @@ export function mountMembers(host: FastifyInstance, deps: WebDeps): void {
     const { businessId } = context.business;
     const listing = readListing(request.query);
     const members = await listMembers(db, businessId, { ...listing, limit: PAGE_SIZE + 1 });
+    const { shown, next } = takePage(members);
+    const protectedIds = await readProtected(deps, context, shown);
     const open = context.isOwner ? await countOpenInvitations(db, businessId, clock()) : 0;
-    const body = listBody(context, { listing, members, open });
+    const body = listBody(context, { listing, shown, next, protectedIds, open });
     return sendMembersPage(reply, deps, { context, title: 'Members', body });
   });
 }
 
 interface Shown {
   listing: Listing;
-  members: Member[];
+  shown: Member[];
+  next: string | undefined;
+  /** The members who have a second factor; undefined if the user may not know. */
+  protectedIds: Set<string> | undefined;
   open: number;
 }
 
-function listBody(context: MembersContext, { listing, members, open }: Shown): Html {
-  const { shown, next } = takePage(members);
+/** Owners and admins see who has a second factor. For others, it would name the accounts that are easier to break into. */
+async function readProtected({ storage }: WebDeps, { business }: MembersContext, members: Member[]) {
+  const { businessId, role } = business;
+  if (role === 'member') return undefined;
+  return listProtectedMembers(storage.durable, { businessId, userIds: members.map(({ id }) => id) });
+}
+
+function listBody(context: MembersContext, { listing, shown, next, protectedIds, open }: Shown): Html {
   const { businessName } = context.business;
   const path = membersPath(context);
   return html`${membersHead(context, 'Members', `The people of ${businessName} and their roles.`)}
 ${context.isOwner && memberTabs(context, 'members', open)}
 ${searchForm({ path, search: listing.search, label: 'Search by name or email' })}
 ${shown.length === 0 && emptyState({ icon: 'users', text: listing.search ? 'No member matches this name or email.' : 'No more members.' })}
-${shown.length > 0 && list(shown.map((member) => row(context, member)))}
+${shown.length > 0 && list(shown.map((member) => row(context, member, protectedIds?.has(member.id))))}
 ${pager({ path, ...listing }, next)}
 ${dangerZone([
   {
@@ -60,7 +72,7 @@ ${dangerZone([
 ])}`;
 }
 
-function row(context: MembersContext, member: Member): Html {
+function row(context: MembersContext, member: Member, isProtected: boolean | undefined): Html {
   const { user, isOwner } = context;
   const { id, name, email, role, since, disabledAt } = member;
   const shown = isOwner
@@ -68,7 +80,11 @@ function row(context: MembersContext, member: Member): Html {
     : html`<strong>${name}</strong>`;
   return html`<li class="entry">${avatar({ id, name })}<div>${shown} ${id === user.id && badge('You')} ${disabledAt !== null && badge('Disabled', 'warn')} ${unverifiedBadge(member)}
 <p class="muted small">${email}</p></div>
-<div class="meta muted small">${roleBadge(role)}<span>Since ${day(since)}</span></div></li>`;
+<div class="meta muted small"><span>${isProtected !== undefined && twoStepStatus(isProtected)} ${roleBadge(role)}</span><span>Since ${day(since)}</span></div></li>`;
+}
+
+function twoStepStatus(isOn: boolean): Html {
+  return isOn ? statusDot('Two-step on', 'good') : statusDot('Two-step off', 'caution');
 }
 
 /** A member on a page about the business. */

@@ -6,6 +6,7 @@ import { type Browser, nextPageLink } from '../../support/browser.ts';
 import { addMembers } from '../../support/bulk-data.ts';
 import { inviteInBrowser } from '../../support/invitations.ts';
 import { startTestServer } from '../../support/test-server.ts';
+import { setUpTwoStep } from '../../support/two-step.ts';
 
 const server = await startTestServer();
 const MEMBERS = '/settings/members';
@@ -50,6 +51,23 @@ async function actsIn(businessId: string) {
     .filter(({ business_id, action }) => business_id === businessId && action.startsWith('member.'))
     .map(({ action, actor_name, subject_name, detail }) => [action, actor_name, subject_name, JSON.parse(detail)]);
 }
+
+test('owners and admins see who has set up two-step sign-in; members do not', async () => {
+  const { business, people } = await newBusiness('Fjord', 'Olga');
+  const { browser: admin } = await newMember('Axel', business, 'admin');
+  const { browser: member, user } = await newMember('Mona', business);
+  await setUpTwoStep(server, member);
+  const statusOf = ({ text }: { text: string }, email: string) =>
+    new RegExp(`<p class="muted small">${email}</p>.*?(Two-step on|Two-step off)`, 's').exec(text)?.[1];
+
+  for (const browser of [people[0]?.browser, admin]) {
+    assert.ok(browser);
+    const list = await browser.open(MEMBERS);
+    assert.equal(statusOf(list, user.email), 'Two-step on');
+    assert.equal(statusOf(list, 'olga@example.com'), 'Two-step off');
+  }
+  assert.doesNotMatch((await member.open(MEMBERS)).text, /Two-step o/);
+});
 
 test('every member sees the list of members; only owners see how to manage it', async () => {
   const { browser: bob } = await newMember('Bob');
