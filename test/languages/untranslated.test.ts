@@ -31,6 +31,14 @@ test('every hosted page takes all of its texts from the catalogue', () => {
   }
 });
 
+test('hosted pages in a language twice as long are below 60 kB', () => {
+  const sizes = [...pages].map(([name, { text }]) => [name, Buffer.byteLength(text)] as const);
+  assert.deepEqual(
+    sizes.filter(([, size]) => size >= 60_000),
+    [],
+  );
+});
+
 /** Shown after rarer steps than those of this test, or by the script. */
 const RARE = [
   'scopes.write:contacts',
