@@ -9,10 +9,10 @@ export const CHALLENGE = createHash('sha256').update(VERIFIER).digest('base64url
 const MAX_REDIRECTS = 8;
 let requests = 0;
 
-/** A new state for each request. */
+/** A new state for each request. Hydra rejects one of fewer than eight characters. */
 export function nextState(): string {
   requests += 1;
-  return `state-${requests}`;
+  return `state-of-${requests}`;
 }
 
 interface FlowTarget {

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { nextState } from '../../bench/browse.ts';
 import { settingsFor } from '../../bench/contenders/hydra.ts';
 import { fillIn } from '../../bench/contenders/keycloak-sign-in.ts';
 import { startPeer } from '../../bench/contenders/peer.ts';
@@ -72,6 +73,10 @@ test('Hydra listens on this machine alone, sends no telemetry, and finds the pag
     [settings.URLS_LOGIN, settings.URLS_CONSENT],
     ['http://127.0.0.1:3/login', 'http://127.0.0.1:3/consent'],
   );
+});
+
+test('every state is long enough for Hydra, the first one, too', () => {
+  assert.ok(nextState().length >= 8);
 });
 
 /** The parts of Hydra's admin API that its operator's pages use: https://www.ory.com/docs/hydra/reference/api */
