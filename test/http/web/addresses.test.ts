@@ -126,8 +126,10 @@ test('a link does nothing for another account, or for someone who is not signed 
   const [user, other] = [await newUser(), await newUser()];
   const email = newAddress();
   const link = await linkFor(await server.signedIn(user), email);
+  const browser = await server.signedIn(other);
 
-  assert.equal((await confirm(await server.signedIn(other), link)).status, 404);
+  assert.equal((await confirm(browser, link)).status, 404);
+  assert.equal((await browser.post(link, { csrf: await browser.csrf() })).status, 404, 'also without its page');
   assert.match((await server.browse().open(link)).url, /\/sign-in/);
   assert.deepEqual([(await rowOf(user)).email, (await rowOf(other)).email], [user.email, other.email]);
 });

@@ -2,6 +2,7 @@ import { ACCOUNT_MUTATIONS } from './accounts.ts';
 import { AGENT_MUTATIONS } from './agents.ts';
 import { API_MUTATIONS } from './api.ts';
 import { AUTHORIZE_MUTATIONS } from './authorize.ts';
+import { BUSINESS_MUTATIONS } from './businesses.ts';
 import { CONSENT_MUTATIONS } from './consent.ts';
 import { DASHBOARD_MUTATIONS } from './dashboard.ts';
 import type { Mutation } from './mutation.ts';
@@ -16,6 +17,7 @@ export const MUTATIONS: Mutation[] = [
   ...SIGN_IN_MUTATIONS,
   ...ACCOUNT_MUTATIONS,
   ...CONSENT_MUTATIONS,
+  ...BUSINESS_MUTATIONS,
   ...TOKEN_MUTATIONS,
   ...REFRESH_MUTATIONS,
   ...REVOKE_MUTATIONS,
