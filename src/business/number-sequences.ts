@@ -2,7 +2,7 @@ import type { Resource } from '../resources/resource.ts';
 import type { Database } from '../storage/storage.ts';
 import { recordsIn } from './rows.ts';
 
-interface Wanted {
+interface NumberRequest {
   businessId: string;
   count: number;
   /** Numbers that are about to be used. */
@@ -13,7 +13,7 @@ interface Wanted {
  * The next numbers that no record of the business has. Each time that some are taken it skips twice as far, so that many taken
  * numbers cost few statements. Locks the sequence until the transaction ends.
  */
-export async function takeNumbers(tx: Database, resource: Resource, wanted: Wanted): Promise<string[]> {
+export async function takeNumbers(tx: Database, resource: Resource, wanted: NumberRequest): Promise<string[]> {
   const { businessId, count } = wanted;
   const found: string[] = [];
   for (let skip = 0; found.length < count; skip = 2 * skip + 1) {

@@ -10,7 +10,7 @@ import type { Database, Storage } from '../storage/storage.ts';
 import { changeKeys, countSecretsByKey, reencryptSecrets } from '../webhooks/reencryption.ts';
 import { type Command, type Options, withStorage } from './command.ts';
 
-const TO = { value: 'FILE', help: 'Write the keys to this new file, and leave the current ones unchanged' };
+const TO_OPTION = { value: 'FILE', help: 'Write the keys to this new file, and leave the current ones unchanged' };
 
 export const keyCommands: Command[] = [
   {
@@ -23,7 +23,7 @@ export const keyCommands: Command[] = [
   {
     name: 'keys add',
     summary: 'Add a key that verifies but does not sign yet: the first step when several nodes share the keys',
-    options: { to: TO },
+    options: { to: TO_OPTION },
     examples: ['--to gatehouse.keys'],
     run: (options, env) =>
       withStorage(env, async (storage) => {
@@ -40,7 +40,7 @@ export const keyCommands: Command[] = [
   {
     name: 'keys rotate',
     summary: 'Create a new first key, which signs after the next restart; the old keys still verify',
-    options: { use: { value: 'ID', help: 'Make this existing key the first' }, to: TO },
+    options: { use: { value: 'ID', help: 'Make this existing key the first' }, to: TO_OPTION },
     examples: ['--use 7d659559'],
     run: (options, env) => withStorage(env, (storage) => rotate(storage, readSecretKeys(env), options)),
   },
@@ -56,7 +56,7 @@ export const keyCommands: Command[] = [
     options: {
       keep: { value: 'N', help: 'How many keys to keep (default: 1)' },
       'end-tokens': { help: 'Remove them now; every token that they signed stops working' },
-      to: TO,
+      to: TO_OPTION,
     },
     examples: ['--keep 2'],
     run: (options, env) => withStorage(env, (storage) => prune(storage, readSecretKeys(env), options)),

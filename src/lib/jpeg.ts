@@ -1,4 +1,4 @@
-import { damaged, InvalidImage, type ParsedImage, trailing } from './parsed-image.ts';
+import { damaged, InvalidImage, type ParsedImage, trailingData } from './parsed-image.ts';
 
 /** Markers of ITU-T T.81, table B.1. */
 const SOI = Buffer.from([0xff, 0xd8]);
@@ -49,7 +49,7 @@ function readSegment(reading: Reading): boolean {
     return true;
   }
   if (marker === EOI[1]) {
-    if (at + 2 !== file.length) throw trailing();
+    if (at + 2 !== file.length) throw trailingData();
     return false;
   }
   const end = at + 2 + file.readUInt16BE(at + 2);

@@ -14,6 +14,6 @@ export function damaged(problem: string): InvalidImage {
 }
 
 /** A second file after the image, such as an archive or a script. */
-export function trailing(): InvalidImage {
+export function trailingData(): InvalidImage {
   return new InvalidImage('The file contains something else after the image. Export it again.');
 }

@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { crc32, deflate, inflate } from 'node:zlib';
-import { damaged, type ParsedImage, trailing } from './parsed-image.ts';
+import { damaged, type ParsedImage, trailingData } from './parsed-image.ts';
 
 const SIGNATURE = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
 
@@ -63,7 +63,7 @@ function readChunks(file: Buffer): Chunk[] {
     chunks.push({ type, data: file.subarray(at + 8, end) });
     at = end + 4;
     if (type !== 'IEND') continue;
-    if (at !== file.length) throw trailing();
+    if (at !== file.length) throw trailingData();
     return chunks;
   }
 }

@@ -1,4 +1,4 @@
-import { damaged, InvalidImage, type ParsedImage, trailing } from './parsed-image.ts';
+import { damaged, InvalidImage, type ParsedImage, trailingData } from './parsed-image.ts';
 
 interface Chunk {
   type: string;
@@ -23,7 +23,7 @@ export function readWebp(file: Buffer): ParsedImage {
 function readChunks(file: Buffer): Chunk[] {
   const length = file.readUInt32LE(4) + 8;
   if (length > file.length) throw damaged('it is cut off');
-  if (length < file.length) throw trailing();
+  if (length < file.length) throw trailingData();
   const chunks: Chunk[] = [];
   for (let at = 12; at < file.length; ) {
     const size = file.readUInt32LE(at + 4);

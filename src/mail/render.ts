@@ -24,7 +24,7 @@ interface Context {
 export function mailBrand({ accent, logo }: BrandingSettings): MailBrand | undefined {
   if (!accent && !logo) return undefined;
   const colors = accent && { fill: formatColor(accent.light), ink: formatColor(inkOn(accent.light)) };
-  return { ...OURS, ...colors, hasLogo: logo !== undefined };
+  return { ...DEFAULT_BRAND, ...colors, hasLogo: logo !== undefined };
 }
 
 export interface MailBrand {
@@ -35,13 +35,16 @@ export interface MailBrand {
   hasLogo: boolean;
 }
 
-const OURS: MailBrand = { fill: '#1f4fd8', ink: '#fff', hasLogo: false };
+const DEFAULT_BRAND: MailBrand = { fill: '#1f4fd8', ink: '#fff', hasLogo: false };
 
 /** The Content-ID of the logo (RFC 2392). */
 export const LOGO_ID = 'logo@platform';
 
 /** The same words as plain text and as HTML, without remote content: a logo is part of the mail. */
-export function renderMail(words: MailText, { texts, name, link, platformName, brand = OURS }: Context): RenderedMail {
+export function renderMail(
+  words: MailText,
+  { texts, name, link, platformName, brand = DEFAULT_BRAND }: Context,
+): RenderedMail {
   const greeting = name === undefined ? texts.mail.greeting : texts.mail.greetingTo(name);
   const { subject, paragraphs, action, closing = [] } = words;
   const text = [greeting, ...paragraphs, ...(link ? [link] : []), ...closing, `-- \n${platformName}`].join('\n\n');

@@ -88,7 +88,7 @@ async function serve(mcp: Mcp, request: FastifyRequest, reply: FastifyReply): Pr
   const { body, headers } = request;
   const tool = calledTool(mcp.tools, body);
   reply.operation = operationOf(tool, body);
-  if (tool) permit(mcp.deps, tool, request);
+  if (tool) requireToolScope(mcp.deps, tool, request);
   let failure: { error: unknown } | undefined;
   const call = (sent: Arguments) =>
     runTool(mcp.deps, { tool, sent, request, reply }).catch((error) => {
@@ -118,7 +118,7 @@ function operationOf(tool: Tool | undefined, body: unknown): { name: string } | 
 }
 
 /** 403 before the call, with the scopes that it needs: clients then ask the user for more (RFC 9470 calls it step-up). */
-function permit({ issuer }: McpDeps, { endpoint }: Tool, request: FastifyRequest): void {
+function requireToolScope({ issuer }: McpDeps, { endpoint }: Tool, request: FastifyRequest): void {
   if (endpoint.scope === null) return;
   requireScope(issuer, request.access as Access, endpoint.scope);
   request.requestContext.scope = endpoint.scope;

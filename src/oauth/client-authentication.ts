@@ -55,7 +55,7 @@ export async function authenticateClient(
   const isPublic = found?.client_is_public === 1;
   // Without a secret, it is not an attempt to guess one.
   if (!isPublic && clientSecret === undefined)
-    throw isId(clientId) ? missingCredential('client_secret', credentials) : neverAllowed(credentials);
+    throw isId(clientId) ? missingCredential('client_secret', credentials) : unknownClient(credentials);
   const hash = hashSecret(clientSecret ?? '');
   const secret = rows.find(({ secret_hash }) => secret_hash !== null && sameText(secret_hash, hash));
   const row = isPublic ? found : found && secret;
@@ -105,7 +105,7 @@ function wrongCredentials({ usedBasic }: Credentials): InvalidClient {
 }
 
 /** An external client is stored when the first user allows it. */
-function neverAllowed({ usedBasic }: Credentials): InvalidClient {
+function unknownClient({ usedBasic }: Credentials): InvalidClient {
   const description =
     'No app has this client_id. If it is the URL of a metadata document, or was registered here, no user has allowed it yet: start with the authorize endpoint.';
   return new InvalidClient('credentials_wrong', description, { usedBasic });

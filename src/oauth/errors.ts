@@ -46,17 +46,17 @@ export class CallbackError extends Error {
 
 /** The app or its redirect URI is not valid: the error is shown on a page and never redirected (RFC 6749 §3.1.2.4). */
 export class UntrustedRequest extends Error {
-  readonly say: SayWhy;
+  readonly say: UntrustedSentence;
   readonly remedy: string;
 
-  constructor(say: SayWhy, remedy: string) {
+  constructor(say: UntrustedSentence, remedy: string) {
     super(say(en.untrusted));
     this.say = say;
     this.remedy = remedy;
   }
 }
 
-type SayWhy = (untrusted: Texts['untrusted']) => string;
+type UntrustedSentence = (untrusted: Texts['untrusted']) => string;
 
 /** Where the response to an authorize request goes. */
 export interface Callback {

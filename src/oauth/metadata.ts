@@ -10,12 +10,12 @@ interface AcceptedClients {
   acceptsRegistrations: boolean;
 }
 
-interface Served extends AcceptedClients {
+interface MetadataOptions extends AcceptedClients {
   languages: Languages;
 }
 
 /** RFC 8414 §2. */
-export function serverMetadata(issuer: string, { acceptsDocuments, acceptsRegistrations, languages }: Served) {
+export function serverMetadata(issuer: string, { acceptsDocuments, acceptsRegistrations, languages }: MetadataOptions) {
   return {
     issuer,
     authorization_endpoint: `${issuer}/api/v1/oauth/authorize`,

@@ -13,7 +13,7 @@ export const oneOf = <const Words extends string[]>(words: Words, description: s
   Type.Enum(words, { type: 'string', description });
 
 /** An enum of a response. Values may be added, so it is not an `enum`, which a generated client would enforce. */
-export const oneOfOpen = <const Words extends string[]>(words: Words, description: string) =>
+export const extensibleEnum = <const Words extends string[]>(words: Words, description: string) =>
   Type.Unsafe<Words[number]>({ type: 'string', 'x-extensible-enum': words, description });
 
 const optionalText = (description: string, example?: string) => Type.Optional(textField(description, example));
@@ -130,7 +130,7 @@ export const INTROSPECTION = Type.Object(
     active: Type.Boolean({ description: 'Whether the token works now. If not, there are no other fields.' }),
     scope: optionalText('The scopes, separated by single spaces.', 'read:invoices'),
     client_id: optionalText('The app that the token was issued to.', EXAMPLE_APP),
-    token_type: Type.Optional(oneOfOpen(['bearer', 'refresh_token'], 'The kind of token.')),
+    token_type: Type.Optional(extensibleEnum(['bearer', 'refresh_token'], 'The kind of token.')),
     exp: seconds('When it expires, in seconds since 1970.'),
     iat: seconds('When it was issued, in seconds since 1970.'),
     grant_expires_at: seconds(
@@ -140,7 +140,7 @@ export const INTROSPECTION = Type.Object(
     iss: optionalText('The issuer: `BASE_URL`.', 'https://api.example.com'),
     business_id: id('The business that it is for.'),
     connected_for: Type.Optional(
-      oneOfOpen(['user', 'business'], '`business` if the connection outlives the membership of the user.'),
+      extensibleEnum(['user', 'business'], '`business` if the connection outlives the membership of the user.'),
     ),
     aud: optionalText(
       'The resource that it works at, if that is not the business API: reject the token anywhere else (RFC 8707).',

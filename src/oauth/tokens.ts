@@ -136,7 +136,7 @@ export interface TokenResponse {
 
 export const ACCESS_LIFETIME = HOUR;
 
-interface Issue extends Pick<Grant, 'id' | 'salt' | 'rotation' | 'grantedScopes' | 'expiresAt'> {
+interface IssueOptions extends Pick<Grant, 'id' | 'salt' | 'rotation' | 'grantedScopes' | 'expiresAt'> {
   rotatedAt: number;
   /** The start of the access token's lifetime, if it is not the rotation. */
   accessFrom?: number;
@@ -148,7 +148,7 @@ interface Issue extends Pick<Grant, 'id' | 'salt' | 'rotation' | 'grantedScopes'
  */
 export function issueTokens(
   keys: Keyring,
-  { id: grantId, salt, rotation, grantedScopes, expiresAt: end, rotatedAt, accessFrom = rotatedAt }: Issue,
+  { id: grantId, salt, rotation, grantedScopes, expiresAt: end, rotatedAt, accessFrom = rotatedAt }: IssueOptions,
   scopes: Scopes,
   now: number,
 ): TokenResponse {

@@ -69,12 +69,12 @@ export async function startTracing({ endpoint, ratio, version, database, countSp
     async stop(): Promise<void> {
       stopStatements();
       stopAttempts();
-      await within(SHUTDOWN_TIMEOUT, provider.shutdown());
+      await waitAtMost(SHUTDOWN_TIMEOUT, provider.shutdown());
     },
   };
 }
 
-async function within(milliseconds: number, work: Promise<void>): Promise<void> {
+async function waitAtMost(milliseconds: number, work: Promise<void>): Promise<void> {
   const { promise: timeout, resolve } = Promise.withResolvers<void>();
   const timer = setTimeout(resolve, milliseconds);
   await Promise.race([work, timeout]).finally(() => clearTimeout(timer));

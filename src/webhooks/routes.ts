@@ -9,7 +9,7 @@ import { LIMIT_PARAMETER, nextLink, type RawQuery, readLimit, readText, valueNot
 import type { Clock } from '../lib/clock.ts';
 import { isId } from '../lib/ids.ts';
 import { authenticateConfidentialClient } from '../oauth/client-authentication.ts';
-import { oneOfOpen } from '../oauth/schemas.ts';
+import { extensibleEnum } from '../oauth/schemas.ts';
 import type { TokenDeps } from '../oauth/token/endpoint.ts';
 import { toPayload } from './signatures.ts';
 import { visibleTo } from './visibility.ts';
@@ -59,7 +59,7 @@ const eventSchema = (servesResources: boolean) =>
   Type.Object(
     {
       id: Type.String({ format: 'uuid', description: 'The same as the `webhook-id` header of its deliveries.' }),
-      type: oneOfOpen(listEventTypes(servesResources), 'What happened.'),
+      type: extensibleEnum(listEventTypes(servesResources), 'What happened.'),
       timestamp: Type.String({ format: 'date-time', description: 'When it happened.' }),
       data: Type.Unsafe<Record<string, unknown>>({
         type: 'object',

@@ -24,12 +24,12 @@ export async function canReceive(db: Database, event: Event, now: number): Promi
 export async function visibleTo(db: Database, appId: string, events: Event[], now: number): Promise<Event[]> {
   const visible = new Set<Event>();
   for (const [guard, guarded] of Map.groupBy(events, ({ type }) => guardOf(type))) {
-    for (const event of await passing(db, { appId, guard, events: guarded }, now)) visible.add(event);
+    for (const event of await filterByGuard(db, { appId, guard, events: guarded }, now)) visible.add(event);
   }
   return events.filter((event) => visible.has(event));
 }
 
-async function passing(
+async function filterByGuard(
   db: Database,
   { appId, guard, events }: { appId: string; guard: EventGuard | undefined; events: Event[] },
   now: number,

@@ -12,12 +12,12 @@ const MAX_REMEMBERED = 50_000;
 /** The result of looking up a key: an id, nothing, or more than one record. */
 type Found = string | 'none' | 'many';
 
-export interface Referring {
+export interface UnresolvedRecord {
   values: Values;
   problems: FieldProblem[];
 }
 
-export type ResolveReferences = (db: Database, records: Referring[]) => Promise<void>;
+export type ResolveReferences = (db: Database, records: UnresolvedRecord[]) => Promise<void>;
 
 /**
  * Replaces the references of records by ids of the business. A file names a record by its id, by its id in the business
@@ -39,7 +39,12 @@ interface Reference {
   found: Map<string, Found>;
 }
 
-async function resolve(db: Database, reference: Reference, businessId: string, records: Referring[]): Promise<void> {
+async function resolve(
+  db: Database,
+  reference: Reference,
+  businessId: string,
+  records: UnresolvedRecord[],
+): Promise<void> {
   const { field, key, target, found } = reference;
   const named = records.flatMap((record) => {
     const name = [key, field].find((each) => typeof record.values[each] === 'string');

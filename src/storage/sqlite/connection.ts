@@ -114,12 +114,12 @@ function createStatementCache(file: DatabaseSync): (text: string) => Prepared {
 
 const { SQLITE_SELECT, SQLITE_READ, SQLITE_FUNCTION, SQLITE_RECURSIVE } = constants;
 const { SQLITE_PRAGMA, SQLITE_TRANSACTION, SQLITE_SAVEPOINT, SQLITE_ATTACH, SQLITE_DETACH } = constants;
-const READS = new Set([SQLITE_SELECT, SQLITE_READ, SQLITE_FUNCTION, SQLITE_RECURSIVE]);
-const NEITHER = new Set([SQLITE_PRAGMA, SQLITE_TRANSACTION, SQLITE_SAVEPOINT, SQLITE_ATTACH, SQLITE_DETACH]);
+const READ_ACTIONS = new Set([SQLITE_SELECT, SQLITE_READ, SQLITE_FUNCTION, SQLITE_RECURSIVE]);
+const OTHER_ACTIONS = new Set([SQLITE_PRAGMA, SQLITE_TRANSACTION, SQLITE_SAVEPOINT, SQLITE_ATTACH, SQLITE_DETACH]);
 
 function accessOf(actions: Set<number>): Access {
-  if (actions.size === 0 || !actions.isDisjointFrom(NEITHER)) return 'other';
-  return actions.isSubsetOf(READS) ? 'read' : 'write';
+  if (actions.size === 0 || !actions.isDisjointFrom(OTHER_ACTIONS)) return 'other';
+  return actions.isSubsetOf(READ_ACTIONS) ? 'read' : 'write';
 }
 
 export type ToRows = <Row>(found: unknown) => Row[];
