@@ -7,7 +7,6 @@ const FAILED_SIGN_INS = 'test/http/web/failed-sign-ins.test.ts';
 const AUDIT_REPEATS = 'test/http/web/audit-repeats.test.ts';
 const ADDRESSES = 'test/http/web/addresses.test.ts';
 const MAILED_INVITATIONS = 'test/http/web/mailed-invitations.test.ts';
-const PLAUSIBLE_CLOCK = 'test/storage/plausible-clock.test.ts';
 
 /** Businesses, their connections and logs, and the addresses of people. */
 export const BUSINESS_MUTATIONS: Mutation[] = [
@@ -149,13 +148,5 @@ export const BUSINESS_MUTATIONS: Mutation[] = [
     find: "link.expires_at > now ? 'mailed' : 'expired'",
     replace: "'mailed'",
     tests: [MAILED_INVITATIONS],
-  },
-  {
-    promise: 'X7',
-    breaks: 'a jump of the clock is believed',
-    file: 'src/storage/plausible-clock.ts',
-    find: 'const isPlausible = jump <= MAX_JUMP;',
-    replace: 'const isPlausible = true;',
-    tests: [PLAUSIBLE_CLOCK],
   },
 ];

@@ -4,6 +4,7 @@ import { API_MUTATIONS } from './api.ts';
 import { AUTHORIZE_MUTATIONS } from './authorize.ts';
 import { BUSINESS_MUTATIONS } from './businesses.ts';
 import { CONSENT_MUTATIONS } from './consent.ts';
+import { CROSS_CUTTING_MUTATIONS } from './cross-cutting.ts';
 import { DASHBOARD_MUTATIONS } from './dashboard.ts';
 import type { Mutation } from './mutation.ts';
 import { REFRESH_MUTATIONS } from './refresh.ts';
@@ -25,4 +26,5 @@ export const MUTATIONS: Mutation[] = [
   ...DASHBOARD_MUTATIONS,
   ...WEBHOOK_MUTATIONS,
   ...AGENT_MUTATIONS,
+  ...CROSS_CUTTING_MUTATIONS,
 ];
