@@ -10,9 +10,9 @@ test('/healthz reports that the process runs, and /readyz that its database resp
   const server = await startTestServer();
 
   for (const path of ['/healthz', '/readyz']) {
-    const answer = await fetch(server.api + path);
-    assert.equal(answer.status, 200);
-    assert.deepEqual(await answer.json(), { status: 'ok' });
+    const response = await fetch(server.api + path);
+    assert.equal(response.status, 200);
+    assert.deepEqual(await response.json(), { status: 'ok' });
   }
 });
 

@@ -160,8 +160,8 @@ export function allow({ db, keys }: Bare, stamped: string, cookies: Fields, from
     db.write('durable', 'addCreatedEvent', changed.appId, changed.businessId, ...event);
   });
   const code = encodeToken(keys, salt, { kind: 'code', grantId: id, rotation: 0, expiresAt, scopeBits: NO_SCOPE_BITS });
-  const answer = new URLSearchParams({ code, state: asked.get('state') ?? '', iss: from.issuer });
-  return `${asked.get('redirect_uri')}?${answer}`;
+  const response = new URLSearchParams({ code, state: asked.get('state') ?? '', iss: from.issuer });
+  return `${asked.get('redirect_uri')}?${response}`;
 }
 
 function addAllowed(db: Bare['db'], { app, user, businessId, scope, address }: Row, now: number): void {

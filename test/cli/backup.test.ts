@@ -158,7 +158,7 @@ test('a restore is rejected while a server runs; after it, no grant that may hav
   await server.end('SIGKILL');
   const done = await cli.json(['restore', '--from', backup]);
   const again = await serve();
-  const answers = [
+  const responses = [
     await client.listInvoices(revoked.access_token),
     await client.refresh(revoked.refresh_token),
     await client.listInvoices(kept.access_token),
@@ -173,7 +173,7 @@ test('a restore is rejected while a server runs; after it, no grant that may hav
   assert.match(whileServing.stderr, /is in use\. Stop the server/);
   assert.equal(stillServes, 200);
   assert.deepEqual(
-    answers.map(({ status, body }) => [status, body.reason]),
+    responses.map(({ status, body }) => [status, body.reason]),
     [401, 400, 401, 400].map((status) => [status, 'backup_restored']),
   );
   assert.equal(silently.leftTo?.searchParams.get('error'), 'login_required');

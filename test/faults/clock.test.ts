@@ -156,7 +156,7 @@ async function startOnClock({ serve, folder }: SqliteServer) {
 /** Guessing is bounded as ever. */
 async function assertLimited({ asker, firm }: SqliteServer): Promise<void> {
   const guess = () => asker.introspect({ id: firm.app.id, secret: 'wrong' }, 'x');
-  const answers = await Promise.all(Array.from({ length: 2 * WRONG_SECRETS }, guess));
-  assert.equal(answers.filter((answer) => answer?.status === 401).length, WRONG_SECRETS);
-  assert.equal(answers.filter((answer) => answer?.status === 429).length, WRONG_SECRETS);
+  const responses = await Promise.all(Array.from({ length: 2 * WRONG_SECRETS }, guess));
+  assert.equal(responses.filter((response) => response?.status === 401).length, WRONG_SECRETS);
+  assert.equal(responses.filter((response) => response?.status === 429).length, WRONG_SECRETS);
 }

@@ -9,7 +9,7 @@ import { canRun, createSqliteServer, type SqliteServer } from './support/sqlite-
 
 const TIMEOUT = { timeout: 300_000 };
 
-const statuses = (answers: (TimedResponse | undefined)[]) => answers.map((answer) => answer?.status);
+const statuses = (responses: (TimedResponse | undefined)[]) => responses.map((response) => response?.status);
 
 /** Root may write what nobody may, unless it gives that up. */
 const AS_EVERYONE = process.getuid?.() === 0 ? ['setpriv', '--bounding-set', '-dac_override,-dac_read_search'] : [];
@@ -36,7 +36,7 @@ suite('the database file', { concurrency: 3 }, () => {
       const afterwards = await Promise.all(pairs.map(({ refresh_token }) => asker.refresh(firm.app, refresh_token)));
 
       assert.deepEqual(new Set(statuses([...writes, ...later])), new Set([503]));
-      const times = (answers: typeof later) => answers.map((heard) => (heard ? heard.ended - heard.began : 0));
+      const times = (responses: typeof later) => responses.map((heard) => (heard ? heard.ended - heard.began : 0));
       const isQuicker = Math.min(...times(later)) < Math.max(...times(writes));
       assert.ok(isQuicker, 'a later writer does not wait for the lock again');
       assert.deepEqual(new Set(statuses(reads)), new Set([200]));
@@ -246,7 +246,7 @@ async function refreshUntilFull({ asker, firm }: SqliteServer, first: Tokens) {
 }
 
 async function assertKept({ asker, firm }: SqliteServer, { live, revoked, unrevoked }: Told): Promise<void> {
-  const answers = [
+  const responses = [
     await asker.use(live.access_token),
     await asker.refresh(firm.app, live.refresh_token),
     await asker.use(revoked.access_token),
@@ -255,5 +255,5 @@ async function assertKept({ asker, firm }: SqliteServer, { live, revoked, unrevo
     await asker.revoke(unrevoked.refresh_token),
     await asker.use(unrevoked.access_token),
   ];
-  assert.deepEqual(statuses(answers), [200, 200, 401, 400, 200, 200, 401]);
+  assert.deepEqual(statuses(responses), [200, 200, 401, 400, 200, 200, 401]);
 }

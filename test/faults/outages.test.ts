@@ -25,10 +25,10 @@ const [client] = clients as [Client];
 const browser = await client.signedIn();
 const grants = async () => (await storage.durable.selectFrom('grants').selectAll().orderBy('id').execute()).length;
 
-function assertUnavailable(answer: ApiResponse): void {
-  assert.equal(answer.status, 503, JSON.stringify(answer.body));
-  assert.ok(Number(answer.headers.get('retry-after')) > 0);
-  assert.equal(answer.body.error, 'temporarily_unavailable');
+function assertUnavailable(response: ApiResponse): void {
+  assert.equal(response.status, 503, JSON.stringify(response.body));
+  assert.ok(Number(response.headers.get('retry-after')) > 0);
+  assert.equal(response.body.error, 'temporarily_unavailable');
 }
 
 async function untilReady(): Promise<void> {
@@ -79,7 +79,7 @@ for (const [what, begin, end] of TROUBLES) {
       client.revoke(access_token),
       client.listInvoices(access_token),
     ]).flat();
-    const answers = await Promise.all(asked);
+    const responses = await Promise.all(asked);
     const [ready, alive, pageAnswer] = await Promise.all([
       client.get('/readyz'),
       client.get('/healthz'),
@@ -88,7 +88,7 @@ for (const [what, begin, end] of TROUBLES) {
     await end();
     await untilReady();
 
-    answers.forEach(assertUnavailable);
+    responses.forEach(assertUnavailable);
     assert.equal(ready.status, 503);
     assert.equal(alive.status, 200);
     assert.equal(page.status, 200);
@@ -120,13 +120,13 @@ test('while the database accepts no connection, responses are 503, and everythin
     hogs.push(hog);
   }
 
-  const answers = await Promise.all(Array.from({ length: 20 }, () => client.listInvoices(access_token)));
+  const responses = await Promise.all(Array.from({ length: 20 }, () => client.listInvoices(access_token)));
   await Promise.all(hogs.map((hog) => hog.end()));
   await untilReady();
 
   assert.ok(hogs.length > 0);
-  for (const { status } of answers) assert.ok(status === 503 || status === 200, String(status));
-  assert.ok(answers.some(({ status }) => status === 503));
+  for (const { status } of responses) assert.ok(status === 503 || status === 200, String(status));
+  assert.ok(responses.some(({ status }) => status === 503));
   assert.equal((await client.listInvoices(access_token)).status, 200);
   assert.equal(await grants(), before);
 });
@@ -140,7 +140,7 @@ test('columns that an upgrade adds do not disturb a running node', { timeout: 30
     direct,
     tables.map(({ name }) => `alter table ${name} add column added_by_an_upgrade integer`),
   );
-  const answers = [
+  const responses = [
     await client.listInvoices(access_token),
     await client.refresh(refresh_token),
     await client.introspect(access_token),
@@ -150,7 +150,7 @@ test('columns that an upgrade adds do not disturb a running node', { timeout: 30
   const again = await client.connect({}, browser);
 
   assert.deepEqual(
-    answers.map(({ status }) => status),
+    responses.map(({ status }) => status),
     [200, 200, 200, 200, 200],
   );
   assert.equal((await client.listInvoices(again.access_token)).status, 200);

@@ -64,10 +64,10 @@ for (const { where, nodes, storage, asker, askers, enter, addApp, addBusiness, a
     await runRounds(`Exchanges ${where}`, ROUNDS, async () => async (round) => {
       const code = await allow({ asker, app: racer }, owner);
 
-      const answers = await everyone(() => asker.exchange(racer, code));
+      const responses = await everyone(() => asker.exchange(racer, code));
 
-      assert.equal(count(answers, 200), 1, `round ${round}: ${statuses(answers)}`);
-      assert.equal(count(answers, 400), WAYS - 1, `round ${round}: ${statuses(answers)}`);
+      assert.equal(count(responses, 200), 1, `round ${round}: ${statuses(responses)}`);
+      assert.equal(count(responses, 400), WAYS - 1, `round ${round}: ${statuses(responses)}`);
     });
   });
 
@@ -77,11 +77,11 @@ for (const { where, nodes, storage, asker, askers, enter, addApp, addBusiness, a
       return async (round) => {
         const spent = refresh_token;
 
-        const answers = await everyone(() => asker.refresh(racer, spent));
+        const responses = await everyone(() => asker.refresh(racer, spent));
 
-        assert.equal(count(answers, 200), WAYS, `round ${round}: ${statuses(answers)}`);
-        assert.equal(new Set(answers.map(({ body }) => `${body.access_token} ${body.refresh_token}`)).size, 1);
-        refresh_token = answers[0]?.body.refresh_token;
+        assert.equal(count(responses, 200), WAYS, `round ${round}: ${statuses(responses)}`);
+        assert.equal(new Set(responses.map(({ body }) => `${body.access_token} ${body.refresh_token}`)).size, 1);
+        refresh_token = responses[0]?.body.refresh_token;
         assert.notEqual(refresh_token, spent);
       };
     });
@@ -94,10 +94,10 @@ for (const { where, nodes, storage, asker, askers, enter, addApp, addBusiness, a
         tokens = (await race([() => asker.refresh(racer, tokens.refresh_token)]))[0]?.body;
 
         const [revoked] = await race([() => asker.revoke(tokens.access_token)]);
-        const answers = await everyNode(tokens.access_token);
+        const responses = await everyNode(tokens.access_token);
 
         assert.equal(revoked?.status, 200);
-        assert.equal(count(answers, 401), askers.length, `round ${round}: ${statuses(answers)}`);
+        assert.equal(count(responses, 401), askers.length, `round ${round}: ${statuses(responses)}`);
       };
     });
   });

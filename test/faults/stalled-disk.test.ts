@@ -25,12 +25,12 @@ async function serveOnStallingDisk({ serve, folder, addresses }: SqliteServer) {
   };
 }
 
-const statuses = (answers: (TimedResponse | undefined)[]) => answers.map((answer) => answer?.status);
+const statuses = (responses: (TimedResponse | undefined)[]) => responses.map((response) => response?.status);
 
-function assertUnavailable(answers: (TimedResponse | undefined)[]): void {
-  for (const answer of answers) {
-    assert.equal(answer?.status, 503, JSON.stringify(answer));
-    assert.ok(Number(answer.retryAfter) > 0);
+function assertUnavailable(responses: (TimedResponse | undefined)[]): void {
+  for (const response of responses) {
+    assert.equal(response?.status, 503, JSON.stringify(response));
+    assert.ok(Number(response.retryAfter) > 0);
   }
 }
 

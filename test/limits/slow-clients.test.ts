@@ -89,7 +89,7 @@ test('slow clients are disconnected', async (t) => {
     await useShort('connectionTimeout');
     const client = await open();
     client.socket.pause();
-    // More answers than the machine would hold for a client.
+    // More responses than the machine would hold for a client.
     const ask = `GET /openapi.json HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
     client.socket.write(ask.repeat(400));
     for (let i = 0; i < 3000 && isConnected(client); i++) await setTimeout(20);
@@ -113,11 +113,11 @@ test('2,000 slow clients do not keep others from being served', async () => {
   const slow = await Promise.all(Array.from({ length: 2000 }, open));
   for (const { socket } of slow) socket.write(START);
 
-  const answers = [await server.refresh(refresh_token), await server.listInvoices(access_token)];
+  const responses = [await server.refresh(refresh_token), await server.listInvoices(access_token)];
   const page = await fetch(`${server.web}/sign-in`);
 
   assert.deepEqual(
-    [...answers, page].map(({ status }) => status),
+    [...responses, page].map(({ status }) => status),
     [200, 200, 200],
   );
   assert.ok(slow.every(({ socket }) => !socket.destroyed));

@@ -49,13 +49,13 @@ for (const [kind, synchronous] of [
       let last = performance.now();
       while (!isOver) {
         const via = i % 2 === 0 ? client : other;
-        const answer = await via.refresh(refresher.tokens.refresh_token, credentials).catch(() => undefined);
-        if (answer?.status === 200) {
+        const response = await via.refresh(refresher.tokens.refresh_token, credentials).catch(() => undefined);
+        if (response?.status === 200) {
           refresher.longestGap = Math.max(refresher.longestGap, performance.now() - last);
           last = performance.now();
-          refresher.tokens = answer.body;
+          refresher.tokens = response.body;
           refresher.answered += 1;
-        } else if (answer && answer.status < 500) refresher.refused.push(answer.body.error_description);
+        } else if (response && response.status < 500) refresher.refused.push(response.body.error_description);
         await setTimeout(20);
       }
     });
@@ -91,8 +91,8 @@ for (const [kind, synchronous] of [
         assert.equal((await other.listInvoices(access_token)).status, 200, 'what was exchanged still is');
       }
       for (const { refresh_token } of journal.revoked) {
-        const answer = await other.refresh(refresh_token, credentials);
-        assert.match(answer.body.error_description, /revoked_by_app/);
+        const response = await other.refresh(refresh_token, credentials);
+        assert.match(response.body.error_description, /revoked_by_app/);
       }
     }
   });

@@ -41,9 +41,9 @@ async function beginRequest({ api }: Workers): Promise<Socket> {
 
 async function finishRequest(socket: Socket): Promise<string> {
   socket.write('}');
-  const [answer] = await once(socket, 'data');
+  const [response] = await once(socket, 'data');
   socket.destroy();
-  return String(answer);
+  return String(response);
 }
 
 async function untilGone(workers: Workers): Promise<void> {
@@ -70,12 +70,12 @@ suite('workers start and stop', { concurrency: true, timeout: 60_000 }, () => {
   test('--workers auto serves with one process for each core', async () => {
     const workers = await startWorkers('auto', createCommandLine().databaseUrl);
 
-    const answer = await fetch(`${workers.api}/readyz`, { headers: { connection: 'close' } });
+    const response = await fetch(`${workers.api}/readyz`, { headers: { connection: 'close' } });
     while (workers.pids.size < availableParallelism()) await setTimeout(20);
     workers.signal('SIGTERM');
     const code = await workers.end();
 
-    assert.equal(answer.status, 200);
+    assert.equal(response.status, 200);
     assert.equal(workers.pids.size, availableParallelism());
     assert.equal(code, 0);
   });
@@ -87,10 +87,10 @@ suite('workers start and stop', { concurrency: true, timeout: 60_000 }, () => {
     workers.signalAll('SIGINT');
     workers.signalAll('SIGINT');
     await setTimeout(200);
-    const answer = await finishRequest(begun);
+    const response = await finishRequest(begun);
     const code = await workers.end();
 
-    assert.match(answer, /^HTTP\/1\.1 400 /);
+    assert.match(response, /^HTTP\/1\.1 400 /);
     assert.equal(code, 0);
     assert.equal(workers.said.length, 1, workers.said.join('\n'));
     assert.equal(workers.isGone(), true);
@@ -102,10 +102,10 @@ suite('workers start and stop', { concurrency: true, timeout: 60_000 }, () => {
 
     workers.signal('SIGKILL');
     await setTimeout(200);
-    const answer = await finishRequest(begun);
+    const response = await finishRequest(begun);
     await untilGone(workers);
 
-    assert.match(answer, /^HTTP\/1\.1 400 /);
+    assert.match(response, /^HTTP\/1\.1 400 /);
   });
 
   test('a second signal stops it at once: it says so and exits with 1', async () => {

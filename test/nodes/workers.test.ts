@@ -41,14 +41,15 @@ const started = await Promise.all(
 
 /** The same request, many times at once: each has a connection of its own, and the connections are dealt out. */
 const race = (ways: number, ask: () => Promise<ApiResponse>) => Promise.all(Array.from({ length: ways }, ask));
-const statuses = (answers: ApiResponse[]) => answers.map(({ status }) => status);
-const count = (answers: ApiResponse[], status: number) => statuses(answers).filter((each) => each === status).length;
+const statuses = (responses: ApiResponse[]) => responses.map(({ status }) => status);
+const count = (responses: ApiResponse[], status: number) =>
+  statuses(responses).filter((each) => each === status).length;
 
-/** The log comes a little later than the answer. */
-async function whoAnswered({ answers }: Workers, asked: ApiResponse[]): Promise<Set<number>> {
+/** The log comes a little later than the response. */
+async function listResponders({ responses }: Workers, asked: ApiResponse[]): Promise<Set<number>> {
   const ids = asked.map(({ headers }) => headers.get('x-request-id') ?? '');
-  while (ids.some((id) => !answers.has(id))) await setTimeout(10);
-  return new Set(ids.map((id) => answers.get(id) ?? 0));
+  while (ids.some((id) => !responses.has(id))) await setTimeout(10);
+  return new Set(ids.map((id) => responses.get(id) ?? 0));
 }
 
 /** Whether anything is still to be told, or is just being told. */
@@ -71,22 +72,22 @@ suite('workers', { concurrency: true }, () => {
         for (let round = 0; round < ROUNDS; round++) {
           const code = await client.allow({}, await signedIn);
 
-          const answers = await race(WAYS, () => client.exchange(code));
+          const responses = await race(WAYS, () => client.exchange(code));
 
-          assert.equal(count(answers, 200), 1, String(statuses(answers)));
-          assert.equal(answers.filter(({ body }) => body.error === 'invalid_grant').length, WAYS - 1);
-          assert.equal((await whoAnswered(workers, answers)).size, COUNT);
+          assert.equal(count(responses, 200), 1, String(statuses(responses)));
+          assert.equal(responses.filter(({ body }) => body.error === 'invalid_grant').length, WAYS - 1);
+          assert.equal((await listResponders(workers, responses)).size, COUNT);
         }
       });
 
       test(`${WAYS} refreshes of one token by ${COUNT} workers on ${engine} give one pair [T15]`, async () => {
         let { refresh_token } = await connect();
         for (let round = 0; round < ROUNDS; round++) {
-          const answers = await race(WAYS, () => client.refresh(refresh_token));
+          const responses = await race(WAYS, () => client.refresh(refresh_token));
 
-          assert.equal(count(answers, 200), WAYS, String(statuses(answers)));
-          assert.equal(new Set(answers.map(({ body }) => `${body.access_token} ${body.refresh_token}`)).size, 1);
-          refresh_token = answers[0]?.body.refresh_token;
+          assert.equal(count(responses, 200), WAYS, String(statuses(responses)));
+          assert.equal(new Set(responses.map(({ body }) => `${body.access_token} ${body.refresh_token}`)).size, 1);
+          refresh_token = responses[0]?.body.refresh_token;
         }
         assert.equal((await client.refresh(refresh_token)).status, 200);
       });
@@ -98,11 +99,11 @@ suite('workers', { concurrency: true }, () => {
           const before = await race(4 * COUNT, () => client.listInvoices(access_token));
           await client.revoke(access_token);
 
-          const answers = await race(4 * COUNT, () => client.listInvoices(access_token));
+          const responses = await race(4 * COUNT, () => client.listInvoices(access_token));
 
           assert.equal(count(before, 200), before.length);
-          assert.equal(count(answers, 401), answers.length, String(statuses(answers)));
-          assert.equal((await whoAnswered(workers, answers)).size, COUNT);
+          assert.equal(count(responses, 401), responses.length, String(statuses(responses)));
+          assert.equal((await listResponders(workers, responses)).size, COUNT);
           tokens = (await client.refresh(tokens.refresh_token)).body;
         }
       });
@@ -110,10 +111,10 @@ suite('workers', { concurrency: true }, () => {
       test(`of 200 wrong secrets at once ${COUNT} workers on ${engine} check ${WRONG_SECRETS} and no more [T6]`, async () => {
         const { id: client_id } = await addApp({ name: 'Guessed' });
 
-        const answers = await race(200, () => client.introspect('x', { client_id, client_secret: 'wrong' }));
+        const responses = await race(200, () => client.introspect('x', { client_id, client_secret: 'wrong' }));
 
-        assert.equal(count(answers, 401), WRONG_SECRETS);
-        assert.equal(count(answers, 429), 200 - WRONG_SECRETS);
+        assert.equal(count(responses, 401), WRONG_SECRETS);
+        assert.equal(count(responses, 429), 200 - WRONG_SECRETS);
       });
 
       test(`with ${COUNT} workers on ${engine} each endpoint receives every event once [W7]`, async () => {

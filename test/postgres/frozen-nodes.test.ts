@@ -51,9 +51,9 @@ test('with worker processes, the replacement of one that was frozen does not sta
   node.signalAll('SIGCONT');
   const rejected = /has exited: .*changed by a newer Gatehouse/;
   while (node.said.filter((line) => rejected.test(line)).length < 4) await new Promise(setImmediate);
-  const answer = await fetch(`${node.api}/readyz`).catch(() => undefined);
+  const response = await fetch(`${node.api}/readyz`).catch(() => undefined);
   node.signal('SIGTERM');
   await node.end();
 
-  assert.equal(answer, undefined);
+  assert.equal(response, undefined);
 });

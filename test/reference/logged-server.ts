@@ -63,11 +63,11 @@ function keepLog(child: ChildProcess, api: string) {
   const linesOf = (requestId: string) =>
     texts.map((text): Line => JSON.parse(text)).filter((line) => line.requestId === requestId);
 
-  /** A line is written after its answer. Once that of a later request is there, every earlier one is. */
+  /** A line is written after its response. Once that of a later request is there, every earlier one is. */
   async function catchUp(): Promise<void> {
-    const answer = await fetch(`${api}/healthz`);
-    await answer.text();
-    const later = answer.headers.get('x-request-id') ?? '';
+    const response = await fetch(`${api}/healthz`);
+    await response.text();
+    const later = response.headers.get('x-request-id') ?? '';
     while (linesOf(later).length === 0) await once(reader, 'line', { signal: AbortSignal.timeout(60_000) });
   }
 

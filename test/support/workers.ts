@@ -46,11 +46,11 @@ export async function startWorkers(count: number | 'auto', databaseUrl: string, 
   const said: string[] = [];
   createInterface(child.stderr).on('line', (line) => said.push(line));
   const pids = new Set<number>();
-  const answers = new Map<string, number>();
+  const responses = new Map<string, number>();
   createInterface(child.stdout).on('line', (line) => {
     const { pid, msg = '', requestId } = JSON.parse(line);
     if (msg.startsWith('Server listening')) pids.add(pid);
-    if (requestId) answers.set(requestId, pid);
+    if (requestId) responses.set(requestId, pid);
   });
   while (!said.some((line) => line.includes('serves'))) {
     if (child.exitCode !== null) throw new Error(`serve ended: ${said.join('\n')}`);
@@ -64,7 +64,7 @@ export async function startWorkers(count: number | 'auto', databaseUrl: string, 
     /** All processes that have listened. */
     pids,
     /** The process that handled a request, by request id. */
-    answers,
+    responses,
     isGone: () => !areAnyLeft(group),
     signalAll: (signal: NodeJS.Signals) => process.kill(group, signal),
     signal: (signal: NodeJS.Signals) => child.kill(signal),

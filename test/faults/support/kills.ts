@@ -70,9 +70,9 @@ async function underLoad({ entries, wrong }: Journal, signal: AbortSignal): Prom
 function report(context: TestContext, journal: Journal, { strikes, ready }: { strikes: number; ready: number[] }) {
   const { median, most, worst } = summarise(ready);
   const ended = journal.lineages.filter(({ endedBy }) => endedBy !== undefined && endedBy !== 'replay').length;
-  const answers = `${journal.entries.length} answers, ${journal.lineages.length} grants of which ${ended} were ended`;
+  const responses = `${journal.entries.length} answers, ${journal.lineages.length} grants of which ${ended} were ended`;
   context.diagnostic(
-    `${strikes} kills, ${answers}; ready again after ${median} ms (95 of 100 within ${most} ms, worst ${worst} ms)`,
+    `${strikes} kills, ${responses}; ready again after ${median} ms (95 of 100 within ${most} ms, worst ${worst} ms)`,
   );
   return { median, worst };
 }

@@ -59,8 +59,8 @@ function oneOf(items: Lineage[]): Lineage {
 async function allow({ firm, asker }: Work, { browser }: Person): Promise<Lineage> {
   const code = await retryUntilAvailable(async () => {
     const page = await browser.open(asker.authorizeUrl(firm.app));
-    const answer = page.status === 200 ? await browser.submit(page, '/consent', { decision: 'allow' }) : page;
-    return answer.leftTo?.searchParams.get('code') ?? undefined;
+    const response = page.status === 200 ? await browser.submit(page, '/consent', { decision: 'allow' }) : page;
+    return response.leftTo?.searchParams.get('code') ?? undefined;
   });
   return { firm, code, pairs: [], revokedAccess: new Set() };
 }
@@ -137,7 +137,7 @@ async function comeAndGo(work: Work): Promise<void> {
     attempts += 1;
     return post(mate, link);
   });
-  // After an attempt without an answer, the link may have been used.
+  // After an attempt without a response, the link may have been used.
   const isUsed = attempts > 1 && joined.status === 410;
   if (!journal.write('join', mate.user.id, joined, ...(isUsed ? [410] : [])) && !isUsed) return;
   const lineage = await connect(work, mate);
@@ -147,7 +147,7 @@ async function comeAndGo(work: Work): Promise<void> {
     tries += 1;
     return post(owner, path);
   });
-  // Who was removed without an answer is not there any more.
+  // Who was removed without a response is not there any more.
   journal.write('remove', mate.user.id, removed, ...(tries > 1 ? [404] : []));
   if (lineage) lineage.endedBy = 'member_removed';
 }
@@ -171,7 +171,7 @@ async function registerApp({ firm, journal }: Work): Promise<void> {
   const [action] = /\/[\w/-]+\/secrets\/[\w-]+\/remove/.exec(row ?? '') ?? [];
   if (!action) return;
   const removed = await retryUntilAvailable(() => post(owner, action, { sure: 'yes' }));
-  // A second try, after one without an answer, may find nothing left to remove.
+  // A second try, after one without a response, may find nothing left to remove.
   journal.write('remove secret', first.id, removed, 404);
   first.works = false;
 }

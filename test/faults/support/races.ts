@@ -11,9 +11,9 @@ import type { Ending, Parties } from './endings.ts';
 const ENDERS = 5;
 const CODES = 3;
 
-export const statuses = (answers: TimedResponse[]) => answers.map(({ status }) => status).join(' ');
-export const count = (answers: TimedResponse[], status: number) =>
-  answers.filter((answer) => answer.status === status).length;
+export const statuses = (responses: TimedResponse[]) => responses.map(({ status }) => status).join(' ');
+export const count = (responses: TimedResponse[], status: number) =>
+  responses.filter((response) => response.status === status).length;
 
 export type Request = () => Promise<TimedResponse | undefined>;
 
@@ -26,10 +26,10 @@ export async function race(questions: Request[]): Promise<TimedResponse[]> {
 }
 
 async function enter(question: Request): Promise<TimedResponse> {
-  const answer = await question();
-  assert.ok(answer, 'every request is answered');
+  const response = await question();
+  assert.ok(response, 'every request is answered');
   // Too much to do, or a row that was locked for too long on a slow disk: an app tries again.
-  if (answer.status !== 503) return answer;
+  if (response.status !== 503) return response;
   turnedAway.count += 1;
   await setTimeout(randomInt(300));
   return enter(question);
@@ -43,16 +43,16 @@ interface ForApp {
 export async function allow({ asker, app }: ForApp, { browser }: Person): Promise<string> {
   return retryUntilAvailable(async () => {
     const page = await browser.open(asker.authorizeUrl(app));
-    const answer = page.status === 200 ? await browser.submit(page, '/consent', { decision: 'allow' }) : page;
-    return answer.leftTo?.searchParams.get('code') ?? undefined;
+    const response = page.status === 200 ? await browser.submit(page, '/consent', { decision: 'allow' }) : page;
+    return response.leftTo?.searchParams.get('code') ?? undefined;
   });
 }
 
 export async function connect({ asker, app }: ForApp, person: Person): Promise<Tokens> {
   const code = await allow({ asker, app }, person);
-  const answer = await enter(() => asker.exchange(app, code));
-  assert.equal(answer.status, 200, describe(answer));
-  return answer.body;
+  const response = await enter(() => asker.exchange(app, code));
+  assert.equal(response.status, 200, describe(response));
+  return response.body;
 }
 
 /** Concurrent refreshes of one token, exchanges of codes, and requests that end the grants. Returns the failures. */
@@ -68,13 +68,13 @@ export async function raceAgainst(parties: Parties, ending: Ending, ways: number
     ...Array.from({ length: ways - ENDERS - CODES }, () => () => asker.refresh(app, first.refresh_token)),
   ];
 
-  const answers = await race(shuffle(questions));
+  const responses = await race(shuffle(questions));
 
   const expected = [200, 303, 400, 401, ...(ending.tooLate ?? [])];
-  const odd = answers.filter(({ status }) => !expected.includes(status)).map(describe);
+  const odd = responses.filter(({ status }) => !expected.includes(status)).map(describe);
   const given = distinct([
     first,
-    ...answers.map(({ body }) => body as Tokens).filter(({ access_token }) => access_token),
+    ...responses.map(({ body }) => body as Tokens).filter(({ access_token }) => access_token),
   ]);
   const ended = given.filter(({ access_token }) => !ending.endsOne || isOf(first, access_token));
   const alive = await findAlive(parties, ended);
@@ -102,8 +102,10 @@ async function findAlive({ asker, app }: Parties, pairs: Tokens[]): Promise<stri
       () =>
         asker.refresh(app, refresh_token),
   );
-  const answers = await race([...used, ...refreshed]);
-  return answers.filter(({ status }) => ![400, 401].includes(status)).map((answer) => `alive: ${describe(answer)}`);
+  const responses = await race([...used, ...refreshed]);
+  return responses
+    .filter(({ status }) => ![400, 401].includes(status))
+    .map((response) => `alive: ${describe(response)}`);
 }
 
 /** After a pause the newest pair works again, and a spent token is a replay. */
@@ -111,7 +113,9 @@ async function findLost({ asker, app }: Parties, first: Tokens, given: Tokens[])
   const newest = given.findLast(({ access_token }) => isOf(first, access_token)) ?? first;
   const used = await enter(() => asker.use(newest.access_token));
   const refreshed = await enter(() => asker.refresh(app, newest.refresh_token));
-  const lost = [used, refreshed].filter(({ status }) => status !== 200).map((answer) => `lost: ${describe(answer)}`);
+  const lost = [used, refreshed]
+    .filter(({ status }) => status !== 200)
+    .map((response) => `lost: ${describe(response)}`);
   if (newest === first) return lost;
   const replayed = await enter(() => asker.refresh(app, first.refresh_token));
   return replayed.status === 200 ? [...lost, 'a spent token still works'] : lost;

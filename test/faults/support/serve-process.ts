@@ -53,9 +53,9 @@ async function timeUntilReady(api: string, serves: Promise<void>): Promise<numbe
   let isServing = false;
   const noted = serves.catch(() => {}).then(() => (isServing = true));
   while (!isServing) {
-    const answer = await fetch(`${api}/readyz`, { signal: AbortSignal.timeout(1000) }).catch(() => undefined);
-    await answer?.body?.cancel();
-    if (answer?.ok) break;
+    const response = await fetch(`${api}/readyz`, { signal: AbortSignal.timeout(1000) }).catch(() => undefined);
+    await response?.body?.cancel();
+    if (response?.ok) break;
     await Promise.race([setTimeout(POLL_INTERVAL), noted]);
   }
   return performance.now() - began;

@@ -82,7 +82,7 @@ test('a person signs in with their address in any width or case', async () => {
   await add('Wide@Example.com');
   const browser = server.browse();
 
-  const answer = await browser.signIn('ＷＩＤＥ＠example.com', PASSWORD);
+  const response = await browser.signIn('ＷＩＤＥ＠example.com', PASSWORD);
 
-  assert.equal(answer.url, `${server.web}/settings/connected-apps`);
+  assert.equal(response.url, `${server.web}/settings/connected-apps`);
 });

@@ -14,9 +14,9 @@ const BARE = /^Bearer resource_metadata="[^"]+\/\.well-known\/oauth-protected-re
 const call = (path: string, headers: Record<string, string>) =>
   server.get(path, { 'x-business-id': server.acme.id, ...headers });
 
-function assertRefused(answer: Awaited<ReturnType<typeof call>>, status: number, error: string) {
-  const { headers, body } = answer;
-  assert.deepEqual([answer.status, body.error], [status, error]);
+function assertRefused(response: Awaited<ReturnType<typeof call>>, status: number, error: string) {
+  const { headers, body } = response;
+  assert.deepEqual([response.status, body.error], [status, error]);
   assert.match(body.error_description, /\S/);
   assert.match(
     headers.get('www-authenticate') ?? '',
@@ -61,9 +61,9 @@ test('an access token works for an hour, and then is an invalid_token that says 
   for (const path of PATHS) assert.equal((await call(path, { authorization })).status, 200);
   server.advanceClock(1);
   for (const path of PATHS) {
-    const answer = await call(path, { authorization });
-    assertRefused(answer, 401, 'invalid_token');
-    assert.match(answer.body.error_description, /expired: it lasts one hour/);
+    const response = await call(path, { authorization });
+    assertRefused(response, 401, 'invalid_token');
+    assert.match(response.body.error_description, /expired: it lasts one hour/);
   }
 });
 
@@ -82,11 +82,11 @@ test('a revoked token is an invalid_token [P2]', async () => {
 
 test('a token without the scope gets 403 insufficient_scope, which names the scope [P3]', async () => {
   const { access_token } = await server.connect({ scope: 'write:invoices read:contacts' }, browser);
-  const answer = await server.listInvoices(access_token);
+  const response = await server.listInvoices(access_token);
 
-  assertRefused(answer, 403, 'insufficient_scope');
-  assert.match(answer.headers.get('www-authenticate') ?? '', /, scope="read:invoices"$/);
-  assert.match(answer.body.error_description, /read:invoices/);
+  assertRefused(response, 403, 'insufficient_scope');
+  assert.match(response.headers.get('www-authenticate') ?? '', /, scope="read:invoices"$/);
+  assert.match(response.body.error_description, /read:invoices/);
 });
 
 test('a token in the query is ignored, and with the header as well it is a 400 [P4]', async () => {

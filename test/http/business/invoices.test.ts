@@ -52,10 +52,10 @@ test('an invoice has the six fields of the contract first, and then the others o
 });
 
 test('a business without invoices has an empty list and no next page', async () => {
-  const answer = await (await newBooks()).list();
+  const response = await (await newBooks()).list();
 
-  assert.deepEqual(answer.body, []);
-  assert.equal(answer.headers.get('link'), null);
+  assert.deepEqual(response.body, []);
+  assert.equal(response.headers.get('link'), null);
 });
 
 test('a total is exact at any size, with two decimals', async () => {
@@ -113,13 +113,13 @@ test('following rel="next" reads every invoice once, keeping filter and limit, a
   await addMany(business, 2, 'SENT');
 
   const pages: string[][] = [];
-  let answer = await list('?status=PAID&limit=3');
+  let response = await list('?status=PAID&limit=3');
   for (;;) {
-    pages.push(numbers(answer));
-    const next = nextOf(answer);
+    pages.push(numbers(response));
+    const next = nextOf(response);
     if (!next) break;
     assert.ok(next.startsWith(`${server.api}/api/v1/accounting/invoices?`), next);
-    answer = await server.listInvoices(token, { 'x-business-id': business.id }, new URL(next).search);
+    response = await server.listInvoices(token, { 'x-business-id': business.id }, new URL(next).search);
   }
 
   assert.deepEqual(pages, [['PAID-7', 'PAID-6', 'PAID-5'], ['PAID-4', 'PAID-3', 'PAID-2'], ['PAID-1']]);

@@ -36,7 +36,7 @@ test('another business gets the same 403 whether or not it exists, even one of t
   const nowhere = await listAs(NOWHERE);
 
   assert.deepEqual([own.status, own.body.error], [403, 'business_mismatch']);
-  for (const answer of [strange, nowhere]) assert.deepEqual([answer.status, answer.body], [own.status, own.body]);
+  for (const response of [strange, nowhere]) assert.deepEqual([response.status, response.body], [own.status, own.body]);
   const names = ({ headers }: typeof own) => [...headers.keys()].sort();
   assert.deepEqual(names(nowhere), names(strange));
 });

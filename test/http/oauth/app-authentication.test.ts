@@ -51,11 +51,11 @@ test('a failed HTTP Basic gives 401 invalid_client and a challenge in kind [T3]'
     { authorization: 'Basic !!!' },
     { authorization: `Bearer ${client_secret}` },
   ]) {
-    const answer = await server.post('token', fields, headers);
+    const response = await server.post('token', fields, headers);
 
-    assert.deepEqual([answer.status, answer.body.error], [401, 'invalid_client'], headers.authorization);
-    assert.match(answer.headers.get('www-authenticate') ?? '', /^Basic realm="/);
-    assert.equal(answer.headers.get('cache-control'), 'no-store');
+    assert.deepEqual([response.status, response.body.error], [401, 'invalid_client'], headers.authorization);
+    assert.match(response.headers.get('www-authenticate') ?? '', /^Basic realm="/);
+    assert.equal(response.headers.get('cache-control'), 'no-store');
   }
 });
 
@@ -71,8 +71,8 @@ test('an app without its secret is rejected at the exchange and at the refresh [
   const { refresh_token } = await refreshFields();
 
   for (const missing of [none, { client_id: undefined }, { client_secret: undefined }, { client_secret: '' }]) {
-    for (const answer of [await server.exchange(code, missing), await server.refresh(refresh_token, missing)]) {
-      assert.deepEqual([answer.status, answer.body.error], [401, 'invalid_client']);
+    for (const response of [await server.exchange(code, missing), await server.refresh(refresh_token, missing)]) {
+      assert.deepEqual([response.status, response.body.error], [401, 'invalid_client']);
     }
   }
   assert.equal((await server.exchange(code)).status, 200);
@@ -86,7 +86,7 @@ test('an unknown app and a wrong secret look alike [T6]', async () => {
 
   assert.deepEqual([unknown.status, unknown.body], [wrong.status, wrong.body]);
   assert.deepEqual([malformed.status, malformed.body], [wrong.status, wrong.body]);
-  const names = (answer: typeof wrong) => [...answer.headers.keys()].sort();
+  const names = (response: typeof wrong) => [...response.headers.keys()].sort();
   assert.deepEqual(names(unknown), names(wrong));
 });
 

@@ -28,10 +28,10 @@ test('without a session the user is bounced to /sign-in, the full authorize URL 
 });
 
 test('prompt=none without a session returns login_required and shows nothing [A18]', async () => {
-  const answer = await server.browse().open(server.authorizeUrl({ prompt: 'none' }));
+  const response = await server.browse().open(server.authorizeUrl({ prompt: 'none' }));
 
-  assert.equal(answer.status, 303);
-  const { error_description, error_uri, ...rest } = redirectParams(answer.leftTo?.href);
+  assert.equal(response.status, 303);
+  const { error_description, error_uri, ...rest } = redirectParams(response.leftTo?.href);
   assert.deepEqual(rest, { error: 'login_required', reason: 'login_required', state: 'state-1', iss: server.api });
   assert.equal(error_uri, `${server.api}/docs/errors/login_required#login_required`);
   assert.ok(error_description);
@@ -39,8 +39,8 @@ test('prompt=none without a session returns login_required and shows nothing [A1
 
 test('prompt=none with a session but without consent returns consent_required [A18]', async () => {
   const browser = await server.signedIn(await newMember());
-  const answer = await browser.open(server.authorizeUrl({ prompt: 'none' }));
-  const { error, state, iss } = redirectParams(answer.leftTo?.href);
+  const response = await browser.open(server.authorizeUrl({ prompt: 'none' }));
+  const { error, state, iss } = redirectParams(response.leftTo?.href);
 
   assert.deepEqual({ error, state, iss }, { error: 'consent_required', state: 'state-1', iss: server.api });
 });
@@ -74,11 +74,11 @@ test('prompt=login asks for the password exactly once, even with a session, and 
   const signIn = await browser.open(server.authorizeUrl({ prompt: 'login' }));
   server.advanceClock(1000);
   const page = await browser.signIn(member.email, PASSWORD, signIn);
-  const answer = await browser.submit(page, '/consent', { decision: 'allow' });
+  const response = await browser.submit(page, '/consent', { decision: 'allow' });
 
   assert.ok(isSignIn(signIn));
   assert.ok(isConsent(page));
-  assert.ok(redirectParams(answer.leftTo?.href).code);
+  assert.ok(redirectParams(response.leftTo?.href).code);
 });
 
 test('prompt=login asks each time that it is sent, also where nothing else needs asking [A19]', async () => {
@@ -88,20 +88,20 @@ test('prompt=login asks each time that it is sent, also where nothing else needs
   for (const client_id of [server.ledger.id, platform.id]) {
     server.advanceClock(1000);
     const signIn = await browser.open(server.authorizeUrl({ client_id, prompt: 'login' }));
-    const answer = await browser.signIn(member.email, PASSWORD, signIn);
+    const response = await browser.signIn(member.email, PASSWORD, signIn);
 
     assert.ok(isSignIn(signIn));
-    assert.ok(redirectParams(answer.leftTo?.href).code);
+    assert.ok(redirectParams(response.leftTo?.href).code);
   }
 });
 
 test('prompt=login without a session asks once and not once more [A19]', async () => {
   const browser = server.browse();
   const signIn = await browser.open(server.authorizeUrl({ prompt: 'login', client_id: platform.id }));
-  const answer = await browser.signIn(server.ada.email, PASSWORD, signIn);
+  const response = await browser.signIn(server.ada.email, PASSWORD, signIn);
 
   assert.ok(isSignIn(signIn));
-  assert.ok(redirectParams(answer.leftTo?.href).code);
+  assert.ok(redirectParams(response.leftTo?.href).code);
 });
 
 test('prompt=login cannot be bypassed by a stamp that is removed, forged, copied or old [A19]', async () => {

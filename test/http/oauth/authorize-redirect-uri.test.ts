@@ -18,8 +18,8 @@ const native = await server.addApp({
 const authorize = (changes: Record<string, string | undefined>, more = '') =>
   fetchOnce(server.authorizeUrl(changes) + more);
 
-async function assertPage(answer: Promise<Awaited<ReturnType<typeof fetchOnce>>>, sentence: RegExp) {
-  const { status, location, headers, text } = await answer;
+async function assertPage(response: Promise<Awaited<ReturnType<typeof fetchOnce>>>, sentence: RegExp) {
+  const { status, location, headers, text } = await response;
   assert.equal(status, 400);
   assert.equal(location, null);
   assert.match(headers.get('content-type') ?? '', /^text\/html/);
@@ -27,8 +27,8 @@ async function assertPage(answer: Promise<Awaited<ReturnType<typeof fetchOnce>>>
   assert.match(text, /For the app’s developer/);
 }
 
-async function assertSentOn(answer: Promise<Awaited<ReturnType<typeof fetchOnce>>>) {
-  const { status, location } = await answer;
+async function assertSentOn(response: Promise<Awaited<ReturnType<typeof fetchOnce>>>) {
+  const { status, location } = await response;
   assert.equal(status, 303);
   assert.ok(location?.startsWith(`${server.web}/consent?`), location ?? '');
 }
@@ -138,22 +138,22 @@ test('only the port of a loopback IP address may differ from what is registered 
 
 test('the code of a native app goes to the very port it asked for, and the exchange must name it again [A4]', async () => {
   const redirect_uri = 'http://127.0.0.1:49152/callback';
-  const answer = await server.authorize({ client_id: native.id, redirect_uri });
-  const code = answer.leftTo?.searchParams.get('code') ?? '';
+  const response = await server.authorize({ client_id: native.id, redirect_uri });
+  const code = response.leftTo?.searchParams.get('code') ?? '';
   const credentials = { client_id: native.id, client_secret: native.secret };
 
   const other = await server.exchange(code, { ...credentials, redirect_uri: 'http://127.0.0.1:49153/callback' });
   const same = await server.exchange(code, { ...credentials, redirect_uri });
 
-  assert.ok(answer.leftTo?.href.startsWith(`${redirect_uri}?code=`));
+  assert.ok(response.leftTo?.href.startsWith(`${redirect_uri}?code=`));
   assert.equal(other.body.error, 'invalid_grant');
   assert.equal(same.status, 200);
 });
 
 test('redirect_uri may be left out when the app has exactly one, and then that one is used', async () => {
-  const answer = await server.authorize({ redirect_uri: undefined });
+  const response = await server.authorize({ redirect_uri: undefined });
 
-  assert.ok(answer.leftTo?.href.startsWith('https://ledger.example/callback?code='));
+  assert.ok(response.leftTo?.href.startsWith('https://ledger.example/callback?code='));
 });
 
 test('redirect_uri left out by an app that has several is shown a page, and no default is picked [A7]', async () => {

@@ -73,8 +73,8 @@ test('state comes back byte for byte after Deny, after Allow and without a conse
     const silent = await browser.open(url);
 
     assert.equal(denied.leftTo?.searchParams.get('error'), 'access_denied');
-    for (const answer of [allowed, silent]) assert.ok(answer.leftTo?.searchParams.get('code'));
-    for (const answer of [denied, allowed, silent]) assert.equal(echoed(answer.headers.get('location')), sent);
+    for (const response of [allowed, silent]) assert.ok(response.leftTo?.searchParams.get('code'));
+    for (const response of [denied, allowed, silent]) assert.equal(echoed(response.headers.get('location')), sent);
   }
 });
 
@@ -82,10 +82,10 @@ test('state comes back after a sign-in [A14]', async () => {
   const browser = server.browse();
   const signIn = await browser.open(withState('a%20b%26c'));
   const page = await browser.signIn(server.ada.email, 'correct horse battery', signIn);
-  const answer = await browser.submit(page, '/consent', { decision: 'allow' });
+  const response = await browser.submit(page, '/consent', { decision: 'allow' });
 
   assert.match(signIn.url, /\/sign-in\?/);
-  assert.equal(echoed(answer.headers.get('location')), 'a%20b%26c');
+  assert.equal(echoed(response.headers.get('location')), 'a%20b%26c');
 });
 
 test('any query gets a page or a 303, and never a redirect to an unregistered address [X5]', async () => {

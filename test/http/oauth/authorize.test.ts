@@ -202,9 +202,9 @@ test('iss accompanies code and error, and equals the issuer of the metadata [A15
 test('the authorize endpoint has no CORS headers, for any origin and any method [A20]', async () => {
   const headers = { origin: 'https://evil.example', 'access-control-request-method': 'GET' };
   for (const method of ['GET', 'HEAD', 'OPTIONS', 'POST']) {
-    const answer = await fetchOnce(server.authorizeUrl(), { method, headers });
+    const response = await fetchOnce(server.authorizeUrl(), { method, headers });
 
-    const cors = [...answer.headers.keys()].filter((name) => name.startsWith('access-control-'));
+    const cors = [...response.headers.keys()].filter((name) => name.startsWith('access-control-'));
     assert.deepEqual(cors, [], method);
   }
 });

@@ -22,9 +22,9 @@ const allow = (browser: Browser, page: BrowserPage, fields: Record<string, strin
 
 async function assertRejected(work: () => Promise<BrowserPage>) {
   const before = await countGrants(server);
-  const answer = await work();
-  assert.equal(answer.leftTo, undefined, `${answer.leftTo}`);
-  assert.ok([200, 400, 403].includes(answer.status), `${answer.status}`);
+  const response = await work();
+  assert.equal(response.leftTo, undefined, `${response.leftTo}`);
+  assert.ok([200, 400, 403].includes(response.status), `${response.status}`);
   assert.equal(await countGrants(server), before);
 }
 
@@ -38,9 +38,9 @@ test('a double click on Allow gives one grant and one code [C1]', async () => {
   const { browser, page } = await openConsent();
   const before = await countGrants(server);
 
-  const answers = await Promise.all([allow(browser, page), allow(browser, page), allow(browser, page)]);
+  const responses = await Promise.all([allow(browser, page), allow(browser, page), allow(browser, page)]);
 
-  const codes = answers.map(({ leftTo }) => redirectParams(leftTo?.href).code);
+  const codes = responses.map(({ leftTo }) => redirectParams(leftTo?.href).code);
   assert.match(codes[0] ?? '', /^gac_/);
   assert.equal(new Set(codes).size, 1);
   assert.equal(await countGrants(server), before + 1);
@@ -118,11 +118,11 @@ test('fields added to the form change nothing of what is granted [C3]', async ()
     business: 'other',
   };
 
-  const answer = await allow(browser, page, fields);
+  const response = await allow(browser, page, fields);
 
-  const { code = '', state } = redirectParams(answer.leftTo?.href);
+  const { code = '', state } = redirectParams(response.leftTo?.href);
   const grant = await readGrant(server, code);
-  assert.equal(answer.leftTo?.host, 'ledger.example');
+  assert.equal(response.leftTo?.host, 'ledger.example');
   assert.equal(state, 'state-1');
   assert.deepEqual(parseScopes(grant.scopes), ['read:invoices']);
   assert.deepEqual([grant.app_id, grant.user_id, grant.business_id], [server.ledger.id, user.id, server.acme.id]);

@@ -61,8 +61,8 @@ test('a user without any business cannot connect any app: access_denied', async 
   const { browser } = await arrive();
 
   for (const app of [platform, open, server.ledger]) {
-    const answer = await browser.open(server.authorizeUrl({ client_id: app.id }));
-    const { error, state, iss } = redirectParams(answer.leftTo?.href);
+    const response = await browser.open(server.authorizeUrl({ client_id: app.id }));
+    const { error, state, iss } = redirectParams(response.leftTo?.href);
     assert.deepEqual({ error, state, iss }, { error: 'access_denied', state: 'state-1', iss: server.api });
   }
 });
@@ -72,10 +72,10 @@ test('a private app acts in the business that owns it, whichever is current', as
   await setCurrentBusiness(server.storage().durable, user.id, beta.id);
 
   const page = await browser.open(server.authorizeUrl());
-  const answer = await browser.submit(page, '/consent', { decision: 'allow' });
+  const response = await browser.submit(page, '/consent', { decision: 'allow' });
 
   assert.match(page.text, /access <strong><bdi>Acme<\/bdi><\/strong>/);
-  assert.deepEqual(await actingIn(server.ledger, redirectParams(answer.leftTo?.href).code ?? ''), ['Acme']);
+  assert.deepEqual(await actingIn(server.ledger, redirectParams(response.leftTo?.href).code ?? ''), ['Acme']);
 });
 
 test('a private app is denied to a user who is not a member of its business: access_denied', async () => {
@@ -83,8 +83,8 @@ test('a private app is denied to a user who is not a member of its business: acc
   const before = await countGrants(server);
 
   for (const prompt of [undefined, 'none']) {
-    const answer = await browser.open(server.authorizeUrl({ prompt }));
-    assert.equal(redirectParams(answer.leftTo?.href).error, 'access_denied');
+    const response = await browser.open(server.authorizeUrl({ prompt }));
+    assert.equal(redirectParams(response.leftTo?.href).error, 'access_denied');
   }
   assert.equal(await countGrants(server), before);
 });
@@ -93,11 +93,11 @@ test('an app open to any business acts in the current business, also for users w
   const { browser } = await arrive(beta);
 
   const page = await browser.open(server.authorizeUrl(askOpen));
-  const answer = await browser.submit(page, '/consent', { decision: 'allow' });
+  const response = await browser.submit(page, '/consent', { decision: 'allow' });
 
   assert.match(page.text, /access <strong><bdi>Beta<\/bdi><\/strong>/);
   assert.match(page.text, /an app by <bdi>Acme/);
-  assert.deepEqual(await actingIn(open, redirectParams(answer.leftTo?.href).code ?? ''), ['Beta']);
+  assert.deepEqual(await actingIn(open, redirectParams(response.leftTo?.href).code ?? ''), ['Beta']);
 });
 
 test('the business can be switched from the screen, which then asks about the other business', async () => {
@@ -105,11 +105,11 @@ test('the business can be switched from the screen, which then asks about the ot
   const page = await browser.open(server.authorizeUrl(askOpen));
 
   const switched = await switchTo(browser, page, beta);
-  const answer = await browser.submit(switched, '/consent', { decision: 'allow' });
+  const response = await browser.submit(switched, '/consent', { decision: 'allow' });
 
   assert.match(page.text, /access <strong><bdi>Acme<\/bdi><\/strong>/);
   assert.match(switched.text, /access <strong><bdi>Beta<\/bdi><\/strong>/);
-  assert.deepEqual(await actingIn(open, redirectParams(answer.leftTo?.href).code ?? ''), ['Beta']);
+  assert.deepEqual(await actingIn(open, redirectParams(response.leftTo?.href).code ?? ''), ['Beta']);
 });
 
 test('Allow with another business chosen than the screen was about grants nothing, and asks about that one', async () => {
@@ -117,11 +117,11 @@ test('Allow with another business chosen than the screen was about grants nothin
   const page = await browser.open(server.authorizeUrl(askOpen));
 
   const asked = await browser.submit(page, '/consent', { decision: 'allow', business: beta.id });
-  const answer = await browser.submit(asked, '/consent', { decision: 'allow', business: beta.id });
+  const response = await browser.submit(asked, '/consent', { decision: 'allow', business: beta.id });
 
   assert.equal(asked.leftTo, undefined);
   assert.match(asked.text, /access <strong><bdi>Beta<\/bdi><\/strong>/);
-  assert.deepEqual(await actingIn(open, redirectParams(answer.leftTo?.href).code ?? ''), ['Beta']);
+  assert.deepEqual(await actingIn(open, redirectParams(response.leftTo?.href).code ?? ''), ['Beta']);
 });
 
 test('the screen of a private app offers no other business', async () => {
@@ -140,9 +140,9 @@ test('a business that is not the user’s own cannot be switched to', async () =
   const other = await server.addBusiness('Other');
   const page = await browser.open(server.authorizeUrl(askOpen));
 
-  const answer = await switchTo(browser, page, other);
+  const response = await switchTo(browser, page, other);
 
-  assert.equal(answer.status, 404);
+  assert.equal(response.status, 404);
   assert.match((await browser.open(server.authorizeUrl(askOpen))).text, /access <strong><bdi>Acme<\/bdi><\/strong>/);
 });
 
@@ -163,9 +163,9 @@ test('Allow means the business that the screen showed, even if another has becom
   const page = await browser.open(server.authorizeUrl(askOpen));
 
   await setCurrentBusiness(server.storage().durable, user.id, beta.id);
-  const answer = await browser.submit(page, '/consent', { decision: 'allow' });
+  const response = await browser.submit(page, '/consent', { decision: 'allow' });
 
-  assert.deepEqual(await actingIn(open, redirectParams(answer.leftTo?.href).code ?? ''), ['Acme']);
+  assert.deepEqual(await actingIn(open, redirectParams(response.leftTo?.href).code ?? ''), ['Acme']);
 });
 
 test('Allow grants nothing once the user is no longer a member of the business that was shown', async () => {
@@ -174,9 +174,9 @@ test('Allow grants nothing once the user is no longer a member of the business t
   const before = await countGrants(server);
 
   await deleteMembership(server.storage().durable, user.id, server.acme.id);
-  const answer = await browser.submit(page, '/consent', { decision: 'allow' });
+  const response = await browser.submit(page, '/consent', { decision: 'allow' });
 
-  assert.equal(redirectParams(answer.leftTo?.href).error, 'access_denied');
+  assert.equal(redirectParams(response.leftTo?.href).error, 'access_denied');
   assert.equal(await countGrants(server), before);
 });
 
@@ -187,9 +187,9 @@ test('Allow grants nothing once the app is disabled, and there is no redirect', 
   const before = await countGrants(server);
 
   await disableApp(OPERATOR, server.storage().durable, app, server.clock());
-  const answer = await browser.submit(page, '/consent', { decision: 'allow' });
+  const response = await browser.submit(page, '/consent', { decision: 'allow' });
 
-  assert.equal(answer.status, 400);
-  assert.equal(answer.leftTo, undefined);
+  assert.equal(response.status, 400);
+  assert.equal(response.leftTo, undefined);
   assert.equal(await countGrants(server), before);
 });

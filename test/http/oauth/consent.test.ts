@@ -79,9 +79,9 @@ test('Deny returns access_denied with state and iss, and issues nothing [C6]', a
   const browser = await arrive();
   const before = await countGrants(server);
   const page = await browser.open(server.authorizeUrl());
-  const answer = await browser.submit(page, '/consent', { decision: 'deny' });
+  const response = await browser.submit(page, '/consent', { decision: 'deny' });
 
-  const { error, state, iss, code } = redirectParams(answer.leftTo?.href);
+  const { error, state, iss, code } = redirectParams(response.leftTo?.href);
   assert.deepEqual(
     { error, state, iss, code },
     { error: 'access_denied', state: 'state-1', iss: server.api, code: undefined },
@@ -91,8 +91,8 @@ test('Deny returns access_denied with state and iss, and issues nothing [C6]', a
 });
 
 test('Allow issues a code for exactly what was asked, with state and iss', async () => {
-  const answer = await server.authorize({ scope: 'read:contacts read:invoices' }, await arrive());
-  const { code = '', ...rest } = redirectParams(answer.leftTo?.href);
+  const response = await server.authorize({ scope: 'read:contacts read:invoices' }, await arrive());
+  const { code = '', ...rest } = redirectParams(response.leftTo?.href);
 
   assert.deepEqual(rest, { state: 'state-1', iss: server.api });
   assert.deepEqual(parseScopes((await readGrant(server, code)).scopes), ['read:invoices', 'read:contacts']);
@@ -129,8 +129,8 @@ test('prompt=none with a new scope is consent_required, whatever was allowed bef
   await server.allow({ scope: 'read:invoices' }, browser);
 
   for (const scope of [WIDE, 'read:invoices read:contacts', 'read:contacts']) {
-    const answer = redirectParams((await browser.open(server.authorizeUrl({ scope, prompt: 'none' }))).leftTo?.href);
-    assert.deepEqual([answer.error, answer.code], ['consent_required', undefined], scope);
+    const response = redirectParams((await browser.open(server.authorizeUrl({ scope, prompt: 'none' }))).leftTo?.href);
+    assert.deepEqual([response.error, response.code], ['consent_required', undefined], scope);
   }
 });
 

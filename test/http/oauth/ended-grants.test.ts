@@ -114,13 +114,13 @@ test('a deleted app cannot authenticate any more, and its tokens say why they en
   const { app, access, refresh, unused, credentials } = connected;
   await deleteApp(OPERATOR, db(), app, server.clock());
 
-  for (const answer of [
+  for (const response of [
     await server.refresh(refresh, credentials),
     await server.exchange(unused, credentials),
     await server.introspect(access, credentials),
     await server.revoke(access, credentials),
   ]) {
-    assert.deepEqual([answer.status, answer.body.error], [401, 'invalid_client']);
+    assert.deepEqual([response.status, response.body.error], [401, 'invalid_client']);
   }
   assert.match((await server.listInvoices(access)).body.error_description, /\(app_deleted\)$/);
 });
@@ -226,8 +226,8 @@ test('a replayed refresh token ends the grant whatever scope comes with it', asy
   await server.listInvoices(body.access_token);
   server.advanceClock(MINUTE);
 
-  const answer = await server.refresh(connected.refresh, { ...connected.credentials, scope: 'no:such' });
+  const response = await server.refresh(connected.refresh, { ...connected.credentials, scope: 'no:such' });
 
-  assert.equal(answer.body.error, 'invalid_grant');
+  assert.equal(response.body.error, 'invalid_grant');
   assert.equal(await isAlive(connected), false);
 });

@@ -135,7 +135,7 @@ test('introspection needs client authentication, and a token does not replace it
 test('no introspection response may be cached [I1]', async () => {
   const { access_token, refresh_token } = await server.connect();
 
-  for (const [about, answer, status] of [
+  for (const [about, response, status] of [
     ['an access token', await server.introspect(access_token), 200],
     ['a refresh token', await server.introspect(refresh_token), 200],
     ['an unknown token', await server.introspect('nonsense'), 200],
@@ -143,9 +143,9 @@ test('no introspection response may be cached [I1]', async () => {
     ['no token', await server.introspect(undefined), 400],
     ['a wrong secret', await server.introspect(access_token, { client_secret: 'gcs_wrong' }), 401],
   ] as const) {
-    assert.equal(answer.status, status, about);
-    assert.equal(answer.headers.get('cache-control'), 'no-store', about);
-    assert.equal(answer.headers.get('pragma'), 'no-cache', about);
+    assert.equal(response.status, status, about);
+    assert.equal(response.headers.get('cache-control'), 'no-store', about);
+    assert.equal(response.headers.get('pragma'), 'no-cache', about);
   }
 });
 

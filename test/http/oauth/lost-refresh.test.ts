@@ -51,10 +51,10 @@ test('a lost response can be requested again and again, and parallel requests ge
   const { first, lost } = await loseRefresh();
   for (const wait of [MINUTE, HOUR, DAY]) {
     server.advanceClock(wait);
-    const answers = await Promise.all(Array.from({ length: 10 }, () => server.refresh(first.refresh_token)));
+    const responses = await Promise.all(Array.from({ length: 10 }, () => server.refresh(first.refresh_token)));
 
-    assert.ok(answers.every(({ status }) => status === 200));
-    assert.deepEqual([...new Set(answers.map(({ body }) => body.refresh_token))], [lost.refresh_token]);
+    assert.ok(responses.every(({ status }) => status === 200));
+    assert.deepEqual([...new Set(responses.map(({ body }) => body.refresh_token))], [lost.refresh_token]);
   }
   assert.equal((await readGrant(server, first.refresh_token)).rotation, 1);
 });

@@ -117,7 +117,7 @@ const EXPOSED = 'etag, idempotency-replayed, link, location, retry-after, www-au
 test('a page of any origin may call the business API with a token, but not with cookies [P12]', async () => {
   for (const path of [PATH, '/api/v1/accounting/invoices', '/api/v1/businesses', '/api/v1/me', '/openapi.json']) {
     const preflight = await fetch(server.api + path, { method: 'OPTIONS', headers: CROSS_ORIGIN });
-    const answer = await fetch(server.api + path, { headers: CROSS_ORIGIN });
+    const response = await fetch(server.api + path, { headers: CROSS_ORIGIN });
 
     assert.equal(preflight.status, 204);
     assert.deepEqual(corsOf(preflight.headers), [
@@ -127,7 +127,7 @@ test('a page of any origin may call the business API with a token, but not with 
       ['access-control-expose-headers', EXPOSED],
       ['access-control-max-age', '7200'],
     ]);
-    assert.deepEqual(corsOf(answer.headers), [
+    assert.deepEqual(corsOf(response.headers), [
       ['access-control-allow-origin', '*'],
       ['access-control-expose-headers', EXPOSED],
     ]);

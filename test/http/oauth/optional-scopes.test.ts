@@ -106,9 +106,9 @@ test('an optional scope that is unknown, or not the app’s, is rejected by redi
     [`${CONTACTS},${CHANGES}`, 'scope_unknown'],
     ['read:orders', 'scope_not_registered'],
   ]) {
-    const answer = await (await arrive()).open(server.authorizeUrl({ optional_scope }));
+    const response = await (await arrive()).open(server.authorizeUrl({ optional_scope }));
     assert.deepEqual(
-      [redirectParams(answer.leftTo?.href).error, redirectParams(answer.leftTo?.href).reason],
+      [redirectParams(response.leftTo?.href).error, redirectParams(response.leftTo?.href).reason],
       ['invalid_scope', reason],
       `optional_scope=${optional_scope}`,
     );
@@ -208,10 +208,10 @@ test('a second click with other boxes ticked does not change the first decision 
 });
 
 test('a first-party app is granted every scope it requests, optional or not', async () => {
-  const answer = await (await arrive()).open(server.authorizeUrl({ ...ASKED, client_id: firstParty.id }));
+  const response = await (await arrive()).open(server.authorizeUrl({ ...ASKED, client_id: firstParty.id }));
 
   const credentials = { client_id: firstParty.id, client_secret: firstParty.secret };
-  assert.equal(await grantedBy(answer, credentials), `${INVOICES} ${CONTACTS}`);
+  assert.equal(await grantedBy(response, credentials), `${INVOICES} ${CONTACTS}`);
 });
 
 for (const decision of ['switch', 'allow']) {

@@ -13,10 +13,10 @@ interface Refusable {
 
 /** Exactly so many get in; each of the others is told when to come back. */
 async function assertExact(ask: (turn: number) => Promise<Refusable>, within: number): Promise<void> {
-  const answers = await Promise.all(Array.from({ length: AT_ONCE }, (_, turn) => ask(turn)));
-  const refused = answers.filter(({ status }) => status === 429);
+  const responses = await Promise.all(Array.from({ length: AT_ONCE }, (_, turn) => ask(turn)));
+  const refused = responses.filter(({ status }) => status === 429);
 
-  assert.equal(answers.filter(({ status }) => status === within).length, LIMIT);
+  assert.equal(responses.filter(({ status }) => status === within).length, LIMIT);
   assert.equal(refused.length, AT_ONCE - LIMIT);
   for (const { headers } of refused) assert.match(headers.get('retry-after') ?? '', /^[1-9]\d{0,2}$/);
 }

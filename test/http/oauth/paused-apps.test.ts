@@ -80,10 +80,10 @@ test('Allow on a consent screen from before the pause grants nothing', async () 
   const question = await ada.open(server.authorizeUrl({ client_id: app.id }));
   await pause(app);
 
-  const answer = await ada.submit(question, '/consent', { decision: 'allow' });
+  const response = await ada.submit(question, '/consent', { decision: 'allow' });
 
-  assert.equal(answer.leftTo, undefined);
-  assert.match(answer.text, /is paused/);
+  assert.equal(response.leftTo, undefined);
+  assert.match(response.text, /is paused/);
 });
 
 test('an owner’s Disable and the platform’s pause are independent: neither undoes the other', async () => {

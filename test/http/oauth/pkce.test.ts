@@ -43,9 +43,9 @@ test('of 20 parallel guesses none succeeds once a wrong one was checked first [T
   const code = await allowWith(VERIFIER);
   const wrong = Array.from({ length: 20 }, (_, i) => server.exchange(code, { code_verifier: String(i).repeat(43) }));
 
-  const answers = await Promise.all(wrong);
+  const responses = await Promise.all(wrong);
 
-  assert.ok(answers.every(({ body }) => body.error === 'invalid_grant'));
+  assert.ok(responses.every(({ body }) => body.error === 'invalid_grant'));
   assert.equal((await server.exchange(code, { code_verifier: VERIFIER })).body.error, 'invalid_grant');
 });
 

@@ -129,8 +129,8 @@ test('codes and refresh tokens of one public app are of no use to another app [T
     await server.refresh(body.refresh_token),
   ];
 
-  for (const answer of [mixedUp[0], mixedUp[1], ...refreshed]) {
-    assert.deepEqual([answer?.status, answer?.body.reason], [400, 'token_of_another_app']);
+  for (const response of [mixedUp[0], mixedUp[1], ...refreshed]) {
+    assert.deepEqual([response?.status, response?.body.reason], [400, 'token_of_another_app']);
   }
   assert.equal(mixedUp[2]?.body.reason, 'credentials_missing');
   assert.equal((await refresh(body.refresh_token)).status, 200);
@@ -139,9 +139,9 @@ test('codes and refresh tokens of one public app are of no use to another app [T
 test('the client_id of a confidential app alone does not exchange its code [T3]', async () => {
   const { verifier, request } = newPkce();
   const code = await server.allow(request, browser);
-  const answer = await server.exchange(code, { client_secret: undefined, code_verifier: verifier });
+  const response = await server.exchange(code, { client_secret: undefined, code_verifier: verifier });
 
-  assert.deepEqual([answer.status, answer.body.reason], [401, 'credentials_missing']);
+  assert.deepEqual([response.status, response.body.reason], [401, 'credentials_missing']);
 });
 
 test('a public app never gets a code silently: any program can present its client_id', async () => {

@@ -88,10 +88,10 @@ test('50 parallel refreshes that repair a row still get one and the same pair [T
   const second = (await server.refresh(refresh_token)).body;
   await restore();
 
-  const answers = await Promise.all(Array.from({ length: 50 }, () => server.refresh(second.refresh_token)));
+  const responses = await Promise.all(Array.from({ length: 50 }, () => server.refresh(second.refresh_token)));
 
-  assert.ok(answers.every(({ status }) => status === 200));
-  assert.equal(new Set(answers.map(({ body }) => body.refresh_token)).size, 1);
+  assert.ok(responses.every(({ status }) => status === 200));
+  assert.equal(new Set(responses.map(({ body }) => body.refresh_token)).size, 1);
   assert.equal((await readGrant(server, refresh_token)).rotation, 2);
 });
 

@@ -37,10 +37,10 @@ test('50 parallel refreshes of one token all get the same pair, from exactly one
       server.advanceClock(SECOND / 10);
       await setImmediate();
     }
-    const answers = await Promise.all(requests);
+    const responses = await Promise.all(requests);
 
-    assert.ok(answers.every(({ status }) => status === 200));
-    assert.equal(new Set(answers.map(({ body }) => `${body.access_token} ${body.refresh_token}`)).size, 1);
+    assert.ok(responses.every(({ status }) => status === 200));
+    assert.equal(new Set(responses.map(({ body }) => `${body.access_token} ${body.refresh_token}`)).size, 1);
     const { rotation, revoked_at } = await readGrant(server, refresh_token);
     assert.deepEqual([rotation, revoked_at], [1, null]);
   }

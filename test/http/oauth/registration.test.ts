@@ -50,8 +50,8 @@ test('without the setting there is no registration, it is not advertised, and no
 
   assert.equal(on.registration_endpoint, `${server.api}/api/v1/oauth/register`);
   assert.equal(Object.hasOwn(off, 'registration_endpoint'), false);
-  const answer = await fetch(`${strict.api}/api/v1/oauth/register`, { method: 'POST', body: '{}' });
-  assert.equal(answer.status, 404);
+  const response = await fetch(`${strict.api}/api/v1/oauth/register`, { method: 'POST', body: '{}' });
+  assert.equal(response.status, 404);
   await refuse(await newClientId(), /This server does not know the app/, strict);
 });
 

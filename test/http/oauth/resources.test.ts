@@ -154,7 +154,7 @@ test('a business that the user is not a member of, or that the app may not act i
   ]);
   const browser = await server.signedIn(user);
   const before = await countGrants(server);
-  const answers = [];
+  const responses = [];
   for (const [client, businessId] of [
     [platform, newRandomId()],
     [platform, strange.id],
@@ -164,12 +164,12 @@ test('a business that the user is not a member of, or that the app may not act i
   ] as const) {
     for (const prompt of [undefined, 'none']) {
       const url = server.authorizeUrl({ client_id: client.id, resource: `${MCP}/${businessId}`, prompt });
-      answers.push((await browser.open(url)).leftTo?.search);
+      responses.push((await browser.open(url)).leftTo?.search);
     }
   }
 
-  assert.equal(new Set(answers).size, 1);
-  const { error, reason } = redirectParams(`https://x.example/${answers[0]}`);
+  assert.equal(new Set(responses).size, 1);
+  const { error, reason } = redirectParams(`https://x.example/${responses[0]}`);
   assert.deepEqual([error, reason], ['access_denied', 'not_a_member']);
   assert.equal(await countGrants(server), before);
 });

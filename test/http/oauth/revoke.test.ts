@@ -185,14 +185,14 @@ test('a code cannot be revoked, and does not authenticate an app', async () => {
 
 test('after a revocation that races refreshes, no token of the family works [R6]', async () => {
   const first = await server.connect();
-  const answers = await Promise.all([
+  const responses = await Promise.all([
     ...Array.from({ length: 10 }, () => server.refresh(first.refresh_token)),
     server.revoke(first.refresh_token),
     ...Array.from({ length: 10 }, () => server.refresh(first.refresh_token)),
   ]);
 
-  assert.ok(answers.every(({ status }) => status === 200 || status === 400));
-  const pairs = answers.filter(({ body }) => body.refresh_token).map(({ body }) => body);
+  assert.ok(responses.every(({ status }) => status === 200 || status === 400));
+  const pairs = responses.filter(({ body }) => body.refresh_token).map(({ body }) => body);
   for (const pair of [first, ...pairs]) {
     assert.equal(await works(pair.access_token), false);
     assert.equal((await server.refresh(pair.refresh_token)).body.error, 'invalid_grant');
@@ -212,9 +212,9 @@ test('a revocation that arrives at any moment of a refresh ends the family, roun
     const [before, after] = round % 2 === 0 ? [revoke, refresh] : [refresh, revoke];
     const started = before();
     await turns(Math.floor(round / 4) % 10);
-    const answers = await Promise.all([started, after(), refresh()]);
+    const responses = await Promise.all([started, after(), refresh()]);
 
-    const pairs = answers.map(({ body }) => body).filter(({ refresh_token }) => refresh_token);
+    const pairs = responses.map(({ body }) => body).filter(({ refresh_token }) => refresh_token);
     for (const pair of [first, ...pairs]) {
       assert.equal(await works(pair.access_token), false, `round ${round}`);
       const again = await server.refresh(pair.refresh_token, credentials);

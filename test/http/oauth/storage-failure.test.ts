@@ -75,10 +75,10 @@ test('an Allow that cannot be stored is a 503 page, and neither grant nor consen
   const page = await member.open(server.authorizeUrl());
   const before = await countGrants(server);
 
-  const answer = await withReadOnlyDatabase(server, () => member.submit(page, '/consent', { decision: 'allow' }));
+  const response = await withReadOnlyDatabase(server, () => member.submit(page, '/consent', { decision: 'allow' }));
 
-  assert.equal(answer.status, 503);
-  assert.equal(answer.leftTo, undefined);
+  assert.equal(response.status, 503);
+  assert.equal(response.leftTo, undefined);
   assert.equal(await countGrants(server), before);
   assert.equal((await member.open(server.authorizeUrl())).status, 200, 'the user is still to be asked');
   assert.ok((await member.submit(page, '/consent', { decision: 'allow' })).leftTo?.searchParams.get('code'));

@@ -69,10 +69,10 @@ test('50 parallel exchanges of one code: exactly one 200, 49 invalid_grant, and 
   // The first round also opens the connections; from the second on, requests arrive in the same turn of the event loop.
   for (let round = 0; round < 4; round += 1) {
     const code = await allow();
-    const answers = await Promise.all(Array.from({ length: 50 }, () => server.exchange(code)));
+    const responses = await Promise.all(Array.from({ length: 50 }, () => server.exchange(code)));
 
-    assert.equal(answers.filter(({ status }) => status === 200).length, 1);
-    const refused = answers.filter(({ status }) => status !== 200);
+    assert.equal(responses.filter(({ status }) => status === 200).length, 1);
+    const refused = responses.filter(({ status }) => status !== 200);
     for (const { status, body } of refused) assert.deepEqual([status, body.error], [400, 'invalid_grant']);
     assert.equal((await readGrant(server, code)).revoked_reason, 'code_reused');
   }

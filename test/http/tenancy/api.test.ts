@@ -127,13 +127,13 @@ interface Request {
 
 async function ask({ path, method, headers = {}, body }: Request): Promise<{ status: number; said: string }> {
   const isReading = method === 'GET' || method === 'HEAD';
-  const answer = await scannedFetch(server.api + path, {
+  const response = await scannedFetch(server.api + path, {
     method,
     redirect: 'manual',
     headers: { ...headers, ...(body && { 'content-type': 'application/json' }) },
     body: isReading || !body ? null : JSON.stringify(body),
   });
-  return { status: answer.status, said: `${JSON.stringify([...answer.headers])} ${await answer.text()}` };
+  return { status: response.status, said: `${JSON.stringify([...response.headers])} ${await response.text()}` };
 }
 
 /** What only the checks before the handler decide; undefined if the request passes them. */
@@ -177,10 +177,10 @@ test('endpoints without authentication reveal nothing about any business, for ev
       const isTaken = takes.includes(method === 'HEAD' ? 'GET' : method);
       // Paths of the API with a parameter know their methods; pages do not.
       const refused = /[:*]/.test(route) && !route.startsWith('/.well-known/') ? 404 : 405;
-      const answer = await ask({ path, method, headers: { 'x-business-id': other.id } });
+      const response = await ask({ path, method, headers: { 'x-business-id': other.id } });
       const expected = isTaken ? (method === 'OPTIONS' ? 204 : status) : refused;
-      assert.equal(answer.status, expected, `${method} ${path}`);
-      assert.doesNotMatch(answer.said, new RegExp(`${WORD}|${OWN_WORD}`, 'i'), `${method} ${path}`);
+      assert.equal(response.status, expected, `${method} ${path}`);
+      assert.doesNotMatch(response.said, new RegExp(`${WORD}|${OWN_WORD}`, 'i'), `${method} ${path}`);
     }
   }
   assert.deepEqual(await dump(server), before);

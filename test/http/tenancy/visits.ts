@@ -66,16 +66,16 @@ export async function send(
   };
   const sent = request(server.web + path, { method, headers, agent });
   sent.end(body);
-  const [answer] = await once(sent, 'response');
-  const page = await text(answer);
-  const { statusCode: status } = answer;
-  scanResponse({ method, url: server.web + path, status, headers: answer.headers, text: page });
+  const [response] = await once(sent, 'response');
+  const page = await text(response);
+  const { statusCode: status } = response;
+  scanResponse({ method, url: server.web + path, status, headers: response.headers, text: page });
   const typed = Object.values(fields).flat();
   const said = typed.reduce(
     (left, value) => left.replaceAll(value || ' ', ''),
-    `${JSON.stringify(answer.headers)} ${page}`,
+    `${JSON.stringify(response.headers)} ${page}`,
   );
-  return { status, headers: answer.headers, said };
+  return { status, headers: response.headers, said };
 }
 
 /** Runs one permitted change on new objects, and returns what is wrong with the outcome. */

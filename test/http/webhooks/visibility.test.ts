@@ -94,11 +94,11 @@ for (const [what, table, where, to] of ENDS) {
     assert.ok((await isAllowed()) && (await lives()));
 
     await change(where, to);
-    const answers = [await isAllowed(), await lives()];
+    const responses = [await isAllowed(), await lives()];
     const changed = Object.fromEntries(Object.keys(where).map((key) => [key, { ...before, ...to }[key as never]]));
     await change(changed, Object.fromEntries(Object.keys(to).map((key) => [key, before[key as never]])));
 
-    assert.deepEqual(answers, [false, false]);
+    assert.deepEqual(responses, [false, false]);
     assert.ok((await isAllowed()) && (await lives()));
   });
 }

@@ -16,9 +16,9 @@ export function askEvents(
 async function askPaused(server: TestServer): Promise<ApiResponse> {
   const db = server.storage().durable;
   await pauseApp(OPERATOR, db, { app: server.ledger }, server.clock());
-  const answer = await askEvents(server);
+  const response = await askEvents(server);
   await resumeApp(OPERATOR, db, server.ledger, server.clock());
-  return answer;
+  return response;
 }
 
 export function eventProvocations(server: TestServer): Provocation[] {

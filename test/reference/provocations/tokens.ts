@@ -131,7 +131,7 @@ function ended(connections: Connections, dead: Dead): Provocation[] {
 async function refreshWhileDeleted({ server, connect }: Connections): Promise<ApiResponse> {
   return retryUntilFound(async () => {
     const { app, tokens, credentials } = await connect();
-    const [answer] = await runInSequence<ApiResponse | undefined>(
+    const [response] = await runInSequence<ApiResponse | undefined>(
       server,
       () => server.refresh(tokens.refresh_token, credentials),
       async () => {
@@ -143,7 +143,7 @@ async function refreshWhileDeleted({ server, connect }: Connections): Promise<Ap
         return undefined;
       },
     );
-    return answer?.status === 400 ? answer : undefined;
+    return response?.status === 400 ? response : undefined;
   });
 }
 
