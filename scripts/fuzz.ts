@@ -11,8 +11,8 @@ npm run fuzz -- --seed N            other requests; the same seed generates the 
 npm run fuzz -- --seed N --from M   starts at the Mth request, where an earlier run stopped`;
 
 const range = readRange();
-const { reached, answers, problems, slowest, memory, seconds } = await fuzzProduct(range, console.error);
-const statuses = [...answers].sort().map(([status, count]) => `${count} × ${status}`);
+const { reached, responses, problems, slowest, memory, seconds } = await fuzzProduct(range, console.error);
+const statuses = [...responses].sort().map(([status, count]) => `${count} × ${status}`);
 for (const problem of problems.slice(0, 20)) console.log(`${problem}\n`);
 console.log(`${range.requests} requests in ${Math.round(seconds)} s: ${statuses.join(', ')}.`);
 console.log(`${reached.size} pairs of a method and a route had a successful response.`);

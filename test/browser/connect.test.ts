@@ -86,10 +86,10 @@ test('Deny sends the person back to the app, which learns that access was denied
   await signIn(page, bob.email, PASSWORD);
   await page.getByRole('button', { name: 'Deny' }).click();
 
-  const answer = new URL(page.url());
-  assert.equal(answer.origin + answer.pathname, uri);
-  assert.equal(answer.searchParams.get('error'), 'access_denied');
-  assert.equal(answer.searchParams.get('state'), 'denied it');
+  const response = new URL(page.url());
+  assert.equal(response.origin + response.pathname, uri);
+  assert.equal(response.searchParams.get('error'), 'access_denied');
+  assert.equal(response.searchParams.get('state'), 'denied it');
   assert.deepEqual(consoleErrors, []);
 });
 

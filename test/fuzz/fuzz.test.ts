@@ -6,12 +6,12 @@ import { fuzzProduct } from './verdict.ts';
 const range = { seed: 1, from: 0, requests: 3000 };
 
 test('3,000 bad requests make no host fail, hang, redirect elsewhere, reveal internals or touch another tenant [X5]', async () => {
-  const { problems, reached, answers } = await fuzzProduct(range);
+  const { problems, reached, responses } = await fuzzProduct(range);
 
   assert.deepEqual(problems, []);
   // They are bad, and yet they come far.
   assert.ok(reached.size > 100, `${reached.size} routes did what was asked`);
   for (const status of ['200', '303', '400', '401', '403', '404', '405', '413', '415', '431']) {
-    assert.ok((answers.get(status) ?? 0) > 0, `no answer was ${status}`);
+    assert.ok((responses.get(status) ?? 0) > 0, `no response was ${status}`);
   }
 });

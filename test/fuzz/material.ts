@@ -104,9 +104,9 @@ async function newNobody(product: Product, invitation: string): Promise<Actor> {
 
 /** A first visit, which sets the cookie and the CSRF token. */
 async function meet({ ports }: Product, ids: string[]): Promise<Actor> {
-  const answer = await fetch(`http://127.0.0.1:${ports.web}/sign-out`);
-  const visitor = answer.headers.getSetCookie()[0]?.split(';')[0] ?? '';
-  const form = formsOf(await answer.text()).find(({ action }) => action === '/sign-out');
+  const response = await fetch(`http://127.0.0.1:${ports.web}/sign-out`);
+  const visitor = response.headers.getSetCookie()[0]?.split(';')[0] ?? '';
+  const form = formsOf(await response.text()).find(({ action }) => action === '/sign-out');
   const csrf = form?.fields.find(([name]) => name === 'csrf')?.[1] ?? '';
   return { user: undefined, visitor, cookie: visitor, csrf, ids, paths: [], forms: [] };
 }
@@ -140,10 +140,10 @@ async function runFlow(product: Product, owner: Actor, app: RegisteredApp, asked
   const api = `http://127.0.0.1:${product.ports.api}/api/v1/oauth`;
   const authorize = async (more: Pair[] = []) => {
     const query = new URLSearchParams(Object.fromEntries([...asked, ...more]));
-    const answer = await fetch(`${api}/authorize?${query}`, { redirect: 'manual' });
-    return (answer.headers.get('location') ?? '').replace(product.origins.web, '');
+    const response = await fetch(`${api}/authorize?${query}`, { redirect: 'manual' });
+    return (response.headers.get('location') ?? '').replace(product.origins.web, '');
   };
-  const codeOf = (answer: Response) => new URL(answer.headers.get('location') ?? '').searchParams.get('code') ?? '';
+  const codeOf = (response: Response) => new URL(response.headers.get('location') ?? '').searchParams.get('code') ?? '';
   const page = formsOf(await (await ask(product, owner, await authorize())).text());
   const fields = page.find(({ action }) => action === '/consent')?.fields ?? [];
   const code = codeOf(await ask(product, owner, '/consent', { ...Object.fromEntries(fields), decision: 'allow' }));

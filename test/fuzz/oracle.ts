@@ -1,6 +1,6 @@
 import { isRegistered } from '../../src/apps/redirect-uris.ts';
+import type { Outcome, ParsedResponse, Sent } from './connection.ts';
 import type { Product } from './product.ts';
-import type { Answer, Outcome, Sent } from './wire.ts';
 
 /** Internals: a stack, a statement, a file, the name of an error. A script may name errors. */
 const INSIDES =
@@ -12,39 +12,39 @@ export async function judge(
   { host, isTorn }: Pick<Sent, 'isTorn'> & { host: 'api' | 'web' },
   outcome: Outcome,
 ): Promise<string | undefined> {
-  if (outcome === 'hang') return 'it was neither answered nor ended within 13 s';
-  if (outcome === undefined) return isTorn ? undefined : 'the connection ended without an answer';
+  if (outcome === 'hang') return 'there was neither a response nor an end within 13 s';
+  if (outcome === undefined) return isTorn ? undefined : 'the connection ended without a response';
   const headers = new Map(outcome.headers);
   const isPage = headers.get('content-type')?.startsWith('text/html');
-  if (outcome.status < 200 || outcome.status >= 500) return `the answer is ${outcome.status}: ${outcome.body}`;
-  if (!headers.has('x-request-id')) return 'the answer has no x-request-id';
-  if (headers.get('x-content-type-options') !== 'nosniff') return 'the answer does not forbid sniffing';
+  if (outcome.status < 200 || outcome.status >= 500) return `the response is ${outcome.status}: ${outcome.body}`;
+  if (!headers.has('x-request-id')) return 'the response has no x-request-id';
+  if (headers.get('x-content-type-options') !== 'nosniff') return 'the response does not forbid sniffing';
   if (isPage && !headers.get('content-security-policy')?.includes("default-src 'none'")) return 'the page has no CSP';
   const isScript = headers.get('content-type')?.startsWith('text/javascript');
   if (!isScript && INSIDES.test(outcome.body))
-    return `the answer shows its insides: ${INSIDES.exec(outcome.body)?.[0]}`;
+    return `the response shows its insides: ${INSIDES.exec(outcome.body)?.[0]}`;
   if (isKept(outcome, headers)) return 'a refusal or a token may be kept by a cache';
   if (outcome.status >= 400 && host === 'api' && !isPage && !namesError(outcome)) return 'the refusal has no name';
-  if (repeatsHeader(outcome)) return 'the answer has a header twice';
+  if (repeatsHeader(outcome)) return 'the response has a header twice';
   const location = headers.get('location');
   return location === undefined || (await isOurs(product, host, location))
     ? undefined
-    : `the answer leads elsewhere: ${location}`;
+    : `the response leads elsewhere: ${location}`;
 }
 
-function isKept({ status, body }: Answer, headers: Map<string, string>): boolean {
+function isKept({ status, body }: ParsedResponse, headers: Map<string, string>): boolean {
   const isJson = headers.get('content-type')?.startsWith('application/json');
   const isSecret = status >= 400 || body.startsWith('{"access_token"');
   return isJson === true && isSecret && headers.get('cache-control') !== 'no-store';
 }
 
 /** RFC 6749 §5.2. A response to HEAD has no body. */
-function namesError({ body }: Answer): boolean {
+function namesError({ body }: ParsedResponse): boolean {
   return body === '' || /^[a-z_]+$/.test(JSON.parse(body).error);
 }
 
 /** Repeated headers are ambiguous. Only Set-Cookie may repeat. */
-function repeatsHeader({ headers }: Answer): boolean {
+function repeatsHeader({ headers }: ParsedResponse): boolean {
   const names = headers.map(([name]) => name).filter((name) => name !== 'set-cookie');
   return new Set(names).size < names.length;
 }

@@ -71,23 +71,23 @@ test('none of 2,000 variants of registered URIs redirects anywhere but to the re
   const server = await startTestServer();
   const { id } = await server.addApp({ ownerBusinessId: server.acme.id, redirectUris: REGISTERED });
   const ask = async (redirect_uri: string) => {
-    // With a scope that there is not, a sound request is answered at the redirect URI at once.
+    // With an unknown scope, the response to a valid request goes to the redirect URI immediately.
     const url = new URL(server.authorizeUrl({ client_id: id, redirect_uri, scope: 'read:nothing' }));
     return { redirect_uri, ...(await sendRaw(server.api, { path: url.pathname + url.search })) };
   };
   const variants = makeVariants(REGISTERED, 2, COUNT);
-  const answers = [];
+  const responses = [];
   for (let start = 0; start < COUNT; start += 50) {
-    answers.push(...(await Promise.all(variants.slice(start, start + 50).map(ask))));
+    responses.push(...(await Promise.all(variants.slice(start, start + 50).map(ask))));
   }
 
-  const redirected = answers.filter(({ location }) => location !== null);
+  const redirected = responses.filter(({ location }) => location !== null);
   for (const { redirect_uri, location, status } of redirected) {
     assert.equal(status, 303);
     assert.ok(registeredAs(redirect_uri), `${redirect_uri} leads to ${location}`);
     assert.equal(location?.replace(/[?&]error=.*$/s, ''), redirect_uri);
     assert.equal(new URL(location ?? '').hostname, new URL(redirect_uri).hostname);
   }
-  assert.ok(answers.every(({ status, location }) => (location === null ? status === 400 : status === 303)));
+  assert.ok(responses.every(({ status, location }) => (location === null ? status === 400 : status === 303)));
   assert.ok(redirected.length > 10 && redirected.length < COUNT / 4, String(redirected.length));
 });

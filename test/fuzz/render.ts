@@ -1,9 +1,9 @@
 import { gzipSync } from 'node:zlib';
+import type { Sent } from './connection.ts';
 import type { Pair } from './crawl.ts';
 import type { Draft, Encoding } from './draft.ts';
 import { ODD_NAMES, oddValue } from './odd.ts';
 import type { Random } from './random.ts';
-import type { Sent } from './wire.ts';
 
 const BOUNDARY = 'the-boundary';
 

@@ -1,3 +1,4 @@
+import { type Connection, newConnection, type Outcome, type ParsedResponse, type Sent } from './connection.ts';
 import { type Draft, draftRequest } from './draft.ts';
 import { type Material, newMaterial, renewSessions } from './material.ts';
 import { judge } from './oracle.ts';
@@ -5,7 +6,6 @@ import type { Product } from './product.ts';
 import { newRandom } from './random.ts';
 import { render } from './render.ts';
 import { spoilDraft } from './spoiling.ts';
-import { type Answer, newWire, type Outcome, type Sent, type Wire } from './wire.ts';
 
 /** Requests per tenant. */
 export const ROUND = 1000;
@@ -28,7 +28,7 @@ export interface Finding {
 }
 
 export interface Tally {
-  answers: Map<string, number>;
+  responses: Map<string, number>;
   findings: Finding[];
   slowest: number;
   /** The routes that succeeded at least once. */
@@ -41,7 +41,7 @@ export async function fuzz(
   range: Range,
   progress: (sent: number, found: number) => void,
 ): Promise<Tally> {
-  const tally: Tally = { answers: new Map(), findings: [], slowest: 0, reached: new Set() };
+  const tally: Tally = { responses: new Map(), findings: [], slowest: 0, reached: new Set() };
   const end = range.from + range.requests;
   for (let start = range.from; start < end && product.isAlive(); ) {
     const round = Math.floor(start / ROUND);
@@ -64,17 +64,17 @@ async function fuzzRound(product: Product, { seed, round, start, stop }: Round, 
   const material = await newMaterial(product, round);
   let next = start;
   const work = async () => {
-    const wires = {
-      api: newWire(product.ports.api, RESPONSE_TIMEOUT),
-      web: newWire(product.ports.web, RESPONSE_TIMEOUT),
+    const connections = {
+      api: newConnection(product.ports.api, RESPONSE_TIMEOUT),
+      web: newConnection(product.ports.web, RESPONSE_TIMEOUT),
     };
     while (next < stop && product.isAlive()) {
       const number = next++;
       if (number % SESSION === 0) await renewSessions(product, material);
-      await tryRequest(product, { seed, number, material, wires }, tally);
+      await tryRequest(product, { seed, number, material, connections }, tally);
     }
-    wires.api.close();
-    wires.web.close();
+    connections.api.close();
+    connections.web.close();
   };
   await Promise.all(Array.from({ length: CONNECTIONS }, work));
 }
@@ -83,24 +83,28 @@ interface Attempt {
   seed: number;
   number: number;
   material: Material;
-  wires: Record<Draft['host'], Wire>;
+  connections: Record<Draft['host'], Connection>;
 }
 
-async function tryRequest(product: Product, { seed, number, material, wires }: Attempt, tally: Tally): Promise<void> {
+async function tryRequest(
+  product: Product,
+  { seed, number, material, connections }: Attempt,
+  tally: Tally,
+): Promise<void> {
   const { draft, sent } = compose(product, { seed, number, material });
   const begun = performance.now();
-  // A host that takes no connection any more is the worst answer of all.
-  const outcome = await wires[draft.host].send(sent).catch((): Outcome => 'hang');
+  // A host that takes no connection any more is the worst response of all.
+  const outcome = await connections[draft.host].send(sent).catch((): Outcome => 'hang');
   tally.slowest = Math.max(tally.slowest, performance.now() - begun);
   if (typeof outcome === 'object' && isDone(outcome)) tally.reached.add(`${draft.host} ${draft.method} ${draft.route}`);
   const kind = typeof outcome === 'object' ? String(outcome.status) : (outcome ?? 'ended');
-  tally.answers.set(kind, (tally.answers.get(kind) ?? 0) + 1);
+  tally.responses.set(kind, (tally.responses.get(kind) ?? 0) + 1);
   const problem = await judge(product, { host: draft.host, isTorn: sent.isTorn }, outcome);
   if (problem) tally.findings.push({ number, problem, sent: sent.bytes });
 }
 
 /** Whether it was neither rejected nor redirected to sign in. */
-function isDone({ status, headers }: Answer): boolean {
+function isDone({ status, headers }: ParsedResponse): boolean {
   return status < 400 && !headers.some(([name, value]) => name === 'location' && value.startsWith('/sign-in'));
 }
 

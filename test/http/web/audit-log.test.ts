@@ -252,14 +252,14 @@ test('an export is a file of plain text, with times in UTC, and runs nothing in 
   await addAct(server, '=cmd|"/c calc"!A1');
   await addAct(server, 'Other', 'member.added');
 
-  const answer = await browser.ask(`${LOG}.csv?kind=app`);
+  const response = await browser.ask(`${LOG}.csv?kind=app`);
   const [act, ...more] = await fetchAuditExport(browser, `${LOG}.csv?kind=app`);
 
-  assert.equal(answer.headers.get('content-type'), 'text/csv; charset=utf-8');
-  assert.equal(answer.headers.get('content-disposition'), 'attachment; filename="audit-log-2030-01-01.csv"');
-  assert.equal(answer.headers.get('cache-control'), 'no-store');
-  assert.equal(answer.headers.get('x-content-type-options'), 'nosniff');
-  assert.equal(answer.headers.get('cross-origin-resource-policy'), 'same-origin');
+  assert.equal(response.headers.get('content-type'), 'text/csv; charset=utf-8');
+  assert.equal(response.headers.get('content-disposition'), 'attachment; filename="audit-log-2030-01-01.csv"');
+  assert.equal(response.headers.get('cache-control'), 'no-store');
+  assert.equal(response.headers.get('x-content-type-options'), 'nosniff');
+  assert.equal(response.headers.get('cross-origin-resource-policy'), 'same-origin');
   assert.equal(act?.subject, `'=cmd|"/c calc"!A1`);
   assert.equal(act?.time, '2030-01-01T00:00:00.000Z');
   assert.deepEqual(

@@ -144,33 +144,33 @@ test('no route that changes something does so on GET [D1]', async () => {
 });
 
 test('a CSRF token in the query does not count [D1]', async () => {
-  const answer = await browser.ask(`/settings/account/end-other-sessions?csrf=${csrf}`, {
+  const response = await browser.ask(`/settings/account/end-other-sessions?csrf=${csrf}`, {
     method: 'POST',
     body: toBody({}),
   });
 
-  assert.equal(answer.status, 403);
+  assert.equal(response.status, 403);
 });
 
 test('a same-origin form is accepted', async () => {
   const headers = { origin: server.web, 'sec-fetch-site': 'same-origin' };
 
-  const answer = await browser.ask('/settings/current-business', {
+  const response = await browser.ask('/settings/current-business', {
     method: 'POST',
     body: toBody({ csrf, business: bolt.id }),
     headers,
   });
 
-  assert.equal(answer.status, 303);
+  assert.equal(response.status, 303);
 });
 
 test('the error page says what to do, and sets no session', async () => {
   const stranger: Browser = server.browse();
 
-  const answer = await stranger.post('/sign-in', { email: server.ada.email, password: PASSWORD });
+  const response = await stranger.post('/sign-in', { email: server.ada.email, password: PASSWORD });
 
-  assert.equal(answer.status, 403);
-  assert.match(answer.text, /did not come from a page opened in this browser.*reload the page/s);
+  assert.equal(response.status, 403);
+  assert.match(response.text, /did not come from a page opened in this browser.*reload the page/s);
   assert.equal(stranger.cookies.get('__Host-session'), undefined);
 });
 

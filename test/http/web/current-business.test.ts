@@ -44,15 +44,15 @@ test('a user of one business has nothing to switch', async () => {
 test('a user cannot switch to a business of others, or find out whether it exists [D5]', async () => {
   const browser = await server.signedIn(bob);
   const csrf = await browser.csrf();
-  const answers = [];
+  const responses = [];
 
   for (const business of [closed.id, '01a1dd0a-eb11-7000-997c-587fb8fee946', 'nonsense', '']) {
     const { status, text } = await browser.post(SWITCH, { csrf, business });
-    answers.push({ status, text });
+    responses.push({ status, text });
   }
 
-  assert.equal(answers[0]?.status, 404);
-  for (const answer of answers) assert.deepEqual(answer, answers[0]);
+  assert.equal(responses[0]?.status, 404);
+  for (const response of responses) assert.deepEqual(response, responses[0]);
 });
 
 test('a user who is removed from their current business acts for another of theirs from the next page on', async () => {

@@ -174,10 +174,10 @@ test('an app has at most two secrets, even when more are asked for at once [D4]'
   const { path, act } = await newApp('Full');
   const csrf = await browser.csrf();
 
-  const answers = await Promise.all(Array.from({ length: 4 }, () => browser.post(`${path}/secrets`, { csrf })));
+  const responses = await Promise.all(Array.from({ length: 4 }, () => browser.post(`${path}/secrets`, { csrf })));
 
-  assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 400, 400, 400]);
-  const refused = answers.find(({ status }) => status === 400);
+  assert.deepEqual(responses.map(({ status }) => status).toSorted(), [200, 400, 400, 400]);
+  const refused = responses.find(({ status }) => status === 400);
   assert.match(refused?.text ?? '', /at most two secrets\. Remove the old one first/);
   await assert.rejects(act('secrets'), 'the page offers no third');
 });

@@ -239,15 +239,15 @@ test('a form sent twice registers one app, and the second response leads to it w
 test('a form sent five times at once registers one app, and no response is an error', async () => {
   const form = await browser.open(`${DEVELOPER}/new`);
 
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 5 }, () => browser.submit(form, DEVELOPER, { ...APP_FIELDS, name: 'Burst' })),
   );
 
   assert.deepEqual(
-    answers.map(({ status }) => status),
+    responses.map(({ status }) => status),
     [200, 200, 200, 200, 200],
   );
-  assert.equal(answers.filter(({ text }) => text.includes('client-secret')).length, 1);
+  assert.equal(responses.filter(({ text }) => text.includes('client-secret')).length, 1);
   assert.equal((await browser.open(DEVELOPER)).text.split('>Burst<').length, 2);
 });
 

@@ -23,13 +23,13 @@ test('an error page for a signed-in user has the menu and a link back', async ()
 
 test('a page in response to a form marks the same menu entry as the page with the form', async () => {
   const [csrf, form] = [await browser.csrf(), await browser.open('/settings/developer/new')];
-  const answers = {
+  const responses = {
     [server.acmePath('developer')]: await browser.submit(form, '/settings/developer', { name: '' }),
     '/settings/account': await browser.post('/settings/account/name', { csrf, name: '' }),
     [server.acmePath('members')]: await browser.post(server.acmePath(`members/${server.ada.id}/role`), { csrf }),
   };
 
-  for (const [entry, { status, text }] of Object.entries(answers)) {
+  for (const [entry, { status, text }] of Object.entries(responses)) {
     assert.equal(status, 400, entry);
     assert.deepEqual(
       [...text.matchAll(/<a href="([^"]*)" aria-current="page">/g)].map(([, path]) => path),

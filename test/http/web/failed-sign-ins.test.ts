@@ -57,8 +57,8 @@ test('a disabled user who knows the password fails as well, and it is recorded',
   const server = await startTestServer();
   await server.storage().durable.updateTable('users').set({ disabled_at: server.clock() }).execute();
 
-  const answer = await server.browse().signIn(server.ada.email, 'correct horse battery');
+  const response = await server.browse().signIn(server.ada.email, 'correct horse battery');
 
-  assert.equal(answer.status, 401);
+  assert.equal(response.status, 401);
   assert.equal((await failures(server)).length, 1);
 });

@@ -18,9 +18,9 @@ test('a form for a new app that was opened for one business registers nothing fo
   const form = await browser.open(`${DEVELOPER}/new`);
 
   const fields = { ...hiddenFields(form.text, DEVELOPER), ...APP_FIELDS, name: 'Astray' };
-  const answer = await browser.post(`/businesses/${bolt.id}/developer`, fields);
+  const response = await browser.post(`/businesses/${bolt.id}/developer`, fields);
 
-  assert.equal(answer.status, 409);
+  assert.equal(response.status, 409);
   const apps = await server.storage().durable.selectFrom('apps').select('name').execute();
   assert.ok(!apps.some(({ name }) => name === 'Astray'));
 });
@@ -32,8 +32,8 @@ test('an old form makes no invitation, so a link that was withdrawn long ago nev
   const fields = { business: server.acme.id, role: 'member', note: '' };
   const [, form_key = ''] = /name="form_key" value="([^"]+)"/.exec(form.text) ?? [];
 
-  const answer = await browser.post('/settings/members/invite', { ...fields, form_key, csrf: await browser.csrf() });
+  const response = await browser.post('/settings/members/invite', { ...fields, form_key, csrf: await browser.csrf() });
 
-  assert.equal(answer.status, 409);
+  assert.equal(response.status, 409);
   assert.deepEqual(await server.storage().durable.selectFrom('invitations').selectAll().execute(), []);
 });

@@ -163,11 +163,11 @@ test('a database that cannot write gives a page with security headers that says 
   const page = await visitor.open('/settings/developer/new');
   const fields = { name: 'X', redirect_uris: 'https://x.example/', scope: 'read:deals' };
 
-  const answer = await withReadOnlyDatabase(stuck, () => visitor.submit(page, '/settings/developer', fields));
+  const response = await withReadOnlyDatabase(stuck, () => visitor.submit(page, '/settings/developer', fields));
 
-  assert.equal(answer.status, 503);
-  assertGuarded(answer.headers);
-  assert.ok(Number(answer.headers.get('retry-after')) > 0);
+  assert.equal(response.status, 503);
+  assertGuarded(response.headers);
+  assert.ok(Number(response.headers.get('retry-after')) > 0);
 });
 
 test('stylesheet, font and icon are served by us, with a content type, and cached by the browser', async () => {
@@ -180,14 +180,14 @@ test('stylesheet, font and icon are served by us, with a content type, and cache
     [font, 'font/woff2'],
     ['/assets/icon.svg', 'image/svg+xml'],
   ] as const) {
-    const answer = await fetch(server.web + path);
-    assert.equal(answer.status, 200);
-    assert.match(answer.headers.get('content-type') ?? '', new RegExp(`^${RegExp.escape(type)}`));
-    assert.equal(answer.headers.get('x-content-type-options'), 'nosniff');
-    assert.equal(answer.headers.get('cross-origin-resource-policy'), 'same-origin');
-    assert.match(answer.headers.get('cache-control') ?? '', /max-age=31536000, immutable/);
+    const response = await fetch(server.web + path);
+    assert.equal(response.status, 200);
+    assert.match(response.headers.get('content-type') ?? '', new RegExp(`^${RegExp.escape(type)}`));
+    assert.equal(response.headers.get('x-content-type-options'), 'nosniff');
+    assert.equal(response.headers.get('cross-origin-resource-policy'), 'same-origin');
+    assert.match(response.headers.get('cache-control') ?? '', /max-age=31536000, immutable/);
 
-    const etag = answer.headers.get('etag') ?? '';
+    const etag = response.headers.get('etag') ?? '';
     for (const [known, status] of [
       [etag, 304],
       [`"other", W/${etag.replace('W/', '')}`, 304],
@@ -198,7 +198,7 @@ test('stylesheet, font and icon are served by us, with a content type, and cache
         const headers = { 'if-none-match': known, 'cache-control': 'max-age=0' };
         const again = await fetch(server.web + path, { method, headers });
         assert.equal(again.status, status, `${method} ${known}`);
-        const length = status === 200 ? answer.headers.get('content-length') : null;
+        const length = status === 200 ? response.headers.get('content-length') : null;
         assert.equal(again.headers.get('content-length'), length, `${method} ${known}`);
       }
     }
@@ -207,8 +207,8 @@ test('stylesheet, font and icon are served by us, with a content type, and cache
 
 test('no address below /assets leads out of that folder', async () => {
   for (const path of ['', '../consent.ts', '%2e%2e/consent.ts', '..%2fconsent.ts', '__proto__', 'icon.svg/']) {
-    const answer = await fetch(`${server.web}/assets/${path}`);
-    assert.ok([400, 403, 404].includes(answer.status), `${path} ${answer.status}`);
+    const response = await fetch(`${server.web}/assets/${path}`);
+    assert.ok([400, 403, 404].includes(response.status), `${path} ${response.status}`);
   }
 });
 

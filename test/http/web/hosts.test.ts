@@ -33,8 +33,8 @@ test('Host and X-Forwarded-Host change no issuer, link or redirect, even behind 
   assert.equal(new URL(refused.location ?? '').searchParams.get('iss'), server.api);
   assert.ok(consent.location?.startsWith(`${server.api}/api/v1/oauth/authorize?`), consent.location ?? '');
   assert.equal(page.location, '/sign-in?return_to=%2Fsettings%2Faccount');
-  for (const answer of [metadata, authorize, refused, error, page, consent, signIn]) {
-    assert.ok(!JSON.stringify(answer).includes('evil.example'));
+  for (const response of [metadata, authorize, refused, error, page, consent, signIn]) {
+    assert.ok(!JSON.stringify(response).includes('evil.example'));
   }
 });
 
@@ -58,15 +58,15 @@ test('nor do they change a link that is shown, or an address in the reference [X
 
   assert.ok(invited.text.includes(`<code id="invitation">${server.web}/invitation/`), invited.text);
   assert.equal(JSON.parse(document.text).servers[0].url, server.api);
-  for (const answer of [invited, document, reference]) assert.doesNotMatch(answer.text, /evil\.example/);
+  for (const response of [invited, document, reference]) assert.doesNotMatch(response.text, /evil\.example/);
 });
 
 test('an absolute request target does not change the host [X3]', async () => {
-  const answer = await sendRaw(server.web, { path: 'http://evil.example/settings/account' });
+  const response = await sendRaw(server.web, { path: 'http://evil.example/settings/account' });
 
-  assert.ok(answer.status < 500, String(answer.status));
-  assert.match(answer.location ?? '/', /^\/(?!\/)/);
-  assert.doesNotMatch(answer.text, /evil\.example/);
+  assert.ok(response.status < 500, String(response.status));
+  assert.match(response.location ?? '/', /^\/(?!\/)/);
+  assert.doesNotMatch(response.text, /evil\.example/);
 });
 
 test('the API host sets no cookie and ignores cookies [D6]', async () => {
@@ -90,13 +90,13 @@ test('the API host sets no cookie and ignores cookies [D6]', async () => {
 test('the web host ignores bearer tokens [D6]', async () => {
   const { access_token } = await server.connect({}, browser);
 
-  const answer = await fetch(`${server.web}/settings/account`, {
+  const response = await fetch(`${server.web}/settings/account`, {
     headers: { authorization: `Bearer ${access_token}` },
     redirect: 'manual',
   });
 
-  assert.equal(answer.status, 303);
-  assert.match(answer.headers.get('location') ?? '', /^\/sign-in/);
+  assert.equal(response.status, 303);
+  assert.match(response.headers.get('location') ?? '', /^\/sign-in/);
 });
 
 test('neither host serves what belongs to the other [D6]', async () => {
@@ -110,12 +110,12 @@ test('neither host serves what belongs to the other [D6]', async () => {
 
 test('a 404 is a page on the web host and JSON on the API host', async () => {
   const page = await fetch(`${server.web}/nowhere`);
-  const answer = await fetch(`${server.api}/api/v1/nowhere`);
+  const response = await fetch(`${server.api}/api/v1/nowhere`);
 
   assert.equal(page.status, 404);
   assert.match(await page.text(), /<h1>Page not found<\/h1>/);
-  assert.equal(answer.status, 404);
-  assert.equal(((await answer.json()) as { error: string }).error, 'not_found');
+  assert.equal(response.status, 404);
+  assert.equal(((await response.json()) as { error: string }).error, 'not_found');
 });
 
 const WRONG_WAYS: [method: string, origin: string, path: string, allow: string][] = [
@@ -129,10 +129,10 @@ const WRONG_WAYS: [method: string, origin: string, path: string, allow: string][
 
 for (const [method, origin, path, allow] of WRONG_WAYS) {
   test(`${method} ${path} gets 405 with the allowed methods`, async () => {
-    const answer = await fetch(origin + path, { method, redirect: 'manual' });
+    const response = await fetch(origin + path, { method, redirect: 'manual' });
 
-    assert.equal(answer.status, 405);
-    assert.equal(answer.headers.get('allow'), allow);
+    assert.equal(response.status, 405);
+    assert.equal(response.headers.get('allow'), allow);
   });
 }
 

@@ -90,11 +90,11 @@ test('submitting the form twice creates one invitation and shows the same link',
   const { business, owner } = await newOwner();
   const form = await owner.open(INVITE);
 
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     [1, 2, 3].map(() => owner.submit(form, INVITE, { role: 'member', email: 'kim@example.com' })),
   );
 
-  assert.equal(new Set(answers.map(invitationLink)).size, 1);
+  assert.equal(new Set(responses.map(invitationLink)).size, 1);
   assert.equal((await listWithdrawActions(owner)).length, 1);
   assert.deepEqual(await actsIn(business.id), ['member.invited']);
 });
@@ -151,13 +151,13 @@ test('a business has at most a hundred open invitations, on pages that stay smal
   await db.insertInto('invitations').values(more).execute();
 
   const forms = await Promise.all([1, 2, 3].map(() => owner.open(INVITE)));
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     forms.map((form) => owner.submit(form, INVITE, { role: 'member', email: 'kim@example.com' })),
   );
   const { text } = await owner.open(`${MEMBERS}/invitations`);
 
-  assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 400, 400]);
-  assert.match(answers.find(({ status }) => status === 400)?.text ?? '', /100 invitations are open already/);
+  assert.deepEqual(responses.map(({ status }) => status).sort(), [200, 400, 400]);
+  assert.match(responses.find(({ status }) => status === 400)?.text ?? '', /100 invitations are open already/);
   assert.equal((await listWithdrawActions(owner)).length, 50);
   assert.match(text, /rel="next"/);
   assert.ok(Buffer.byteLength(text) < 60_000, `${text.length} bytes`);
@@ -170,9 +170,9 @@ test('of eight simultaneous clicks on one link in eight browsers, one joins', as
   const browsers = await Promise.all(Array.from({ length: 8 }, () => server.signedIn(user)));
   const opened = await Promise.all(browsers.map(async (browser) => ({ browser, page: await browser.open(link) })));
 
-  const answers = await Promise.all(opened.map(({ browser, page }) => browser.submit(page, link)));
+  const responses = await Promise.all(opened.map(({ browser, page }) => browser.submit(page, link)));
 
-  assert.ok(answers.some(({ text }) => /Welcome to the business\./.test(text)));
+  assert.ok(responses.some(({ text }) => /Welcome to the business\./.test(text)));
   assert.equal((await membersOf(business.id)).length, 2);
   assert.deepEqual(await actsIn(business.id), ['member.invited', 'member.joined']);
 });
@@ -337,10 +337,10 @@ test('the join form leads to the sign-in page if there is no session', async () 
   const link = await inviteInBrowser(owner);
   const browser = server.browse();
 
-  const answer = await browser.post(link, { csrf: await browser.csrf() });
+  const response = await browser.post(link, { csrf: await browser.csrf() });
 
-  assert.match(answer.text, /<h1>Sign in<\/h1>/);
-  assert.match(answer.text, new RegExp(`name="return_to" value="${link}"`));
+  assert.match(response.text, /<h1>Sign in<\/h1>/);
+  assert.match(response.text, new RegExp(`name="return_to" value="${link}"`));
   assert.equal((await membersOf(business.id)).length, 1);
 });
 
@@ -396,14 +396,14 @@ test('of five people who create an account with one link at the same time, one s
   const browsers = Array.from({ length: 5 }, () => server.browse());
   const opened = await Promise.all(browsers.map(async (browser) => ({ browser, page: await browser.open(link) })));
 
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     opened.map(({ browser, page }, i) => {
       const typed = { name: `Racer ${i}`, password: PASSWORD };
       return browser.submit(page, `${link}/account`, typed);
     }),
   );
 
-  assert.deepEqual(answers.map(({ status }) => status).sort(), [200, ...Array(4).fill(400)]);
+  assert.deepEqual(responses.map(({ status }) => status).sort(), [200, ...Array(4).fill(400)]);
   const users = await server.storage().durable.selectFrom('users').selectAll().execute();
   assert.equal(users.filter(({ name }) => name.startsWith('Racer')).length, 1);
   assert.equal((await membersOf(business.id)).length, 2);

@@ -251,12 +251,12 @@ test('if two owners demote or remove each other at the same time, one owner rema
       b.browser.open(round % 4 === 0 ? removal(a.user.id) : `${MEMBERS}/${a.user.id}`),
     ]);
 
-    const answers = await Promise.all([
+    const responses = await Promise.all([
       a.browser.submit(pages[0], path(b.user.id), fields),
       b.browser.submit(pages[1], path(a.user.id), fields),
     ]);
 
-    const statuses = answers.map(({ status }) => status).sort();
+    const statuses = responses.map(({ status }) => status).sort();
     assert.deepEqual(statuses, [200, 404], `round ${round}`);
     assert.equal((await rolesIn(business.id)).filter((each) => each === 'owner').length, 1);
   }
@@ -266,11 +266,11 @@ test('if two owners leave at the same time, one stays', async () => {
   const { business, people } = await newBusiness('Juliet', 'Jan', 'Jo');
   const pages = await Promise.all(people.map(({ user, browser }) => browser.open(removal(user.id))));
 
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     people.map(({ user, browser }, i) => browser.submit(pages[i] as (typeof pages)[0], removal(user.id))),
   );
 
-  assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 400]);
+  assert.deepEqual(responses.map(({ status }) => status).sort(), [200, 400]);
   assert.deepEqual(await rolesIn(business.id), ['owner']);
 });
 
@@ -280,9 +280,9 @@ test('a removed member is removed once, however often the form is sent', async (
   const { user } = await newMember('Kit', business);
   const page = await owner.open(removal(user.id));
 
-  const answers = await Promise.all([1, 2, 3].map(() => owner.submit(page, removal(user.id))));
+  const responses = await Promise.all([1, 2, 3].map(() => owner.submit(page, removal(user.id))));
 
-  assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 404, 404]);
+  assert.deepEqual(responses.map(({ status }) => status).sort(), [200, 404, 404]);
   assert.equal((await actsIn(business.id)).length, 1);
 });
 
@@ -335,8 +335,8 @@ test('members, admins and owners of other businesses get 404 for the pages of ow
     for (const browser of isAboutSomeone ? [admin, member, stranger] : [admin, member]) {
       for (const id of isAboutSomeone ? [target.id, server.ada.id] : ['']) {
         const fields = { csrf: await browser.csrf(), business: business.id, role: 'owner' };
-        const answer = verb === 'GET' ? await browser.open(path(id)) : await browser.post(path(id), fields);
-        assert.equal(answer.status, 404, `${verb} ${path(id)}`);
+        const response = verb === 'GET' ? await browser.open(path(id)) : await browser.post(path(id), fields);
+        assert.equal(response.status, 404, `${verb} ${path(id)}`);
       }
     }
   }

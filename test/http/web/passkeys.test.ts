@@ -71,12 +71,12 @@ test('a passkey is added once, for one user, in the session that asked for it, a
 test('replaying the request that added a passkey does not restore it after its removal', async () => {
   const user = await server.addUser('Ola', [[server.acme, 'member']]);
   const browser = await server.signedIn(user);
-  const answer = createAuthenticator(server.web).create((await fetchCreationOptions(browser)).options);
-  await postNewPasskey(browser, answer);
+  const response = createAuthenticator(server.web).create((await fetchCreationOptions(browser)).options);
+  await postNewPasskey(browser, response);
   const [row] = await passkeysOf(server, user);
   await browser.submit(await browser.open(ACCOUNT), `${PASSKEYS}/${row?.id}/remove`);
 
-  const page = await postNewPasskey(browser, answer);
+  const page = await postNewPasskey(browser, response);
 
   assert.equal(page.status, 400);
   assert.deepEqual(await passkeysOf(server, user), []);
@@ -114,11 +114,11 @@ test('a user has at most 20 passkeys, even if several are added at once', async 
   const user = await server.addUser('Ray', [[server.acme, 'member']]);
   const browser = await server.signedIn(user);
   const csrf = await browser.csrf();
-  const answers = [];
+  const responses = [];
   for (let i = 0; i < 22; i++)
-    answers.push(createAuthenticator(server.web).create((await fetchCreationOptions(browser)).options));
+    responses.push(createAuthenticator(server.web).create((await fetchCreationOptions(browser)).options));
 
-  await Promise.all(answers.map((credential) => browser.post(PASSKEYS, { csrf, credential, passkey_name: 'Key' })));
+  await Promise.all(responses.map((credential) => browser.post(PASSKEYS, { csrf, credential, passkey_name: 'Key' })));
 
   assert.equal((await passkeysOf(server, user)).length, 20);
 });

@@ -58,9 +58,9 @@ for (const [whose, make] of Object.entries(MAKERS)) {
     const { user, browser } = await addUserWithPasskey(server, `Pia${++people}`);
     const { refresh_token } = await server.connect({}, browser);
 
-    const answer = await use(await make(user));
+    const response = await use(await make(user));
 
-    assert.match(answer.text, /Your new password is set\. Sign in with it\./);
+    assert.match(response.text, /Your new password is set\. Sign in with it\./);
     assert.match((await browser.open('/settings/account')).url, /\/sign-in/);
     assert.deepEqual(await passkeysOf(server, user), []);
     assert.equal((await server.browse().signIn(user.email, PASSWORD)).status, 401);
@@ -135,10 +135,10 @@ test('of ten uses of one link at once, one sets the password [E4]', async () => 
   const page = await browser.open(link);
   const passwords = Array.from({ length: 10 }, (_, i) => `drawbridge number ${i}`);
 
-  const answers = await Promise.all(passwords.map((password) => browser.submit(page, link, { password })));
+  const responses = await Promise.all(passwords.map((password) => browser.submit(page, link, { password })));
 
-  assert.deepEqual(answers.map(({ status }) => status).sort(), [200, ...Array(9).fill(404)]);
-  const winner = passwords[answers.findIndex(({ status }) => status === 200)] ?? '';
+  assert.deepEqual(responses.map(({ status }) => status).sort(), [200, ...Array(9).fill(404)]);
+  const winner = passwords[responses.findIndex(({ status }) => status === 200)] ?? '';
   assert.match((await server.browse().signIn(user.email, winner)).url, /connected-apps$/);
 });
 

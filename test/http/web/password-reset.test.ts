@@ -27,8 +27,8 @@ test('an operator’s new password ends the sessions and removes the passkeys of
   assert.match((await browser.open('/settings/account')).url, /\/sign-in/);
   assert.deepEqual(await passkeysOf(server, user), []);
   const attacker = server.browse();
-  const answer = await postSignIn(attacker, key.get((await fetchSignInOptions(attacker)).options));
-  assert.equal(answer.status, 401);
+  const response = await postSignIn(attacker, key.get((await fetchSignInOptions(attacker)).options));
+  assert.equal(response.status, 401);
 });
 
 test('an operator’s new password keeps the grants of the user, unless told to end them [E1]', async () => {

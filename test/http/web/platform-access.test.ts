@@ -33,8 +33,8 @@ const snapshot = () =>
 
 async function ask(browser: Browser, path: string, method: string, csrf: string): Promise<number> {
   const isReading = method === 'GET' || method === 'HEAD';
-  const answer = await browser.ask(path, isReading ? { method } : { method, body: toBody({ csrf }) });
-  return answer.status;
+  const response = await browser.ask(path, isReading ? { method } : { method, body: toBody({ csrf }) });
+  return response.status;
 }
 
 test('there are platform pages to try', () => {
@@ -110,9 +110,9 @@ test('no platform form is accepted from another site [D1]', async () => {
 
 test('for others, a platform page is byte for byte the same as any page that does not exist', async () => {
   const look = async (browser: Browser, path: string) => {
-    const answer = await browser.ask(path);
-    const headers = [...answer.headers].filter(([name]) => name !== 'date' && name !== 'x-request-id');
-    return { status: answer.status, headers, text: await answer.text() };
+    const response = await browser.ask(path);
+    const headers = [...response.headers].filter(([name]) => name !== 'date' && name !== 'x-request-id');
+    return { status: response.status, headers, text: await response.text() };
   };
 
   for (const browser of [owner, VISITORS['someone who is not signed in']]) {

@@ -86,9 +86,13 @@ test('only platform admins have the platform apps in their menu', async () => {
 test('a form key for an app of a business does not register a first-party app', async () => {
   const form = await owner.open(`${DEVELOPER}/new`);
 
-  const answer = await owner.submit({ ...form, text: form.text.replaceAll(DEVELOPER, PLATFORM) }, PLATFORM, APP_FIELDS);
+  const response = await owner.submit(
+    { ...form, text: form.text.replaceAll(DEVELOPER, PLATFORM) },
+    PLATFORM,
+    APP_FIELDS,
+  );
 
-  assert.equal(answer.status, 404);
+  assert.equal(response.status, 404);
 });
 
 const VISITORS = { 'a signed-in owner of a business': owner, 'someone who is not signed in': server.browse() };

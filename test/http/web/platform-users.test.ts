@@ -101,10 +101,10 @@ test('the confirmation page names a business that would have no other owner', as
 test('platform admins cannot disable themselves, even with a forged form', async () => {
   const csrf = await admin.csrf();
 
-  const answer = await admin.post(`${pathOf(root)}/disable`, { csrf });
+  const response = await admin.post(`${pathOf(root)}/disable`, { csrf });
 
-  assert.equal(answer.status, 400);
-  assert.match(answer.text, /You cannot disable yourself/);
+  assert.equal(response.status, 400);
+  assert.match(response.text, /You cannot disable yourself/);
   assert.equal((await rowOf(root)).disabled_at, null);
   assert.ok(!(await admin.open(pathOf(root))).text.includes(`${pathOf(root)}/disable`));
 });

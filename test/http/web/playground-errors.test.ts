@@ -17,13 +17,13 @@ const { begin, decide, paste, reachExchange, newApp } = createPlayground(server,
 test('the pasted text may be the URL, its query or the code, and is kept if it is rejected', async () => {
   const app = await newApp();
   const page = await begin(app);
-  const answer = (await decide(page)).leftTo ?? new URL(REDIRECT_URI);
-  const code = answer.searchParams.get('code') ?? '';
-  const foreign = new URL(answer);
+  const response = (await decide(page)).leftTo ?? new URL(REDIRECT_URI);
+  const code = response.searchParams.get('code') ?? '';
+  const foreign = new URL(response);
   foreign.searchParams.set('state', 'of-someone-else');
 
-  const whole = await paste(app, page, `  ${answer.href}#rest\n`);
-  const query = await paste(app, page, answer.search);
+  const whole = await paste(app, page, `  ${response.href}#rest\n`);
+  const query = await paste(app, page, response.search);
   const alone = await paste(app, page, code);
   const refused = await paste(app, page, foreign.href);
   const empty = await paste(app, page, `${REDIRECT_URI}?state=1`);
@@ -68,13 +68,13 @@ test('the playground state is valid only in its session, for its app, unchanged,
   const late = await send(browser, app, playground_state);
   const lateReturn = await browser.open(back);
 
-  for (const answer of [...lost, late]) {
-    assert.equal(answer.status, 400);
-    assert.match(answer.text, /Start again: this was started over 30 minutes ago, or in another session/);
+  for (const response of [...lost, late]) {
+    assert.equal(response.status, 400);
+    assert.match(response.text, /Start again: this was started over 30 minutes ago, or in another session/);
   }
-  for (const answer of [...returned, lateReturn]) {
-    assert.equal(answer.status, 400, answer.url);
-    assert.match(answer.text, /Unknown response/);
+  for (const response of [...returned, lateReturn]) {
+    assert.equal(response.status, 400, response.url);
+    assert.match(response.text, /Unknown response/);
   }
   assert.equal(inTime.status, 200);
   assert.equal(await countGrants(server), grants);

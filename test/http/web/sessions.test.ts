@@ -150,10 +150,10 @@ const PAGES = [
 
 for (const path of PAGES) {
   test(`${path} asks to sign in first, and remembers where it was`, async () => {
-    const answer = await server.browse().ask(path);
+    const response = await server.browse().ask(path);
 
-    assert.equal(answer.status, 303);
-    assert.equal(answer.headers.get('location'), `/sign-in?${new URLSearchParams({ return_to: path })}`);
+    assert.equal(response.status, 303);
+    assert.equal(response.headers.get('location'), `/sign-in?${new URLSearchParams({ return_to: path })}`);
   });
 }
 

@@ -94,12 +94,12 @@ test('of 200 wrong passwords sent at once, only as many as the limit are checked
   const form = await browser.open('/sign-in');
   const guesses = Array.from({ length: 200 }, (_, i) => `wrong password ${i}`);
 
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     guesses.map((password) => browser.submit(form, '/sign-in', { email: server.ada.email, password })),
   );
   const right = await browser.signIn(server.ada.email, PASSWORD);
 
-  const count = (status: number) => answers.filter((answer) => answer.status === status).length;
+  const count = (status: number) => responses.filter((response) => response.status === status).length;
   assert.equal(count(401), 10);
   assert.equal(count(429), 190);
   assert.equal(right.status, 429);

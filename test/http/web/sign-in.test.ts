@@ -89,9 +89,9 @@ test('a wrong password, an unknown user and a disabled user get the same respons
   const browser = server.browse();
   const csrf = await browser.csrf();
   const attempt = async (email: string, password: string) => {
-    const answer = await browser.ask('/sign-in', { method: 'POST', body: toBody({ csrf, email, password }) });
-    const headers = [...answer.headers].filter(([name]) => name !== 'date' && name !== 'x-request-id');
-    return { status: answer.status, headers, body: (await answer.text()).replaceAll(email, 'EMAIL') };
+    const response = await browser.ask('/sign-in', { method: 'POST', body: toBody({ csrf, email, password }) });
+    const headers = [...response.headers].filter(([name]) => name !== 'date' && name !== 'x-request-id');
+    return { status: response.status, headers, body: (await response.text()).replaceAll(email, 'EMAIL') };
   };
 
   const wrong = await attempt('ada@example.com', 'not the password');
@@ -149,12 +149,12 @@ test('an authorize request is preserved whole through sign-in', async () => {
 
   const asked = await browser.open(server.authorizeUrl({ state }));
   const screen = await browser.signIn(server.ada.email, PASSWORD, asked);
-  const answer = await browser.submit(screen, '/consent', { decision: 'allow' });
+  const response = await browser.submit(screen, '/consent', { decision: 'allow' });
 
   assert.match(asked.url, /\/sign-in\?/);
   assert.match(screen.url, /\/consent\?/);
-  assert.equal(answer.leftTo?.searchParams.get('state'), state);
-  assert.ok(answer.leftTo?.searchParams.get('code'));
+  assert.equal(response.leftTo?.searchParams.get('state'), state);
+  assert.ok(response.leftTo?.searchParams.get('code'));
 });
 
 const ODD: [string, string][] = [
@@ -175,10 +175,10 @@ for (const [name, fields] of ODD) {
     const csrf = await browser.csrf();
     const headers = { 'content-type': 'application/x-www-form-urlencoded' };
 
-    const answer = await browser.ask('/sign-in', { method: 'POST', body: `csrf=${csrf}&${fields}`, headers });
+    const response = await browser.ask('/sign-in', { method: 'POST', body: `csrf=${csrf}&${fields}`, headers });
 
-    assert.equal(answer.status, 401);
-    assert.deepEqual(answer.headers.getSetCookie(), []);
+    assert.equal(response.status, 401);
+    assert.deepEqual(response.headers.getSetCookie(), []);
   });
 }
 

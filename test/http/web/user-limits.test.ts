@@ -62,9 +62,9 @@ test('the app also gets a redirect if the user has opened too many pages [X9]', 
   const browser = await server.signedIn();
   for (let i = 0; i < 2; i++) await browser.open('/settings/account');
 
-  const answer = await browser.open(server.authorizeUrl({ prompt: 'none' }));
+  const response = await browser.open(server.authorizeUrl({ prompt: 'none' }));
 
-  assert.equal(answer.leftTo?.searchParams.get('error'), 'temporarily_unavailable');
+  assert.equal(response.leftTo?.searchParams.get('error'), 'temporarily_unavailable');
 });
 
 test('right passwords are limited in a minute, too, since each leaves an entry in the log [X9]', async () => {

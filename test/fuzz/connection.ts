@@ -9,19 +9,19 @@ export interface Sent {
   isTorn: boolean;
 }
 
-export interface Answer {
+export interface ParsedResponse {
   status: number;
   headers: [name: string, value: string][];
   body: string;
 }
 
 /** Undefined: the connection ended without a response; 'hang': neither a response nor an end. */
-export type Outcome = Answer | undefined | 'hang';
+export type Outcome = ParsedResponse | undefined | 'hang';
 
-export type Wire = ReturnType<typeof newWire>;
+export type Connection = ReturnType<typeof newConnection>;
 
 /** One keep-alive connection to one port, without pipelining. */
-export function newWire(port: number, timeout: number) {
+export function newConnection(port: number, timeout: number) {
   let kept: Socket | undefined;
 
   async function send(sent: Sent): Promise<Outcome> {
@@ -51,7 +51,7 @@ async function open(port: number): Promise<Socket> {
   return socket;
 }
 
-function endsConnection({ headers }: Answer): boolean {
+function endsConnection({ headers }: ParsedResponse): boolean {
   return headers.some(([name, value]) => name === 'connection' && value === 'close');
 }
 
@@ -65,8 +65,8 @@ function exchange(socket: Socket, { bytes, isHead, isTorn }: Sent, timeout: numb
     };
     const timer = setTimeout(() => finish('hang'), timeout);
     const look = (isOver: boolean) => {
-      const answer = readAnswer(received, { isHead, isOver });
-      if (answer) finish(answer);
+      const response = parseResponse(received, { isHead, isOver });
+      if (response) finish(response);
       else if (isOver) finish(undefined);
     };
     socket.on('data', (chunk: Buffer) => {
@@ -80,13 +80,16 @@ function exchange(socket: Socket, { bytes, isHead, isTorn }: Sent, timeout: numb
 }
 
 /** Undefined while it is incomplete. */
-function readAnswer(received: Buffer, { isHead, isOver }: { isHead: boolean; isOver: boolean }): Answer | undefined {
+function parseResponse(
+  received: Buffer,
+  { isHead, isOver }: { isHead: boolean; isOver: boolean },
+): ParsedResponse | undefined {
   const end = received.indexOf('\r\n\r\n');
   if (end === -1) return undefined;
   const [first = '', ...lines] = received.toString('latin1', 0, end).split('\r\n');
   const status = Number(/^HTTP\/1\.1 (\d{3}) /.exec(first)?.[1] ?? 0);
   const rest = received.subarray(end + 4);
-  if (status >= 100 && status < 200) return readAnswer(rest, { isHead, isOver });
+  if (status >= 100 && status < 200) return parseResponse(rest, { isHead, isOver });
   const headers = lines.map((line): [string, string] => {
     const colon = line.indexOf(':');
     return [line.slice(0, colon).toLowerCase(), line.slice(colon + 1).trim()];
