@@ -1,6 +1,5 @@
 import { changeIdentity, changeLogo } from '../src/apps/app-changes.ts';
-import { findApp } from '../src/apps/apps.ts';
-import { identityFingerprint, verifyPublisher } from '../src/apps/verification.ts';
+import { verifyPublisher } from '../src/apps/verification.ts';
 import { OPERATOR } from '../src/audit/entries.ts';
 import type { Database } from '../src/storage/storage.ts';
 
@@ -26,6 +25,5 @@ const LOGO =
 export async function addDemoIdentity(db: Database, appId: string, now: number): Promise<void> {
   await changeIdentity(OPERATOR, db, { appId, change: () => IDENTITY }, now);
   await changeLogo(OPERATOR, db, { appId, file: Buffer.from(LOGO, 'base64') }, now);
-  const app = await findApp(db, appId);
-  if (app) await verifyPublisher(OPERATOR, db, { appId, seen: identityFingerprint(app) }, now);
+  await verifyPublisher(OPERATOR, db, { appId }, now);
 }

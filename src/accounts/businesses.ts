@@ -44,6 +44,20 @@ const readBusiness = preparedQuery((db, { id }: { id: string }) =>
   db.selectFrom('businesses').selectAll().where('id', '=', id),
 );
 
+/** Needs a transaction: until it ends, the business keeps its name and its rules. */
+export async function lockBusiness(db: Database, id: string): Promise<Business | undefined> {
+  if (!isId(id)) return undefined;
+  const row = await db.selectFrom('businesses').selectAll().where('id', '=', id).forNoKeyUpdate().executeTakeFirst();
+  return row && fromRow(row);
+}
+
+/** Like `lockBusiness`, but the lock is shared. */
+export async function lockBusinessForShare(db: Database, id: string): Promise<Business | undefined> {
+  if (!isId(id)) return undefined;
+  const row = await db.selectFrom('businesses').selectAll().where('id', '=', id).forShare().executeTakeFirst();
+  return row && fromRow(row);
+}
+
 export async function listBusinesses(db: Database): Promise<Business[]> {
   return (await db.selectFrom('businesses').selectAll().orderBy('name').execute()).map(fromRow);
 }
@@ -65,6 +79,11 @@ export async function searchBusinesses(db: Database, { search, after, limit }: S
   if (isId(search)) query = query.where('id', '=', search);
   else if (search) query = query.where(contains(['name'], search));
   return (await query.execute()).map(({ members, ...row }) => ({ ...fromRow(row), members: Number(members) }));
+}
+
+/** Part of `renameBusiness` (apps/business-names.ts). */
+export async function setBusinessName(db: Database, { id, name }: Pick<Business, 'id' | 'name'>): Promise<void> {
+  await db.updateTable('businesses').set({ name }).where('id', '=', id).execute();
 }
 
 /** False if it is so already. */

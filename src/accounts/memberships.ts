@@ -202,6 +202,12 @@ export function mayManageMembers({ owners }: Ownership, actor: Pick<Actor, 'kind
   return actor.kind === 'operator' || owners.some((id) => id === actor.id);
 }
 
+/** Needs a transaction, and locks the owners. Whether the actor decides about the business. */
+export async function mayChangeBusiness(actor: Actor, tx: Database, businessId: string): Promise<boolean> {
+  if (actor.kind === 'operator') return true;
+  return actor.id !== null && mayManageMembers(await lockOwnership(tx, { userId: actor.id, businessId }), actor);
+}
+
 /** An operator can remove the last owner, since an operator can also appoint a new one. */
 export function rejectLastOwner({ member, owners }: Ownership, actor: Actor): void {
   if (member?.role !== 'owner' || actor.kind === 'operator') return;

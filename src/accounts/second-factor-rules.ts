@@ -3,7 +3,7 @@ import { type Actor, recordAudit } from '../audit/entries.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 import type { Tables } from '../storage/tables.ts';
 import { findBusiness, setRequiresSecondFactor } from './businesses.ts';
-import { lockOwnership, mayManageMembers } from './memberships.ts';
+import { mayChangeBusiness } from './memberships.ts';
 
 const ONLY_ROW = 1;
 
@@ -21,18 +21,12 @@ export async function changeBusinessRule(
 ): Promise<boolean> {
   return inTransaction(db, async (tx) => {
     const business = await findBusiness(tx, businessId);
-    if (!business || !(await mayChangeRule(actor, tx, businessId))) return false;
+    if (!business || !(await mayChangeBusiness(actor, tx, businessId))) return false;
     if (!(await setRequiresSecondFactor(tx, { businessId, isRequired }))) return true;
     const subject = { kind: 'business', id: business.id, name: business.name } as const;
     await recordAudit(tx, { action: ruleAction(isRequired), actor, businessId, subject }, now);
     return true;
   });
-}
-
-/** Locks the owners: the actor may have lost the role since the page was shown. */
-async function mayChangeRule(actor: Actor, tx: Database, businessId: string): Promise<boolean> {
-  if (actor.kind === 'operator') return true;
-  return actor.id !== null && mayManageMembers(await lockOwnership(tx, { userId: actor.id, businessId }), actor);
 }
 
 /** The rule of a business, and how many of its members have a second factor. */

@@ -1,3 +1,4 @@
+import { lockBusinessForShare } from '../accounts/businesses.ts';
 import type { Actor } from '../audit/entries.ts';
 import { FormError } from '../lib/errors.ts';
 import { sha256 } from '../lib/secrets.ts';
@@ -6,15 +7,23 @@ import type { App } from './app.ts';
 import { recordAppAudit } from './app-audit.ts';
 import { findApp, lockApp, updateApp } from './apps.ts';
 
-/** Covers every field that pages show beside the mark of a verified publisher. */
+/** Covers every field of an app that pages show beside the mark of a verified publisher. */
 export function identityFingerprint({ name, identity, logoHash }: App): string {
   return sha256(JSON.stringify([name, identity.publisherName, identity.homepageUrl, logoHash]));
 }
 
+/** Covers the name of the business, too. */
+export function checkedFingerprint(app: App, ownerName: string | null): string {
+  return sha256(JSON.stringify([identityFingerprint(app), ownerName]));
+}
+
 interface Verification {
   appId: string;
-  /** The fingerprint of what the admin has checked. The owner may have changed the app since. */
-  seen: string;
+  /**
+   * The `checkedFingerprint` of what an admin has seen on a page. The owner may have changed the app or the business since.
+   * Absent for an operator, who verifies what is stored.
+   */
+  seen?: string;
 }
 
 /** The platform has checked who publishes the app. False if it was verified already. */
@@ -25,13 +34,14 @@ export async function verifyPublisher(
   now: number,
 ): Promise<boolean> {
   return inTransaction(db, async (tx) => {
+    const owner = await lockBusinessForShare(tx, (await findApp(tx, appId))?.ownerBusinessId ?? '');
     await lockApp(tx, appId);
     const app = await findApp(tx, appId);
     if (!app || app.verifiedAt !== null) return false;
     if (app.ownerScope !== 'business') {
       throw new FormError('app', 'Only an app that a business has registered can be verified.');
     }
-    if (identityFingerprint(app) !== seen) {
+    if (seen !== undefined && seen !== checkedFingerprint(app, owner?.name ?? null)) {
       throw new FormError('app', 'The app has changed since you opened this page. Check it again.');
     }
     await updateApp(tx, appId, { verified_at: now });
@@ -43,13 +53,23 @@ export async function verifyPublisher(
 }
 
 /** False if it was not verified. */
-export async function removeVerification(actor: Actor, db: Database, appId: string, now: number): Promise<boolean> {
+export async function removeVerification(
+  actor: Actor,
+  db: Database,
+  { appId, reason }: { appId: string; reason?: string },
+  now: number,
+): Promise<boolean> {
   return inTransaction(db, async (tx) => {
     await lockApp(tx, appId);
     const app = await findApp(tx, appId);
     if (!app || app.verifiedAt === null) return false;
     await updateApp(tx, appId, { verified_at: null });
-    await recordAppAudit(actor, tx, { action: 'app.verification_removed', app }, now);
+    await recordAppAudit(
+      actor,
+      tx,
+      { action: 'app.verification_removed', app, ...(reason && { detail: { reason } }) },
+      now,
+    );
     return true;
   });
 }

@@ -88,6 +88,7 @@ export const ACTIONS = {
   'factor.required': 'Required two-step sign-in',
   'factor.optional': 'Made two-step sign-in optional',
   'business.added': 'Added the business',
+  'business.renamed': 'Renamed the business',
   'business.app_policy_changed': 'Changed who may connect apps',
   'business.connection_ends_changed': 'Changed how long apps stay connected',
   'business.records_imported': 'Imported records',

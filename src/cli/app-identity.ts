@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { changeIdentity, changeLogo, deleteLogo } from '../apps/app-changes.ts';
 import type { App, AppIdentity } from '../apps/apps.ts';
 import { appIdOf } from '../apps/client-ids.ts';
-import { identityFingerprint, removeVerification, verifyPublisher } from '../apps/verification.ts';
+import { removeVerification, verifyPublisher } from '../apps/verification.ts';
 import { OPERATOR } from '../audit/entries.ts';
 import { systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
@@ -37,10 +37,10 @@ export const appIdentityCommands: Command[] = [
       }),
   },
   onApp('app verify', 'Mark the publisher of an app as verified, until the app is changed', (db, app, now) =>
-    verifyPublisher(OPERATOR, db, { appId: app.id, seen: identityFingerprint(app) }, now),
+    verifyPublisher(OPERATOR, db, { appId: app.id }, now),
   ),
   onApp('app unverify', 'Remove the mark of a verified publisher', (db, app, now) =>
-    removeVerification(OPERATOR, db, app.id, now),
+    removeVerification(OPERATOR, db, { appId: app.id }, now),
   ),
 ];
 

@@ -1,9 +1,10 @@
-import { addBusiness, findBusiness, listBusinesses } from '../accounts/businesses.ts';
+import { addBusiness, type Business, findBusiness, listBusinesses } from '../accounts/businesses.ts';
 import { createInvitation } from '../accounts/invitations.ts';
 import { addMember } from '../accounts/joining.ts';
 import { findMembership, listMembers, ROLES } from '../accounts/memberships.ts';
 import { changeBusinessRule, changePlatformRule } from '../accounts/second-factor-rules.ts';
 import { findUser } from '../accounts/users.ts';
+import { renameBusiness } from '../apps/business-names.ts';
 import { OPERATOR } from '../audit/entries.ts';
 import { readConsentUrl, readPlatformName } from '../config.ts';
 import { changeRole, removeMember } from '../grants/member-changes.ts';
@@ -39,18 +40,14 @@ export const businessCommands: Command[] = [
   },
   {
     name: 'business change',
-    summary: 'Decide whether the members of a business need two-step sign-in',
+    summary: 'Rename a business, or decide whether its members need two-step sign-in',
     options: {
       business: { value: 'ID', help: 'The id of the business', required: true },
-      'require-second-factor': SECOND_FACTOR,
+      name: { value: 'NAME', help: 'The new name of the business' },
+      'require-second-factor': { ...SECOND_FACTOR, required: false },
     },
-    run: (options, env) =>
-      withStorage(env, async ({ durable }) => {
-        const { id } = required(await findBusiness(durable, options.text('business')), 'business', 'business');
-        const rule = { businessId: id, isRequired: readSecondFactor(options) };
-        await changeBusinessRule(OPERATOR, durable, rule, systemClock());
-        return findBusiness(durable, id);
-      }),
+    examples: ['--name "Acme Ltd"', '--require-second-factor yes'],
+    run: (options, env) => withStorage(env, ({ durable }) => changeBusiness(durable, options)),
   },
 ];
 
@@ -67,6 +64,17 @@ export const platformCommands: Command[] = [
       }),
   },
 ];
+
+/** Omitted settings stay unchanged. */
+async function changeBusiness(db: Database, options: Options): Promise<Business | undefined> {
+  const { id } = required(await findBusiness(db, options.text('business')), 'business', 'business');
+  const [name, rule] = [options.text('name'), options.text('require-second-factor')];
+  if (!name && !rule) throw new FormError('name', 'Give --name or --require-second-factor.');
+  const isRequired = rule !== '' && readSecondFactor(options);
+  if (name) await renameBusiness(OPERATOR, db, { businessId: id, name }, systemClock());
+  if (rule) await changeBusinessRule(OPERATOR, db, { businessId: id, isRequired }, systemClock());
+  return findBusiness(db, id);
+}
 
 function readSecondFactor(options: Options): boolean {
   const text = options.text('require-second-factor');

@@ -1,5 +1,5 @@
 import { findBusiness } from '../accounts/businesses.ts';
-import { lockOwnership, mayManageMembers } from '../accounts/memberships.ts';
+import { mayChangeBusiness } from '../accounts/memberships.ts';
 import { type Actor, recordAudit } from '../audit/entries.ts';
 import { FormError } from '../lib/errors.ts';
 import type { WhoConnects } from '../storage/app-tables.ts';
@@ -55,8 +55,7 @@ export function readWho(who: string): WhoConnects {
  */
 export async function lockAppRules(actor: Actor, tx: Database, businessId: string): Promise<boolean> {
   await tx.selectFrom('businesses').select('id').where('id', '=', businessId).forNoKeyUpdate().execute();
-  if (actor.kind === 'operator') return true;
-  return actor.id !== null && mayManageMembers(await lockOwnership(tx, { userId: actor.id, businessId }), actor);
+  return mayChangeBusiness(actor, tx, businessId);
 }
 
 /** Needs a transaction, which allows an app: until it ends, the rules of the business stay as they are. The lock is shared. */

@@ -23,6 +23,7 @@ const MESSAGES = {
   endpoint_disabled: 'The endpoint is off.',
   test_sent: 'A test event is on its way. The list shows its result.',
   delivery_resent: 'The event is being sent again. The attempts below show the result.',
+  business_renamed: 'The business has been renamed.',
   name_changed: 'Your name has been changed.',
   password_changed: 'Your password has been changed. Every other session is signed out.',
   session_ended: 'The session has ended.',

@@ -19,7 +19,7 @@ const COMMANDS: Record<string, string[]> = {
   health: ['ready'],
   'business add': ['name'],
   'business list': [],
-  'business change': ['business', 'require-second-factor'],
+  'business change': ['business', 'name', 'require-second-factor'],
   'platform change': ['require-second-factor'],
   'user add': ['email', 'name', 'password-file', 'business', 'role', 'platform-admin'],
   'user list': [],

@@ -104,7 +104,7 @@ function mountVerification(host: FastifyInstance, deps: WebDeps): void {
 
   host.post<ForApp>(`${PATH}/:id/unverify`, access('platform_admin'), async (request, reply) => {
     const app = await requireApp(storage.durable, request.params.id);
-    await removeVerification(actorOf(request), storage.durable, app.id, clock());
+    await removeVerification(actorOf(request), storage.durable, { appId: app.id }, clock());
     return redirectWithFlash(reply, `${PATH}/${app.id}`, 'app_unverified');
   });
 }

@@ -1,5 +1,5 @@
-import type { App } from '../../apps/apps.ts';
-import { identityFingerprint } from '../../apps/verification.ts';
+import type { OwnedApp } from '../../apps/app-search.ts';
+import { checkedFingerprint } from '../../apps/verification.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { appAvatar, outboundLink } from '../app-identity-views.ts';
 import { settings } from '../components/structure.ts';
@@ -11,7 +11,7 @@ interface VerificationView {
 }
 
 /** What a platform admin checks before they vouch for the publisher of an app. */
-export function verificationSection(app: App, { csrf, problem }: VerificationView): Html | null {
+export function verificationSection(app: OwnedApp, { csrf, problem }: VerificationView): Html | null {
   if (app.ownerScope !== 'business') return null;
   const { publisherName, ...addresses } = app.identity;
   const rows: [string, string | null][] = [
@@ -30,21 +30,21 @@ ${app.verifiedAt === null ? verifyForm(app, csrf) : removalForm(app, app.verifie
   return settings({
     title: 'Publisher',
     intro:
-      'Verify the publisher if you have checked that the name, the logo, the publisher and the homepage belong together. Users then see the mark on the consent screen. It is removed when the owner changes one of them.',
+      'Verify the publisher if you have checked that the name, the logo, the publisher and the homepage belong together. Users then see the mark on the consent screen. It is removed when the owner changes one of them, or renames the business.',
     body,
   });
 }
 
 /** With the fingerprint of what is shown: if the owner changes the app meanwhile, nothing is verified. */
-function verifyForm(app: App, csrf: string): Html {
+function verifyForm(app: OwnedApp, csrf: string): Html {
   return postForm({
     action: `/platform/apps/${app.id}/verify`,
     csrf,
-    body: html`<input type="hidden" name="seen" value="${identityFingerprint(app)}"><button class="primary">Verify publisher</button>`,
+    body: html`<input type="hidden" name="seen" value="${checkedFingerprint(app, app.ownerName)}"><button class="primary">Verify publisher</button>`,
   });
 }
 
-function removalForm(app: App, verifiedAt: number, csrf: string): Html {
+function removalForm(app: OwnedApp, verifiedAt: number, csrf: string): Html {
   return html`<p>Verified ${time(verifiedAt)}.</p>
 ${postForm({ action: `/platform/apps/${app.id}/unverify`, csrf, body: html`<button class="danger">Remove the mark</button>` })}`;
 }

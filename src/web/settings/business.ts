@@ -1,5 +1,6 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import { changeBusinessRule, isRequiredByPlatform, readBusinessRule } from '../../accounts/second-factor-rules.ts';
+import { renameBusiness } from '../../apps/business-names.ts';
 import { countWaitingRequests } from '../../grants/app-requests.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { access } from '../access.ts';
@@ -10,7 +11,7 @@ import { pluralize } from '../components.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
-import { copyable, type Form, postForm, text } from '../forms.ts';
+import { copyable, type Form, input, type Problem, postForm, text, tryForm } from '../forms.ts';
 import { appRulesPath } from './app-rules-views.ts';
 import { loadMembersContext, type MembersContext, sendMembersPage } from './members.ts';
 
@@ -20,13 +21,19 @@ const SETTINGS = businessRoute('settings');
 export function mountBusinessSettings(host: FastifyInstance, deps: WebDeps): void {
   const { storage, clock } = deps;
 
-  host.get(SETTINGS, access('owner'), async (request, reply) => {
+  host.get(SETTINGS, access('owner'), async (request, reply) =>
+    showBusiness(deps, reply, await loadMembersContext(deps, request)),
+  );
+
+  host.post<{ Body: Form }>(`${SETTINGS}/name`, access('owner'), async (request, reply) => {
     const context = await loadMembersContext(deps, request);
-    const body = html`${pageHead({ title: context.business.businessName, intro: 'What owners decide for the whole business.' })}
-${details(context)}
-${await appRules(deps, context)}
-${await twoStepRule(deps, context)}`;
-    return sendMembersPage(reply, deps, { context, title: 'Business settings', body });
+    const name = text(request.body, 'name');
+    const rename = async () => {
+      const { businessId } = context.business;
+      if (!(await renameBusiness(context.actor, storage.durable, { businessId, name }, clock()))) throw notFound();
+      return redirectWithFlash(reply, businessPath(context.business, 'settings'), 'business_renamed');
+    };
+    return tryForm(rename, (problem) => showBusiness(deps, reply, context, { name, problem }));
   });
 
   host.post<{ Body: Form }>(`${SETTINGS}/two-step`, access('owner'), async (request, reply) => {
@@ -41,14 +48,36 @@ ${await twoStepRule(deps, context)}`;
   });
 }
 
-function details({ business }: MembersContext): Html {
+/** A new name that was rejected. */
+interface Rejected {
+  name: string;
+  problem: Problem;
+}
+
+async function showBusiness(
+  deps: WebDeps,
+  reply: FastifyReply,
+  context: MembersContext,
+  rejected?: Rejected,
+): Promise<FastifyReply> {
+  const body = html`${pageHead({ title: context.business.businessName, intro: 'What owners decide for the whole business.' })}
+${details(context, rejected)}
+${await appRules(deps, context)}
+${await twoStepRule(deps, context)}`;
+  return sendMembersPage(reply, deps, { context, title: 'Business settings', body, status: rejected ? 400 : 200 });
+}
+
+function details({ business, csrf }: MembersContext, rejected: Rejected | undefined): Html {
+  const hint =
+    'If apps of the business have a verified publisher, a new name removes the mark until it is checked again.';
+  const name = { name: 'name', label: 'Name', value: rejected?.name ?? business.businessName, hint };
   return settings({
     title: 'Details',
-    intro: html`Apps name the business by its id, in the header <code>x-business-id</code>.`,
+    intro: html`Apps name the business by its id, in the header <code>x-business-id</code>. Members and users of its apps see the name.`,
     body: html`<dl class="facts">
-<div><dt>Name</dt><dd>${business.businessName}</dd></div>
 <div><dt>Business id</dt><dd>${copyable('business-id', business.businessId)}</dd></div>
-</dl>`,
+</dl>
+${postForm({ action: businessPath(business, 'settings/name'), csrf, body: html`${input(name, rejected?.problem)}<button class="secondary">Rename</button>` })}`,
   });
 }
 

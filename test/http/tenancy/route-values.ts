@@ -1,4 +1,4 @@
-import type { Business } from '../../../src/accounts/businesses.ts';
+import { type Business, findBusiness } from '../../../src/accounts/businesses.ts';
 import { createInvitation } from '../../../src/accounts/invitations.ts';
 import { insertPasskey } from '../../../src/accounts/passkeys.ts';
 import { createPasswordLink } from '../../../src/accounts/password-links.ts';
@@ -8,7 +8,7 @@ import { userActor } from '../../../src/accounts/users.ts';
 import { changeLogo } from '../../../src/apps/app-changes.ts';
 import type { App } from '../../../src/apps/apps.ts';
 import { addSecret } from '../../../src/apps/secrets.ts';
-import { identityFingerprint } from '../../../src/apps/verification.ts';
+import { checkedFingerprint } from '../../../src/apps/verification.ts';
 import { OPERATOR } from '../../../src/audit/entries.ts';
 import { recordEvent } from '../../../src/events/events.ts';
 import { requestApproval } from '../../../src/grants/app-requests.ts';
@@ -74,6 +74,11 @@ export interface ValueOwner {
 
 let userCount = 0;
 
+/** A route may have renamed the business. */
+async function ownerNameOf(server: TestServer, business: Business | null): Promise<string | null> {
+  return (business && (await findBusiness(server.storage().durable, business.id))?.name) ?? null;
+}
+
 /**
  * Creates one object of each kind, or only of the kinds that a route needs. No delivery is pending, so that
  * tables can be compared.
@@ -99,7 +104,7 @@ export async function createValues(server: TestServer, owned: ValueOwner, route 
     step: 'exchange',
     ...(await addSecretTo(server, app)),
     logo: logoHash ?? '',
-    fingerprint: identityFingerprint({ ...app, logoHash }),
+    fingerprint: checkedFingerprint({ ...app, logoHash }, await ownerNameOf(server, business)),
     ...(isAbout('/endpoints') && (await addEndpointTo(server, app.id, { business: tenant, word }))),
     ...(await logRequestOf(server, app.id, word)),
     ...(isAbout('invit') && (await inviteTo(server, tenant, owned))),

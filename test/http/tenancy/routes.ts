@@ -259,6 +259,7 @@ export const RULES: Record<string, Rule> = {
   '/businesses/:business/members/:user/password-link': { who: 'owners', POST: 200 },
   '/businesses/:business/members/:user/remove': { who: 'owners', GET: 200, POST: 303 },
   '/businesses/:business/settings': { who: 'owners', GET: 200 },
+  '/businesses/:business/settings/name': { who: 'owners', POST: 303, fields: () => ({ name: 'Renamed' }) },
   '/businesses/:business/settings/two-step': {
     who: 'owners',
     POST: 303,

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { NO_IDENTITY } from '../../../src/apps/app.ts';
 import { changeApp, changeIdentity } from '../../../src/apps/app-changes.ts';
 import { findApp } from '../../../src/apps/apps.ts';
-import { identityFingerprint, verifyPublisher } from '../../../src/apps/verification.ts';
+import { checkedFingerprint, verifyPublisher } from '../../../src/apps/verification.ts';
 import { OPERATOR } from '../../../src/audit/entries.ts';
 import { DEVELOPER, PLATFORM } from '../../support/app-pages.ts';
 import type { Fields } from '../../support/browser.ts';
@@ -179,7 +179,7 @@ test('of a verification and a change at the same time, the mark never survives b
   const db = server.storage().durable;
   for (let round = 0; round < 10; round += 1) {
     const app = await addApp();
-    const seen = identityFingerprint(await load(app));
+    const seen = checkedFingerprint(await load(app), server.acme.name);
     await Promise.allSettled([
       verifyPublisher(OPERATOR, db, { appId: app.id, seen }, server.clock()),
       changeApp(
@@ -201,7 +201,7 @@ test('an owner cannot verify their own app [D5]', async () => {
 
   const page = await owner.post(`/platform/apps/${app.id}/verify`, {
     csrf,
-    seen: identityFingerprint(await load(app)),
+    seen: checkedFingerprint(await load(app), server.acme.name),
   });
   await save(app, { ...IDENTITY, verified_at: '1', verifiedAt: '1' });
 

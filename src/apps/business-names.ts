@@ -1,0 +1,34 @@
+import { lockBusiness, setBusinessName } from '../accounts/businesses.ts';
+import { mayChangeBusiness } from '../accounts/memberships.ts';
+import { type Actor, recordAudit } from '../audit/entries.ts';
+import { readName } from '../lib/names.ts';
+import { type Database, inTransaction } from '../storage/storage.ts';
+import { listAppsOf } from './apps.ts';
+import { removeVerification } from './verification.ts';
+
+/**
+ * Changes nothing if this is the name already. False if the actor is no owner. Pages show the name beside the mark of a
+ * verified publisher, which vouches for the old one. So the apps of the business lose the mark.
+ */
+export async function renameBusiness(
+  actor: Actor,
+  db: Database,
+  { businessId, name }: { businessId: string; name: string },
+  now: number,
+): Promise<boolean> {
+  const newName = readName('name', name);
+  return inTransaction(db, async (tx) => {
+    const business = await lockBusiness(tx, businessId);
+    if (!business || !(await mayChangeBusiness(actor, tx, businessId))) return false;
+    if (business.name === newName) return true;
+    await setBusinessName(tx, { id: businessId, name: newName });
+    const subject = { kind: 'business', id: businessId, name: business.name } as const;
+    const detail = { to: newName };
+    await recordAudit(tx, { action: 'business.renamed', actor, businessId, subject, detail }, now);
+    const verified = (await listAppsOf(tx, businessId)).filter(({ verifiedAt }) => verifiedAt !== null);
+    for (const { id: appId } of verified) {
+      await removeVerification(actor, tx, { appId, reason: 'the business was renamed' }, now);
+    }
+    return true;
+  });
+}
