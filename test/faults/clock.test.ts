@@ -36,35 +36,35 @@ suite('a clock that is moved', { concurrency: true }, () => {
       await makeOld(house);
       await listenTo(house, receiver.url);
       const { moveBy } = await startOnClock(house);
-      const { asker, firm } = house;
+      const { apiClient, business } = house;
       const [kept, revoked, half] = (await house.connect(3)) as [Tokens, Tokens, Tokens];
-      const code = await allow({ asker, app: firm.app }, firm.owner);
-      await asker.revoke(revoked.refresh_token);
-      await asker.revoke(half.access_token);
+      const code = await allow({ apiClient, app: business.app }, business.owner);
+      await apiClient.revoke(revoked.refresh_token);
+      await apiClient.revoke(half.access_token);
       // Four grants and one that ended. What is still to be sent when the clock goes back waits until it is right again.
       await receiver.has(5);
       const statuses = async () => [
-        (await asker.use(revoked.access_token))?.status,
-        (await asker.refresh(firm.app, revoked.refresh_token))?.status,
-        (await asker.use(half.access_token))?.status,
+        (await apiClient.use(revoked.access_token))?.status,
+        (await apiClient.refresh(business.app, revoked.refresh_token))?.status,
+        (await apiClient.use(half.access_token))?.status,
       ];
 
       await moveBy(shift);
       await setTimeout(CLEANED_UP_WITHIN);
       const during = await statuses();
-      const used = await asker.use(kept.access_token);
-      const refreshed = await asker.refresh(firm.app, kept.refresh_token);
-      const exchanged = await asker.exchange(firm.app, code);
+      const used = await apiClient.use(kept.access_token);
+      const refreshed = await apiClient.refresh(business.app, kept.refresh_token);
+      const exchanged = await apiClient.exchange(business.app, code);
       const [newcomer] = (await house.connect(1)) as [Tokens];
-      const page = await firm.owner.browser.open('/settings/connected-apps');
+      const page = await business.owner.browser.open('/settings/connected-apps');
       const told = (await receiver.has(6)).length;
       await moveBy(0);
       const afterwards = await statuses();
-      const renewed = await asker.refresh(firm.app, newcomer.refresh_token);
-      const usedAgain = await asker.use(renewed?.body.access_token);
-      const next = await asker.refresh(firm.app, refreshed?.body.refresh_token);
-      const retried = await asker.refresh(firm.app, refreshed?.body.refresh_token);
-      const ended = await asker.revoke(renewed?.body.refresh_token);
+      const renewed = await apiClient.refresh(business.app, newcomer.refresh_token);
+      const usedAgain = await apiClient.use(renewed?.body.access_token);
+      const next = await apiClient.refresh(business.app, refreshed?.body.refresh_token);
+      const retried = await apiClient.refresh(business.app, refreshed?.body.refresh_token);
+      const ended = await apiClient.revoke(renewed?.body.refresh_token);
 
       assert.deepEqual([during, afterwards], Array(2).fill([401, 400, 401]));
       // What was issued before the clock was moved on has had its time; what was, before it was moved back, has more.
@@ -74,7 +74,7 @@ suite('a clock that is moved', { concurrency: true }, () => {
         Array(5).fill(200),
       );
       assert.deepEqual(retried?.body.refresh_token, next?.body.refresh_token, 'a retry gives the same pair');
-      assert.equal((await asker.use(renewed?.body.access_token))?.status, 401);
+      assert.equal((await apiClient.use(renewed?.body.access_token))?.status, 401);
       await receiver.has(told + 1);
       await assertLimited(house);
     });
@@ -87,23 +87,23 @@ suite('a clock that is moved', { concurrency: true }, () => {
       const metrics = `127.0.0.1:${await freePort()}`;
       const house = await createSqliteServer({ METRICS_LISTEN: metrics });
       const { moveBy } = await startOnClock(house);
-      const { asker, firm } = house;
+      const { apiClient, business } = house;
       const [kept, half, revoked] = (await house.connect(3)) as [Tokens, Tokens, Tokens];
-      await asker.revoke(half.access_token);
-      await asker.revoke(revoked.refresh_token);
+      await apiClient.revoke(half.access_token);
+      await apiClient.revoke(revoked.refresh_token);
 
       await moveBy(days * DAY);
       await untilCleanedUp(metrics, Date.now() + (days - 1) * DAY);
       const ready = await fetch(`${house.addresses.api}/readyz`);
       await moveBy(0);
 
-      const page = await firm.owner.browser.open('/settings/connected-apps');
+      const page = await business.owner.browser.open('/settings/connected-apps');
       assert.deepEqual(
         [
-          (await asker.use(kept.access_token))?.status,
-          (await asker.refresh(firm.app, kept.refresh_token))?.status,
-          (await asker.use(half.access_token))?.status,
-          (await asker.refresh(firm.app, revoked.refresh_token))?.status,
+          (await apiClient.use(kept.access_token))?.status,
+          (await apiClient.refresh(business.app, kept.refresh_token))?.status,
+          (await apiClient.use(half.access_token))?.status,
+          (await apiClient.refresh(business.app, revoked.refresh_token))?.status,
         ],
         [200, 200, 401, 400],
       );
@@ -133,9 +133,9 @@ async function makeOld({ url }: SqliteServer): Promise<void> {
   await storage.close();
 }
 
-async function listenTo({ url, firm }: SqliteServer, address: string): Promise<void> {
+async function listenTo({ url, business }: SqliteServer, address: string): Promise<void> {
   const storage = await openStorage(url);
-  const endpoint = { appId: firm.app.id, url: address, eventTypes: ['grant.created', 'grant.revoked'] };
+  const endpoint = { appId: business.app.id, url: address, eventTypes: ['grant.created', 'grant.revoked'] };
   await insertEndpoint(storage.durable, createKeyring([KEY]), endpoint, Date.now() - DAY);
   await storage.close();
 }
@@ -154,8 +154,8 @@ async function startOnClock({ serve, folder }: SqliteServer) {
 }
 
 /** Guessing is bounded as ever. */
-async function assertLimited({ asker, firm }: SqliteServer): Promise<void> {
-  const guess = () => asker.introspect({ id: firm.app.id, secret: 'wrong' }, 'x');
+async function assertLimited({ apiClient, business }: SqliteServer): Promise<void> {
+  const guess = () => apiClient.introspect({ id: business.app.id, secret: 'wrong' }, 'x');
   const responses = await Promise.all(Array.from({ length: 2 * WRONG_SECRETS }, guess));
   assert.equal(responses.filter((response) => response?.status === 401).length, WRONG_SECRETS);
   assert.equal(responses.filter((response) => response?.status === 429).length, WRONG_SECRETS);

@@ -33,7 +33,7 @@ test(`${KILLS} faults of PostgreSQL servers under Patroni lose no acknowledged w
   const cluster = await startCluster(await installPrograms());
   await createTemplate(cluster.directUrl(await cluster.leader(), 'postgres'));
   const url = cluster.url(TEMPLATE);
-  const { firms, apis } = await startNodes(url);
+  const { businesses, apis } = await startNodes(url);
   const faults = drawFaults(FAULTS_HERE);
   const strikes: Strike[] = [];
   let rejected = 0;
@@ -42,7 +42,7 @@ test(`${KILLS} faults of PostgreSQL servers under Patroni lose no acknowledged w
     what: 'Faults',
     strikes: KILLS,
     url,
-    firms,
+    businesses,
     apis,
     async strike(journal) {
       const stop = watchRevoked(journal, apis);
@@ -63,7 +63,7 @@ test(`${KILLS} faults of PostgreSQL servers under Patroni lose no acknowledged w
 /** Nodes that know all servers, with one public address, which is the first one's. */
 async function startNodes(url: string) {
   const addresses = await newAddresses();
-  const firms = await createBusinesses(url, FIRMS, addresses);
+  const businesses = await createBusinesses(url, FIRMS, addresses);
   const nodes = [createServeProcess(addresses, url, { env: PATIENT })];
   while (nodes.length < NODES) {
     const [port, webPort] = [String(await freePort()), String(await freePort())];
@@ -71,7 +71,7 @@ async function startNodes(url: string) {
     nodes.push({ ...createServeProcess(addresses, url, { env }), api: `http://127.0.0.1:${port}` });
   }
   await Promise.all(nodes.map((node) => node.start()));
-  return { firms, apis: nodes.map(({ api }) => api) };
+  return { businesses, apis: nodes.map(({ api }) => api) };
 }
 
 /** Until all servers work again, and a write was acknowledged. */

@@ -21,22 +21,27 @@ suite('the database file', { concurrency: 3 }, () => {
     'while another process locks the file, writes fail with 503 in time and reads continue, and afterwards everything works [T29][R5]',
     TIMEOUT,
     async () => {
-      const { serve, file, asker, firm, connect } = await createSqliteServer();
+      const { serve, file, apiClient, business, connect } = await createSqliteServer();
       await serve().start();
       const pairs = await connect(8);
       const other = new DatabaseSync(file);
       other.exec('begin immediate');
 
-      const writes = await Promise.all(pairs.map(({ refresh_token }) => asker.refresh(firm.app, refresh_token)));
+      const writes = await Promise.all(
+        pairs.map(({ refresh_token }) => apiClient.refresh(business.app, refresh_token)),
+      );
       const later: (TimedResponse | undefined)[] = [];
-      for (const { access_token } of pairs) later.push(await asker.revoke(access_token));
-      const reads = await Promise.all(pairs.map(({ access_token }) => asker.use(access_token)));
+      for (const { access_token } of pairs) later.push(await apiClient.revoke(access_token));
+      const reads = await Promise.all(pairs.map(({ access_token }) => apiClient.use(access_token)));
       other.exec('rollback');
       other.close();
-      const afterwards = await Promise.all(pairs.map(({ refresh_token }) => asker.refresh(firm.app, refresh_token)));
+      const afterwards = await Promise.all(
+        pairs.map(({ refresh_token }) => apiClient.refresh(business.app, refresh_token)),
+      );
 
       assert.deepEqual(new Set(statuses([...writes, ...later])), new Set([503]));
-      const times = (responses: typeof later) => responses.map((heard) => (heard ? heard.ended - heard.began : 0));
+      const times = (responses: typeof later) =>
+        responses.map((response) => (response ? response.ended - response.began : 0));
       const isQuicker = Math.min(...times(later)) < Math.max(...times(writes));
       assert.ok(isQuicker, 'a later writer does not wait for the lock again');
       assert.deepEqual(new Set(statuses(reads)), new Set([200]));
@@ -71,25 +76,25 @@ suite('the database file', { concurrency: 3 }, () => {
     ['overwritten', (file: string) => writeFileSync(file, Buffer.alloc(statSync(file).size, 'junk'), { flag: 'r+' })],
   ] as const) {
     test(`while the file is ${what}, every response is right or a 503`, TIMEOUT, async () => {
-      const { serve, file, asker, firm, connect } = await createSqliteServer();
+      const { serve, file, apiClient, business, connect } = await createSqliteServer();
       await serve().start();
       const [kept, revoked, spare] = (await connect(3)) as [Tokens, Tokens, Tokens];
-      await asker.revoke(revoked.refresh_token);
+      await apiClient.revoke(revoked.refresh_token);
       emptyLog(file);
 
       spoil(file);
       const right: [TimedResponse | undefined, number][] = [];
       for (let i = 0; i < 3; i++) {
-        right.push([await asker.use(kept.access_token), 200], [await asker.use(revoked.access_token), 401]);
-        right.push([await asker.refresh(firm.app, revoked.refresh_token), 400]);
-        right.push([await asker.refresh(firm.app, spare.refresh_token), 200]);
+        right.push([await apiClient.use(kept.access_token), 200], [await apiClient.use(revoked.access_token), 401]);
+        right.push([await apiClient.refresh(business.app, revoked.refresh_token), 400]);
+        right.push([await apiClient.refresh(business.app, spare.refresh_token), 200]);
       }
-      const page = await firm.owner.browser.open('/settings/account');
+      const page = await business.owner.browser.open('/settings/account');
 
-      for (const [heard, expected] of right)
-        assert.ok([expected, 503].includes(heard?.status ?? 0), JSON.stringify(heard));
+      for (const [response, expected] of right)
+        assert.ok([expected, 503].includes(response?.status ?? 0), JSON.stringify(response));
       assert.ok([200, 503].includes(page.status), String(page.status));
-      assert.ok([page.status, ...right.map(([heard]) => heard?.status)].includes(503), 'it was noticed');
+      assert.ok([page.status, ...right.map(([response]) => response?.status)].includes(503), 'it was noticed');
     });
   }
 
@@ -97,7 +102,7 @@ suite('the database file', { concurrency: 3 }, () => {
     ...TIMEOUT,
     skip: !OBEYS_MODES && 'this is root, and nothing here takes its rights away (setpriv)',
   }, async () => {
-    const { serve, file, asker, firm, connect } = await createSqliteServer();
+    const { serve, file, apiClient, business, connect } = await createSqliteServer();
     const writable = serve();
     await writable.start();
     const [pair] = (await connect(1)) as [Tokens];
@@ -106,14 +111,17 @@ suite('the database file', { concurrency: 3 }, () => {
     const serving = serve({ before: AS_EVERYONE });
 
     await serving.start();
-    const read = await asker.use(pair.access_token);
-    const written = [await asker.refresh(firm.app, pair.refresh_token), await asker.revoke(pair.refresh_token)];
+    const read = await apiClient.use(pair.access_token);
+    const written = [
+      await apiClient.refresh(business.app, pair.refresh_token),
+      await apiClient.revoke(pair.refresh_token),
+    ];
     await serving.kill();
     chmodSync(file, 0o600);
     await writable.start();
 
     assert.deepEqual([read?.status, ...statuses(written)], [200, 503, 503]);
-    assert.equal((await asker.refresh(firm.app, pair.refresh_token))?.status, 200);
+    assert.equal((await apiClient.refresh(business.app, pair.refresh_token))?.status, 200);
   });
 
   test(
@@ -146,9 +154,9 @@ suite('the database file', { concurrency: 3 }, () => {
     for (let round = 0; round < 4; round++) {
       // Requests that arrive while the process is stopped are handled in one turn of its event loop.
       process.kill(serving.pid(), 'SIGSTOP');
-      const revoking = pairs.map(({ refresh_token }) => house.asker.revoke(refresh_token));
+      const revoking = pairs.map(({ refresh_token }) => house.apiClient.revoke(refresh_token));
       const asking = pairs.flatMap(({ access_token }) =>
-        Array.from({ length: 40 }, () => house.asker.introspect(house.firm.app, access_token)),
+        Array.from({ length: 40 }, () => house.apiClient.introspect(house.business.app, access_token)),
       );
       await setTimeout(100);
       process.kill(serving.pid(), 'SIGCONT');
@@ -158,8 +166,8 @@ suite('the database file', { concurrency: 3 }, () => {
 
     assert.deepEqual(new Set(statuses(revoked)), new Set([503]));
     // A busy machine turns some of them away.
-    const told = introspected.filter((heard) => heard?.status === 200);
-    assert.deepEqual(new Set(told.map((heard) => heard?.body.active)), new Set([true]));
+    const told = introspected.filter((response) => response?.status === 200);
+    assert.deepEqual(new Set(told.map((response) => response?.body.active)), new Set([true]));
   });
 
   const mayMount = canRun('unshare', '-rm', 'mount', '-t', 'tmpfs', 'none', '/mnt');
@@ -222,38 +230,38 @@ interface Told {
 
 /** Refreshes until nothing more can be written, and then tries what else there is. */
 async function fillUp(house: SqliteServer): Promise<Told> {
-  const { asker, connect, addresses } = house;
+  const { apiClient, connect, addresses } = house;
   const [first, revoked, unrevoked] = (await connect(3)) as [Tokens, Tokens, Tokens];
-  await asker.revoke(revoked.refresh_token);
+  await apiClient.revoke(revoked.refresh_token);
   const { live, last } = await refreshUntilFull(house, first);
-  const read = await asker.use(live.access_token);
-  const refused = await asker.revoke(unrevoked.refresh_token);
+  const read = await apiClient.use(live.access_token);
+  const refused = await apiClient.revoke(unrevoked.refresh_token);
   const alive = await send(`${addresses.api}/healthz`);
   assert.deepEqual(statuses([last, read, refused, alive]), [503, 200, 503, 200]);
   return { live, revoked, unrevoked };
 }
 
-async function refreshUntilFull({ asker, firm }: SqliteServer, first: Tokens) {
+async function refreshUntilFull({ apiClient, business }: SqliteServer, first: Tokens) {
   let live = first;
   let last: TimedResponse | undefined;
   // What shares a commit with something larger may fail where it would have fitted by itself.
   for (let [tries, refused] = [0, 0]; tries < 5000 && refused < 5; tries++) {
-    last = await asker.refresh(firm.app, live.refresh_token);
+    last = await apiClient.refresh(business.app, live.refresh_token);
     if (last?.status === 200) live = last.body;
     refused = last?.status === 503 ? refused + 1 : 0;
   }
   return { live, last };
 }
 
-async function assertKept({ asker, firm }: SqliteServer, { live, revoked, unrevoked }: Told): Promise<void> {
+async function assertKept({ apiClient, business }: SqliteServer, { live, revoked, unrevoked }: Told): Promise<void> {
   const responses = [
-    await asker.use(live.access_token),
-    await asker.refresh(firm.app, live.refresh_token),
-    await asker.use(revoked.access_token),
-    await asker.refresh(firm.app, revoked.refresh_token),
-    await asker.use(unrevoked.access_token),
-    await asker.revoke(unrevoked.refresh_token),
-    await asker.use(unrevoked.access_token),
+    await apiClient.use(live.access_token),
+    await apiClient.refresh(business.app, live.refresh_token),
+    await apiClient.use(revoked.access_token),
+    await apiClient.refresh(business.app, revoked.refresh_token),
+    await apiClient.use(unrevoked.access_token),
+    await apiClient.revoke(unrevoked.refresh_token),
+    await apiClient.use(unrevoked.access_token),
   ];
   assert.deepEqual(statuses(responses), [200, 200, 401, 400, 200, 200, 401]);
 }

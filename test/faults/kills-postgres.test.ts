@@ -20,7 +20,7 @@ const FIRMS = 4;
 /** Three nodes with one public address, which is the first one's. */
 async function startNodes(url: string) {
   const addresses = await newAddresses();
-  const firms = await createBusinesses(url, FIRMS, addresses);
+  const businesses = await createBusinesses(url, FIRMS, addresses);
   const nodes: ServeProcess[] = [createServeProcess(addresses, url, { env: PATIENT })];
   while (nodes.length < NODES) {
     const [port, webPort] = [String(await freePort()), String(await freePort())];
@@ -28,7 +28,7 @@ async function startNodes(url: string) {
     nodes.push({ ...createServeProcess(addresses, url, { env }), api: `http://127.0.0.1:${port}` });
   }
   await Promise.all(nodes.map((node) => node.start()));
-  return { firms, nodes, apis: nodes.map(({ api }) => api) };
+  return { businesses, nodes, apis: nodes.map(({ api }) => api) };
 }
 
 async function newDatabase(name: string): Promise<{ postgres: PostgresServer; url: string }> {
@@ -46,13 +46,13 @@ suite('kill -9 on PostgreSQL', concurrency(1), () => {
       timeout: timeFor(NODE_KILLS),
     }, async (context) => {
       const { url } = await newDatabase(name);
-      const { firms, nodes, apis } = await startNodes(url);
+      const { businesses, nodes, apis } = await startNodes(url);
 
       const { median } = await killUnderLoad(context, {
         what: `Kills of one of three nodes on ${name.replace('_', ' ')}`,
         strikes: NODE_KILLS,
         url,
-        firms,
+        businesses,
         apis,
         async strike() {
           const node = nodes[randomInt(nodes.length)] as ServeProcess;
@@ -71,13 +71,13 @@ suite('kill -9 on PostgreSQL', concurrency(1), () => {
     timeout: timeFor(DATABASE_KILLS),
   }, async (context) => {
     const { postgres, url } = await newDatabase('the_database_is_killed');
-    const { firms, apis } = await startNodes(url);
+    const { businesses, apis } = await startNodes(url);
 
     await killUnderLoad(context, {
       what: 'Kills of PostgreSQL',
       strikes: DATABASE_KILLS,
       url,
-      firms,
+      businesses,
       apis,
       async strike() {
         await postgres.stop('SIGKILL');

@@ -28,7 +28,7 @@ suite('kill -9 on SQLite', concurrency(2), () => {
       after(() => rmSync(folder, { recursive: true, force: true }));
       const url = `sqlite:${join(folder, 'gatehouse.db')}`;
       const addresses = await newAddresses();
-      const firms = await createBusinesses(url, FIRMS, addresses);
+      const businesses = await createBusinesses(url, FIRMS, addresses);
       const serving = createServeProcess(addresses, url, { args, env: PATIENT });
       await serving.start();
 
@@ -36,7 +36,7 @@ suite('kill -9 on SQLite', concurrency(2), () => {
         what: `Kills of ${what} on SQLite`,
         strikes: kills,
         url,
-        firms,
+        businesses,
         apis: [serving.api],
         async strike() {
           await serving.kill();

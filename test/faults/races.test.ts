@@ -11,7 +11,7 @@ import { createApiClient } from './support/api-client.ts';
 import { fetchCsrf, type Person, signIn } from './support/businesses.ts';
 import { ENDINGS, type Ending, type Parties } from './support/endings.ts';
 import { ROUNDS } from './support/progress.ts';
-import { allow, connect, count, type Request, race, raceAgainst, statuses, turnedAway } from './support/races.ts';
+import { allow, connect, count, type Request, race, raceAgainst, statuses, unavailable } from './support/races.ts';
 import { runRounds } from './support/rounds.ts';
 
 const WAYS = 50;
@@ -34,9 +34,9 @@ const settled = await Promise.all(
     const { nodes, storage, ...people } = await startNodes(nodeCount, url, { LIMIT_PER_APP: UNLIMITED });
     const apis = nodes.map(({ api }) => api);
     let turn = 0;
-    const asker = createApiClient(() => apis[turn++ % apis.length] ?? '');
+    const apiClient = createApiClient(() => apis[turn++ % apis.length] ?? '');
     const [{ api, web }] = nodes as [Node];
-    const enter = async (user: Person['user']) => {
+    const signInAs = async (user: Person['user']) => {
       const person = await signIn(storage, user, createBrowser(web, [api, web]));
       await fetchCsrf(person);
       return person;
@@ -45,26 +45,26 @@ const settled = await Promise.all(
       where,
       nodes,
       storage,
-      asker,
-      askers: apis.map((address) => createApiClient(() => address)),
-      enter,
+      apiClient,
+      apiClients: apis.map((address) => createApiClient(() => address)),
+      signInAs,
       ...people,
     };
   }),
 );
 
-for (const { where, nodes, storage, asker, askers, enter, addApp, addBusiness, addUser, ada } of settled) {
+for (const { where, nodes, storage, apiClient, apiClients, signInAs, addApp, addBusiness, addUser, ada } of settled) {
   /** A first-party app, which needs no one to click Allow a thousand times. */
   const racer = await addApp({ name: 'Racer' });
-  const owner = await enter(ada);
-  const everyone = (question: Request) => race(Array.from({ length: WAYS }, () => question));
-  const everyNode = (token: string) => race(askers.map(({ use }) => use.bind(undefined, token)));
+  const owner = await signInAs(ada);
+  const everyone = (request: Request) => race(Array.from({ length: WAYS }, () => request));
+  const everyNode = (token: string) => race(apiClients.map(({ use }) => use.bind(undefined, token)));
 
   test(`of ${WAYS} exchanges of one code ${where} exactly one wins, ${ROUNDS} times [T12]`, async () => {
     await runRounds(`Exchanges ${where}`, ROUNDS, async () => async (round) => {
-      const code = await allow({ asker, app: racer }, owner);
+      const code = await allow({ apiClient, app: racer }, owner);
 
-      const responses = await everyone(() => asker.exchange(racer, code));
+      const responses = await everyone(() => apiClient.exchange(racer, code));
 
       assert.equal(count(responses, 200), 1, `round ${round}: ${statuses(responses)}`);
       assert.equal(count(responses, 400), WAYS - 1, `round ${round}: ${statuses(responses)}`);
@@ -73,11 +73,11 @@ for (const { where, nodes, storage, asker, askers, enter, addApp, addBusiness, a
 
   test(`${WAYS} refreshes of one token ${where} give one and the same pair, ${ROUNDS} times [T15]`, async () => {
     await runRounds(`Refreshes ${where}`, ROUNDS, async () => {
-      let { refresh_token } = await connect({ asker, app: racer }, owner);
+      let { refresh_token } = await connect({ apiClient, app: racer }, owner);
       return async (round) => {
         const spent = refresh_token;
 
-        const responses = await everyone(() => asker.refresh(racer, spent));
+        const responses = await everyone(() => apiClient.refresh(racer, spent));
 
         assert.equal(count(responses, 200), WAYS, `round ${round}: ${statuses(responses)}`);
         assert.equal(new Set(responses.map(({ body }) => `${body.access_token} ${body.refresh_token}`)).size, 1);
@@ -89,15 +89,15 @@ for (const { where, nodes, storage, asker, askers, enter, addApp, addBusiness, a
 
   test(`a token that was revoked ${where} is rejected by every node at the very next call, ${5 * ROUNDS} times`, async () => {
     await runRounds(`Revocations ${where}`, 5 * ROUNDS, async () => {
-      let tokens = await connect({ asker, app: racer }, owner);
+      let tokens = await connect({ apiClient, app: racer }, owner);
       return async (round) => {
-        tokens = (await race([() => asker.refresh(racer, tokens.refresh_token)]))[0]?.body;
+        tokens = (await race([() => apiClient.refresh(racer, tokens.refresh_token)]))[0]?.body;
 
-        const [revoked] = await race([() => asker.revoke(tokens.access_token)]);
+        const [revoked] = await race([() => apiClient.revoke(tokens.access_token)]);
         const responses = await everyNode(tokens.access_token);
 
         assert.equal(revoked?.status, 200);
-        assert.equal(count(responses, 401), askers.length, `round ${round}: ${statuses(responses)}`);
+        assert.equal(count(responses, 401), apiClients.length, `round ${round}: ${statuses(responses)}`);
       };
     });
   });
@@ -107,12 +107,12 @@ for (const { where, nodes, storage, asker, askers, enter, addApp, addBusiness, a
     const business = await addBusiness(`Business ${lane}`);
     return {
       storage,
-      asker,
+      apiClient,
       app: await addApp({ name: `App ${lane}`, ownerBusinessId: business.id }),
       businessId: business.id,
-      member: await enter(await addUser(`Grace${lane}`, [[business, 'member']])),
-      owner: await enter(await addUser(`Owner${lane}`, [[business, 'owner']])),
-      admin: await enter(await addUser(`Root${lane}`, [], true)),
+      member: await signInAs(await addUser(`Grace${lane}`, [[business, 'member']])),
+      owner: await signInAs(await addUser(`Owner${lane}`, [[business, 'owner']])),
+      admin: await signInAs(await addUser(`Root${lane}`, [], true)),
     };
   }
 
@@ -127,12 +127,12 @@ for (const { where, nodes, storage, asker, askers, enter, addApp, addBusiness, a
         assert.deepEqual(broken, [], `round ${round}: ${ending.what}`);
       };
     });
-    context.diagnostic(`in all races so far, ${turnedAway.count} got a 503 and were repeated`);
+    context.diagnostic(`in all races so far, ${unavailable.count} got a 503 and were repeated`);
   });
 
   test(`a user who signs out ${where} is signed out on every node`, async () => {
     const other = nodes.at(-1) as Node;
-    const visitor = await enter(ada);
+    const visitor = await signInAs(ada);
     const before = await openOn(other, visitor, '/settings/account');
     await visitor.browser.submit(await visitor.browser.open('/settings/account'), '/sign-out');
 

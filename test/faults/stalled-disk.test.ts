@@ -38,30 +38,30 @@ test('while the disk confirms no flush, every response that waits for it is a 50
   timeout: 300_000,
 }, async () => {
   const house = await createSqliteServer();
-  const { asker, firm, addresses } = house;
+  const { apiClient, business, addresses } = house;
   const disk = await serveOnStallingDisk(house);
   const [revoked, used, refreshed] = (await house.connect(3)) as [Tokens, Tokens, Tokens];
   const readPage = () => send(`${addresses.web}/sign-in`);
   const readyz = () => send(`${addresses.api}/readyz`);
 
   disk.stall();
-  const revoking = asker.revoke(revoked.refresh_token);
+  const revoking = apiClient.revoke(revoked.refresh_token);
   // From here on other responses wait for the sync, too.
   await disk.untilSyncing();
   const alive = [await send(`${addresses.api}/healthz`)];
   const first = await Promise.all([
     revoking,
-    asker.use(revoked.access_token),
-    asker.use(used.access_token),
-    asker.use('unknown'),
-    asker.refresh(firm.app, refreshed.refresh_token),
+    apiClient.use(revoked.access_token),
+    apiClient.use(used.access_token),
+    apiClient.use('unknown'),
+    apiClient.refresh(business.app, refreshed.refresh_token),
     readPage(),
     readyz(),
   ]);
   const later = [
-    await asker.revoke(used.refresh_token),
-    await asker.use(used.access_token),
-    await asker.refresh(firm.app, refreshed.refresh_token),
+    await apiClient.revoke(used.refresh_token),
+    await apiClient.use(used.access_token),
+    await apiClient.refresh(business.app, refreshed.refresh_token),
     await readPage(),
     await readyz(),
   ];
@@ -71,10 +71,10 @@ test('while the disk confirms no flush, every response that waits for it is a 50
   assertUnavailable([...first, ...later]);
   assert.deepEqual(statuses(alive), [200, 200]);
   const afterwards = [
-    await asker.revoke(revoked.refresh_token),
-    await asker.use(revoked.access_token),
-    await asker.use(used.access_token),
-    await asker.refresh(firm.app, refreshed.refresh_token),
+    await apiClient.revoke(revoked.refresh_token),
+    await apiClient.use(revoked.access_token),
+    await apiClient.use(used.access_token),
+    await apiClient.refresh(business.app, refreshed.refresh_token),
     await readPage(),
   ];
   assert.deepEqual(statuses(afterwards), [200, 401, 200, 200, 200]);
@@ -87,9 +87,9 @@ test('after each of several stalls of the disk the server recovers', { timeout: 
 
   for (const { access_token, refresh_token } of pairs) {
     disk.stall();
-    assertUnavailable([await house.asker.revoke(access_token)]);
+    assertUnavailable([await house.apiClient.revoke(access_token)]);
     await disk.resume();
-    assert.equal((await house.asker.revoke(refresh_token))?.status, 200);
-    assert.equal((await house.asker.use(access_token))?.status, 401);
+    assert.equal((await house.apiClient.revoke(refresh_token))?.status, 200);
+    assert.equal((await house.apiClient.use(access_token))?.status, 401);
   }
 });

@@ -13,7 +13,7 @@ export interface TestBusiness {
   app: RegisteredApp;
   owner: Person;
   /** Joins and is removed repeatedly. */
-  mate: Person;
+  member: Person;
   /** Whether it was acknowledged that the app is disabled. */
   isDisabled: boolean;
 }
@@ -35,22 +35,22 @@ export async function createBusinesses(url: string, count: number, { api, web }:
   try {
     await ensureMigrated(storage);
     const people = await createFixtures(() => storage, Date.now);
-    const firms: TestBusiness[] = [];
-    for (let place = 0; place < count; place++) {
-      const business = await people.addBusiness(`Firm ${place}`);
-      const app = await people.addApp({ name: `App ${place}`, ownerBusinessId: business.id });
-      const owner = await people.addUser(`Owner${place}`, [[business, 'owner']]);
-      const mate = await people.addUser(`Mate${place}`);
-      const enter = (user: User) => signIn(storage, user, createBrowser(web, [api, web]));
-      firms.push({
+    const businesses: TestBusiness[] = [];
+    for (let index = 0; index < count; index++) {
+      const business = await people.addBusiness(`Business ${index}`);
+      const app = await people.addApp({ name: `App ${index}`, ownerBusinessId: business.id });
+      const owner = await people.addUser(`Owner${index}`, [[business, 'owner']]);
+      const member = await people.addUser(`Member${index}`);
+      const signInAs = (user: User) => signIn(storage, user, createBrowser(web, [api, web]));
+      businesses.push({
         businessId: business.id,
         app,
-        owner: await enter(owner),
-        mate: await enter(mate),
+        owner: await signInAs(owner),
+        member: await signInAs(member),
         isDisabled: false,
       });
     }
-    return firms;
+    return businesses;
   } finally {
     await storage.close();
   }

@@ -9,31 +9,31 @@ type Broken = string[];
  * the last check; or all. Responses to these checks are recorded in the journal, too.
  */
 export async function findBroken(
-  asker: ApiClient,
+  apiClient: ApiClient,
   journal: Journal,
   which: 'recent' | 'all' = 'recent',
 ): Promise<Broken> {
   const isDue = (thing: { isChecked?: boolean }) => which === 'all' || !thing.isChecked;
   const broken: Broken = [];
   await inParallel(journal.lineages.filter(isDue), async (lineage) => {
-    broken.push(...(await findBrokenIn(asker, journal, lineage)));
+    broken.push(...(await findBrokenIn(apiClient, journal, lineage)));
   });
   await inParallel(journal.secrets.filter(isDue), async (secret) => {
-    broken.push(...(await findBrokenSecret(asker, secret)));
+    broken.push(...(await findBrokenSecret(apiClient, secret)));
   });
   return [...journal.wrong, ...broken];
 }
 
-async function findBrokenIn(asker: ApiClient, journal: Journal, lineage: Lineage): Promise<Broken> {
-  const findings = lineage.firm.isDisabled
-    ? await stopped(asker, lineage)
+async function findBrokenIn(apiClient: ApiClient, journal: Journal, lineage: Lineage): Promise<Broken> {
+  const findings = lineage.business.isDisabled
+    ? await stopped(apiClient, lineage)
     : isLive(lineage)
-      ? await alive(asker, journal, lineage)
+      ? await alive(apiClient, journal, lineage)
       : lineage.endedBy
-        ? await dead(asker, lineage)
-        : await exchangeable(asker, journal, lineage);
+        ? await dead(apiClient, lineage)
+        : await exchangeable(apiClient, journal, lineage);
   for (const token of lineage.revokedAccess) {
-    findings.push(...expect('a revoked access token', await retryUntilAvailable(() => asker.use(token)), 401));
+    findings.push(...expect('a revoked access token', await retryUntilAvailable(() => apiClient.use(token)), 401));
   }
   lineage.isChecked = lineage.endedBy !== undefined;
   const grant = grantIdIn(lineage.code);
@@ -41,37 +41,37 @@ async function findBrokenIn(asker: ApiClient, journal: Journal, lineage: Lineage
 }
 
 /** Its newest tokens work, and can be refreshed. */
-async function alive(asker: ApiClient, journal: Journal, lineage: Lineage): Promise<Broken> {
+async function alive(apiClient: ApiClient, journal: Journal, lineage: Lineage): Promise<Broken> {
   const { access_token, refresh_token } = newest(lineage);
-  const used = await retryUntilAvailable(() => asker.use(access_token));
-  const refreshed = await retryUntilAvailable(() => asker.refresh(lineage.firm.app, refresh_token));
+  const used = await retryUntilAvailable(() => apiClient.use(access_token));
+  const refreshed = await retryUntilAvailable(() => apiClient.refresh(lineage.business.app, refresh_token));
   if (journal.write('refresh after', grantIdIn(lineage.code), refreshed)) lineage.pairs.push(refreshed.body);
   const expected = lineage.revokedAccess.has(access_token) ? 401 : 200;
   return [...expect('the newest access token', used, expected), ...expect('the newest refresh token', refreshed, 200)];
 }
 
 /** No token of an ended grant works. */
-async function dead(asker: ApiClient, lineage: Lineage): Promise<Broken> {
+async function dead(apiClient: ApiClient, lineage: Lineage): Promise<Broken> {
   const findings: Broken = [];
   for (const { access_token, refresh_token } of lineage.pairs.slice(-2)) {
     const what = lineage.endedBy ?? '';
     findings.push(
-      ...expect(`an access token (${what})`, await retryUntilAvailable(() => asker.use(access_token)), 401),
+      ...expect(`an access token (${what})`, await retryUntilAvailable(() => apiClient.use(access_token)), 401),
     );
-    const refreshed = await retryUntilAvailable(() => asker.refresh(lineage.firm.app, refresh_token));
+    const refreshed = await retryUntilAvailable(() => apiClient.refresh(lineage.business.app, refresh_token));
     findings.push(...expect(`a refresh token (${what})`, refreshed, 400));
   }
   if (lineage.pairs.length > 0) return findings;
-  const exchanged = await retryUntilAvailable(() => asker.exchange(lineage.firm.app, lineage.code));
+  const exchanged = await retryUntilAvailable(() => apiClient.exchange(lineage.business.app, lineage.code));
   return expect(`a code (${lineage.endedBy})`, exchanged, 400);
 }
 
 /** The app is disabled: no token of it works, and none is issued. */
-async function stopped(asker: ApiClient, lineage: Lineage): Promise<Broken> {
+async function stopped(apiClient: ApiClient, lineage: Lineage): Promise<Broken> {
   const [pair] = lineage.pairs.slice(-1);
   if (!pair) return [];
-  const used = await retryUntilAvailable(() => asker.use(pair.access_token));
-  const refreshed = await retryUntilAvailable(() => asker.refresh(lineage.firm.app, pair.refresh_token));
+  const used = await retryUntilAvailable(() => apiClient.use(pair.access_token));
+  const refreshed = await retryUntilAvailable(() => apiClient.refresh(lineage.business.app, pair.refresh_token));
   return [
     ...expect('an access token of a disabled app', used, 401),
     ...expect('a refresh token of a disabled app', refreshed, 400, 401),
@@ -79,34 +79,36 @@ async function stopped(asker: ApiClient, lineage: Lineage): Promise<Broken> {
 }
 
 /** An acknowledged Allow is not lost, either. */
-async function exchangeable(asker: ApiClient, journal: Journal, lineage: Lineage): Promise<Broken> {
-  const heard = await retryUntilAvailable(() => asker.exchange(lineage.firm.app, lineage.code));
-  if (journal.write('exchange after', grantIdIn(lineage.code), heard)) lineage.pairs.push(heard.body);
-  return expect('a code that nobody has used', heard, 200);
+async function exchangeable(apiClient: ApiClient, journal: Journal, lineage: Lineage): Promise<Broken> {
+  const response = await retryUntilAvailable(() => apiClient.exchange(lineage.business.app, lineage.code));
+  if (journal.write('exchange after', grantIdIn(lineage.code), response)) lineage.pairs.push(response.body);
+  return expect('a code that nobody has used', response, 200);
 }
 
-async function findBrokenSecret(asker: ApiClient, secret: KnownSecret): Promise<Broken> {
-  const heard = await retryUntilAvailable(() => asker.introspect(secret, 'whatever'));
+async function findBrokenSecret(apiClient: ApiClient, secret: KnownSecret): Promise<Broken> {
+  const response = await retryUntilAvailable(() => apiClient.introspect(secret, 'whatever'));
   secret.isChecked = !secret.works;
-  return expect(secret.works ? 'a secret' : 'a removed secret', heard, secret.works ? 200 : 401);
+  return expect(secret.works ? 'a secret' : 'a removed secret', response, secret.works ? 200 : 401);
 }
 
 /**
  * Every grant has one chain of rotations: each spent refresh token gave the same successor, and an old
  * one, or the code, ends the grant. No grant is active after this.
  */
-export async function findForks(asker: ApiClient, { lineages }: Journal): Promise<Broken> {
+export async function findForks(apiClient: ApiClient, { lineages }: Journal): Promise<Broken> {
   const broken: Broken = [];
   await inParallel(
-    lineages.filter((lineage) => isLive(lineage) && !lineage.firm.isDisabled),
+    lineages.filter((lineage) => isLive(lineage) && !lineage.business.isDisabled),
     async (lineage) => {
-      const { app } = lineage.firm;
+      const { app } = lineage.business;
       const [first] = lineage.pairs;
       const isOld = lineage.pairs.length > 2 && first;
-      const replay = isOld ? () => asker.refresh(app, first.refresh_token) : () => asker.exchange(app, lineage.code);
+      const replay = isOld
+        ? () => apiClient.refresh(app, first.refresh_token)
+        : () => apiClient.exchange(app, lineage.code);
       broken.push(...expect('something spent', await retryUntilAvailable(replay), 400));
       lineage.endedBy = 'replay';
-      broken.push(...(await dead(asker, lineage)));
+      broken.push(...(await dead(apiClient, lineage)));
     },
   );
   const given = lineages.flatMap(({ pairs }) => pairs.map(({ refresh_token }) => refresh_token));

@@ -8,7 +8,7 @@ import { fetchCsrf, type Person, post, signIn } from './businesses.ts';
 /** A member who has allowed an app, the owner of the business and app, and a platform admin. */
 export interface Parties {
   storage: Storage;
-  asker: ApiClient;
+  apiClient: ApiClient;
   app: RegisteredApp;
   businessId: string;
   member: Person;
@@ -31,7 +31,7 @@ export interface Ending {
 }
 
 export const ENDINGS: Ending[] = [
-  { what: 'revoked', end: ({ asker }, { refresh_token }) => asker.revoke(refresh_token), endsOne: true },
+  { what: 'revoked', end: ({ apiClient }, { refresh_token }) => apiClient.revoke(refresh_token), endsOne: true },
   {
     what: 'disconnected by the user',
     end: ({ member, app, businessId }) =>

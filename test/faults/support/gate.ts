@@ -4,10 +4,10 @@ export type Gate = ReturnType<typeof createGate>;
 export function createGate() {
   let isClosed = false;
   let isOver = false;
-  let waiting: ((goesOn: boolean) => void)[] = [];
+  let waiting: ((continues: boolean) => void)[] = [];
   let workers = 0;
   let whenAllWait = () => {};
-  const look = () => {
+  const checkAllWaiting = () => {
     if (waiting.length === workers) whenAllWait();
   };
   return {
@@ -18,15 +18,15 @@ export function createGate() {
         await work();
       } finally {
         workers -= 1;
-        look();
+        checkAllWaiting();
       }
     },
-    async letsThrough(): Promise<boolean> {
+    async mayContinue(): Promise<boolean> {
       if (isOver) return false;
       if (!isClosed) return true;
       return new Promise<boolean>((resolve) => {
         waiting.push(resolve);
-        look();
+        checkAllWaiting();
       });
     },
     /** Resolves once every worker has finished its step and waits. */
@@ -34,12 +34,12 @@ export function createGate() {
       isClosed = true;
       await new Promise<void>((resolve) => {
         whenAllWait = resolve;
-        look();
+        checkAllWaiting();
       });
     },
-    open(why: 'to go on' | 'to go home' = 'to go on') {
+    open(why: 'to continue' | 'to stop' = 'to continue') {
       isClosed = false;
-      isOver ||= why === 'to go home';
+      isOver ||= why === 'to stop';
       const released = waiting;
       waiting = [];
       for (const release of released) release(!isOver);

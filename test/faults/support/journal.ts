@@ -14,7 +14,7 @@ interface Entry {
 
 /** One grant, and everything that was acknowledged about it. */
 export interface Lineage {
-  firm: TestBusiness;
+  business: TestBusiness;
   code: string;
   /** Its issued tokens, in order. */
   pairs: Tokens[];

@@ -18,7 +18,7 @@ interface Siege {
   what: string;
   strikes: number;
   url: string;
-  firms: TestBusiness[];
+  businesses: TestBusiness[];
   /** The addresses, chosen at random for each request. */
   apis: string[];
   /** Kills processes and restarts them. Returns the number of kills, and the time until all were ready. */
@@ -28,14 +28,17 @@ interface Siege {
 }
 
 /** Kills repeatedly under load, and after each kill compares the journal with the server. */
-export async function killUnderLoad(context: TestContext, { what, strikes, url, firms, apis, strike, examine }: Siege) {
+export async function killUnderLoad(
+  context: TestContext,
+  { what, strikes, url, businesses, apis, strike, examine }: Siege,
+) {
   const [journal, gate] = [createJournal(), createGate()];
-  const asker = createApiClient(() => apis[randomInt(apis.length)] ?? '');
+  const apiClient = createApiClient(() => apis[randomInt(apis.length)] ?? '');
   const progress = createProgress(what, strikes);
   const ready: number[] = [];
-  const load = firms.map((firm) => gate.run(() => runLoad({ firm, journal, asker }, gate)));
+  const load = businesses.map((business) => gate.run(() => runLoad({ business, journal, apiClient }, gate)));
 
-  context.signal.addEventListener('abort', () => gate.open('to go home'));
+  context.signal.addEventListener('abort', () => gate.open('to stop'));
   try {
     for (let struck = 0; struck < strikes; ) {
       await underLoad(journal, context.signal);
@@ -44,18 +47,18 @@ export async function killUnderLoad(context: TestContext, { what, strikes, url, 
       ready.push(readyAfter);
       await gate.close();
       // Of several nodes, the one that was killed has to know it all.
-      assert.deepEqual(await findBroken(api ? createApiClient(() => api) : asker, journal), [], `after ${struck}`);
+      assert.deepEqual(await findBroken(api ? createApiClient(() => api) : apiClient, journal), [], `after ${struck}`);
       assert.deepEqual(await examine(), [], `after ${struck}`);
       gate.open();
       progress(Math.min(struck, strikes));
     }
   } finally {
-    gate.open('to go home');
+    gate.open('to stop');
   }
   await Promise.all(load);
 
-  assert.deepEqual(await findBroken(asker, journal, 'all'), []);
-  assert.deepEqual(await findForks(asker, journal), []);
+  assert.deepEqual(await findBroken(apiClient, journal, 'all'), []);
+  assert.deepEqual(await findForks(apiClient, journal), []);
   assert.deepEqual(await findTorn(url), []);
   return { ...report(context, journal, { strikes, ready }), journal };
 }

@@ -18,57 +18,57 @@ export const count = (responses: TimedResponse[], status: number) =>
 export type Request = () => Promise<TimedResponse | undefined>;
 
 /** The number of requests that got a 503. */
-export const turnedAway = { count: 0 };
+export const unavailable = { count: 0 };
 
 /** Sends all at once. Each must get a response; those that get a 503 are repeated. */
-export async function race(questions: Request[]): Promise<TimedResponse[]> {
-  return Promise.all(questions.map(enter));
+export async function race(requests: Request[]): Promise<TimedResponse[]> {
+  return Promise.all(requests.map(sendUntilAvailable));
 }
 
-async function enter(question: Request): Promise<TimedResponse> {
-  const response = await question();
-  assert.ok(response, 'every request is answered');
+async function sendUntilAvailable(request: Request): Promise<TimedResponse> {
+  const response = await request();
+  assert.ok(response, 'every request gets a response');
   // Too much to do, or a row that was locked for too long on a slow disk: an app tries again.
   if (response.status !== 503) return response;
-  turnedAway.count += 1;
+  unavailable.count += 1;
   await setTimeout(randomInt(300));
-  return enter(question);
+  return sendUntilAvailable(request);
 }
 
 interface ForApp {
-  asker: ApiClient;
+  apiClient: ApiClient;
   app: RegisteredApp;
 }
 
-export async function allow({ asker, app }: ForApp, { browser }: Person): Promise<string> {
+export async function allow({ apiClient, app }: ForApp, { browser }: Person): Promise<string> {
   return retryUntilAvailable(async () => {
-    const page = await browser.open(asker.authorizeUrl(app));
+    const page = await browser.open(apiClient.authorizeUrl(app));
     const response = page.status === 200 ? await browser.submit(page, '/consent', { decision: 'allow' }) : page;
     return response.leftTo?.searchParams.get('code') ?? undefined;
   });
 }
 
-export async function connect({ asker, app }: ForApp, person: Person): Promise<Tokens> {
-  const code = await allow({ asker, app }, person);
-  const response = await enter(() => asker.exchange(app, code));
+export async function connect({ apiClient, app }: ForApp, person: Person): Promise<Tokens> {
+  const code = await allow({ apiClient, app }, person);
+  const response = await sendUntilAvailable(() => apiClient.exchange(app, code));
   assert.equal(response.status, 200, describe(response));
   return response.body;
 }
 
 /** Concurrent refreshes of one token, exchanges of codes, and requests that end the grants. Returns the failures. */
 export async function raceAgainst(parties: Parties, ending: Ending, ways: number): Promise<string[]> {
-  const { asker, app, member } = parties;
+  const { apiClient, app, member } = parties;
   const [first, ...codes] = await Promise.all([
     connect(parties, member),
     ...Array.from({ length: CODES }, () => allow(parties, member)),
   ]);
-  const questions = [
-    ...codes.map((code) => () => asker.exchange(app, code)),
+  const requests = [
+    ...codes.map((code) => () => apiClient.exchange(app, code)),
     ...Array.from({ length: ENDERS }, () => () => ending.end(parties, first)),
-    ...Array.from({ length: ways - ENDERS - CODES }, () => () => asker.refresh(app, first.refresh_token)),
+    ...Array.from({ length: ways - ENDERS - CODES }, () => () => apiClient.refresh(app, first.refresh_token)),
   ];
 
-  const responses = await race(shuffle(questions));
+  const responses = await race(shuffle(requests));
 
   const expected = [200, 303, 400, 401, ...(ending.tooLate ?? [])];
   const odd = responses.filter(({ status }) => !expected.includes(status)).map(describe);
@@ -91,16 +91,16 @@ function distinct(pairs: Tokens[]): Tokens[] {
   return [...new Map(pairs.map((pair) => [pair.refresh_token, pair])).values()];
 }
 
-async function findAlive({ asker, app }: Parties, pairs: Tokens[]): Promise<string[]> {
+async function findAlive({ apiClient, app }: Parties, pairs: Tokens[]): Promise<string[]> {
   const used = pairs.map(
     ({ access_token }) =>
       () =>
-        asker.use(access_token),
+        apiClient.use(access_token),
   );
   const refreshed = pairs.map(
     ({ refresh_token }) =>
       () =>
-        asker.refresh(app, refresh_token),
+        apiClient.refresh(app, refresh_token),
   );
   const responses = await race([...used, ...refreshed]);
   return responses
@@ -109,15 +109,15 @@ async function findAlive({ asker, app }: Parties, pairs: Tokens[]): Promise<stri
 }
 
 /** After a pause the newest pair works again, and a spent token is a replay. */
-async function findLost({ asker, app }: Parties, first: Tokens, given: Tokens[]): Promise<string[]> {
+async function findLost({ apiClient, app }: Parties, first: Tokens, given: Tokens[]): Promise<string[]> {
   const newest = given.findLast(({ access_token }) => isOf(first, access_token)) ?? first;
-  const used = await enter(() => asker.use(newest.access_token));
-  const refreshed = await enter(() => asker.refresh(app, newest.refresh_token));
+  const used = await sendUntilAvailable(() => apiClient.use(newest.access_token));
+  const refreshed = await sendUntilAvailable(() => apiClient.refresh(app, newest.refresh_token));
   const lost = [used, refreshed]
     .filter(({ status }) => status !== 200)
     .map((response) => `lost: ${describe(response)}`);
   if (newest === first) return lost;
-  const replayed = await enter(() => asker.refresh(app, first.refresh_token));
+  const replayed = await sendUntilAvailable(() => apiClient.refresh(app, first.refresh_token));
   return replayed.status === 200 ? [...lost, 'a spent token still works'] : lost;
 }
 

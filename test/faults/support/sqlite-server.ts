@@ -19,21 +19,21 @@ export async function createSqliteServer(env: Record<string, string> = {}) {
   const file = join(folder, 'gatehouse.db');
   const url = `sqlite:${file}`;
   const addresses = await newAddresses();
-  const [firm] = (await createBusinesses(url, 1, addresses)) as [TestBusiness];
-  const asker = createApiClient(() => addresses.api);
+  const [business] = (await createBusinesses(url, 1, addresses)) as [TestBusiness];
+  const apiClient = createApiClient(() => addresses.api);
   return {
     folder,
     file,
     url,
-    firm,
-    asker,
+    business,
+    apiClient,
     addresses,
     serve: ({ env: more = {}, ...wanted }: ServeOptions = {}) =>
       createServeProcess(addresses, url, { ...wanted, env: { ...env, ...more } }),
     async connect(count: number): Promise<Tokens[]> {
-      if (firm.owner.csrf === '') await fetchCsrf(firm.owner);
+      if (business.owner.csrf === '') await fetchCsrf(business.owner);
       const pairs: Tokens[] = [];
-      while (pairs.length < count) pairs.push(await connect({ asker, app: firm.app }, firm.owner));
+      while (pairs.length < count) pairs.push(await connect({ apiClient, app: business.app }, business.owner));
       return pairs;
     },
   };

@@ -12,13 +12,13 @@ export function watchRevoked(journal: Journal, apis: string[]): () => Promise<nu
   let isOver = false;
   let rejected = 0;
   const watch = async (api: string) => {
-    const asker = createApiClient(() => api);
+    const apiClient = createApiClient(() => api);
     for (; !isOver; await setTimeout(PAUSE)) {
       const ended = journal.lineages.filter(({ endedBy, pairs }) => endedBy && pairs.length > 0).slice(-RECENT);
       const lineage = ended[randomInt(Math.max(1, ended.length))];
       const [pair] = lineage?.pairs.slice(-1) ?? [];
       if (!lineage || !pair) continue;
-      const response = await asker.use(pair.access_token);
+      const response = await apiClient.use(pair.access_token);
       if (response?.status === 401) rejected += 1;
       if (response?.status === 200) journal.wrong.push(`a revoked token worked at ${api}: ${grantIdIn(lineage.code)}`);
     }
