@@ -21,10 +21,14 @@ export const PROBLEMS = {
   endMissing: 'Choose how long the app may have access.',
   tooManyRequests: (most: number) =>
     `${most} of your requests are waiting for an owner of this business. Wait until one is decided.`,
-  tooManyAttempts: (seconds: number) =>
-    `Too many attempts. Try again in ${seconds < 120 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`}.`,
+  tooManyAttempts: (seconds: number) => `Too many attempts. Try again in ${describeWait(seconds)}.`,
   overloaded: 'The server is overloaded. Try again in a moment.',
 };
+
+function describeWait(seconds: number): string {
+  if (seconds >= 120) return `${Math.ceil(seconds / 60)} minutes`;
+  return seconds === 1 ? '1 second' : `${seconds} seconds`;
+}
 
 export type Problems = typeof PROBLEMS;
 

@@ -75,3 +75,13 @@ test('numbers, plurals and dates follow the language', () => {
   );
   assert.equal(createFormats('ar-EG').count(3, { other: '#' }), '٣');
 });
+
+test('the text about too many attempts says how long to wait', () => {
+  const waits = [1, 90, 121].map((seconds) => [en, de].map(({ problems }) => problems.tooManyAttempts(seconds)));
+
+  assert.deepEqual(waits, [
+    ['Too many attempts. Try again in 1 second.', 'Zu viele Versuche. Versuchen Sie es in 1 Sekunde erneut.'],
+    ['Too many attempts. Try again in 90 seconds.', 'Zu viele Versuche. Versuchen Sie es in 90 Sekunden erneut.'],
+    ['Too many attempts. Try again in 3 minutes.', 'Zu viele Versuche. Versuchen Sie es in 3 Minuten erneut.'],
+  ]);
+});
