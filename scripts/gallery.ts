@@ -193,7 +193,7 @@ const settingsSection = html`${settings({
 ${question({
   title: 'Delete Ledgerly?',
   body: html`<p>It is connected by <strong>2 businesses, 3 users</strong> right now.</p>
-<div class="form-actions"><a class="button" href="/">Keep it</a><button class="danger">Delete app</button></div>`,
+<div class="form-actions"><a class="button" href="/">Cancel</a><button class="danger">Delete app</button></div>`,
 })}
 ${dangerZone([
   {

@@ -34,9 +34,9 @@ flowTest(
     const page = await openSignedIn(server.ada, '/settings/members');
     await clickLink(page, 'Manage Ann');
     await clickLink(page, 'Remove…');
-    await waitForText(page, /Ann has connected these apps to Acme/);
+    await waitForText(page, /Choose what happens to the apps that Ann connected to Acme/);
     await assertAccessible(page);
-    assert.ok(await page.getByLabel('Take it over for Acme').isChecked());
+    assert.ok(await page.getByLabel('Keep it for Acme').isChecked());
     await clickButton(page, 'Remove Ann');
     await waitForText(page, /The member has been removed/);
 

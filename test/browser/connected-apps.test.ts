@@ -24,7 +24,7 @@ flowTest('an owner sees what everyone has connected, and disconnects it', async 
   await assertAccessible(page);
   await clickLink(page, 'Disconnect Ledgerly for Sam');
   await assertAccessible(page);
-  await clickLink(page, 'Keep it');
+  await clickLink(page, 'Cancel');
   await clickLink(page, /for everyone/);
   await assertAccessible(page);
   await clickButton(page, 'Disconnect');

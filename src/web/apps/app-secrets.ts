@@ -120,7 +120,7 @@ function removeSecretBody(
 ): Html {
   const body = html`<input type="hidden" name="sure" value="yes"><button class="danger">Remove secret</button>`;
   const explanation = html`<p>The secret <code>${secretName(hint)}</code> was ${lastUsedAt === null ? 'never used' : html`last used ${time(lastUsedAt)}`}. Requests that still use it will be rejected. This cannot be undone.</p>
-<div class="form-actions"><a class="button secondary" href="${path}">Keep it</a>
+<div class="form-actions"><a class="button secondary" href="${path}">Cancel</a>
 ${postForm({ action: `${path}/secrets/${id}/remove`, csrf: viewer.context.csrf, body })}</div>`;
   return question({ title: `Remove a secret of ${app.name}?`, back: { to: path, name: app.name }, body: explanation });
 }

@@ -22,12 +22,10 @@ const CONFIRMATIONS = {
   disable: {
     title: 'Disable',
     effect: 'Every token of the app stops working at once, and nobody can connect it, until you enable it again.',
-    cancel: 'Keep it running',
   },
   delete: {
     title: 'Delete',
     effect: 'Every token of the app stops working at once, and its client_id is deleted. This cannot be undone.',
-    cancel: 'Keep it',
   },
 };
 
@@ -36,11 +34,11 @@ function mountConfirmations(host: FastifyInstance, { section, db, clock, show, l
     host.get<ForApp>(`${section.route}/:id/${verb}`, section.edit, async (request, reply) => {
       const { viewer, app, path } = await loadApp(request);
       if (verb === 'disable' && app.disabledAt !== null) return reply.redirect(path, 303);
-      const { title, effect, cancel } = CONFIRMATIONS[verb];
+      const { title, effect } = CONFIRMATIONS[verb];
       const impact = await countAffected(db, { app_id: app.id }, clock());
       const explanation = html`<p>It is connected by <strong>${impactText(impact)}</strong> right now.</p>
 <p>${effect}</p>
-<div class="form-actions"><a class="button secondary" href="${path}">${cancel}</a>
+<div class="form-actions"><a class="button secondary" href="${path}">Cancel</a>
 ${postForm({ action: `${path}/${verb}`, csrf: viewer.context.csrf, body: html`<button class="danger">${title} app</button>` })}</div>`;
       const asked = { title: `${title} ${app.name}?`, back: { to: path, name: app.name }, body: explanation };
       return show(reply, viewer, question(asked));

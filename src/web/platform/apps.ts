@@ -204,7 +204,7 @@ ${postForm({
   action: `${path}/pause`,
   csrf,
   body: html`${reasonField({ hint, value: typed, problem })}
-<div class="form-actions"><a class="button secondary" href="${path}">Keep it running</a><button class="danger">Pause app</button></div>`,
+<div class="form-actions"><a class="button secondary" href="${path}">Cancel</a><button class="danger">Pause app</button></div>`,
 })}`;
   return question({ title: `Pause ${app.name} everywhere?`, back: { to: path, name: app.name }, body });
 }

@@ -121,7 +121,7 @@ async function showAccount(deps: WebDeps, request: FastifyRequest, reply: Fastif
   const typed = isSafeMethod(request) ? {} : (request.body as Form);
   const body = html`${pageHead({ title: 'Account', intro: 'Your name, how you sign in, and what happened to your account.' })}
 ${onThisPage}
-${personSection(context, { typed, problem })}
+${personSection(context, { typed, problem, canChangeAddress: deps.mailer.isOn })}
 ${languageSection(deps, context)}
 ${passwordSection(context, await recoveryHistory(deps, context.user), problem)}
 ${twoStepSection(factors)}
@@ -137,10 +137,12 @@ ${deletionSection}`;
 
 interface Person {
   typed: Form;
+  /** A new address is proven by mail. */
+  canChangeAddress: boolean;
   problem: Problem | undefined;
 }
 
-function personSection({ user, csrf, memberships }: PageContext, { typed, problem }: Person): Html {
+function personSection({ user, csrf, memberships }: PageContext, { typed, canChangeAddress, problem }: Person): Html {
   const name = problem?.field === 'name' ? text(typed, 'name') : user.name;
   const rename = postForm({
     action: `${ACCOUNT}/name`,
@@ -149,7 +151,7 @@ function personSection({ user, csrf, memberships }: PageContext, { typed, proble
 <button class="primary">Change name</button>`,
   });
   const facts = html`<dl class="facts">
-<div><dt>Email</dt><dd>${user.email} ${unverifiedBadge(user)}<br><span class="small"><a href="/settings/address">Change${user.emailVerifiedAt === null && ' or verify'} the address</a></span></dd></div>
+<div><dt>Email</dt><dd>${user.email} ${unverifiedBadge(user)}${canChangeAddress && html`<br><span class="small"><a href="/settings/address">Change${user.emailVerifiedAt === null && ' or verify'} the address</a></span>`}</dd></div>
 <div><dt>Businesses</dt><dd>${memberships.length === 0 && 'None. An owner can invite you to one.'}${memberships.map(({ businessName, role }) => html`<div>${businessName} ${roleBadge(role)}</div>`)}</dd></div>
 </dl>`;
   return settings({

@@ -141,7 +141,7 @@ async function sendBlockPage(deps: WebDeps, reply: FastifyReply, { context, app,
     action: `${appRulesPath(context)}/${app.id}/block`,
     csrf: context.csrf,
     body: html`${input({ ...reason, optional: true }, problem)}
-<div class="form-actions"><a class="button secondary" href="${appRulesPath(context)}">Keep it</a><button class="danger">Block app</button></div>`,
+<div class="form-actions"><a class="button secondary" href="${appRulesPath(context)}">Cancel</a><button class="danger">Block app</button></div>`,
   };
   const explanation = html`<p>Every token that ${app.name} has in ${businessName} stops working at once, and nobody can connect it again, until an owner unblocks it.</p>
 <p>Connected by ${pluralize(users, 'person', 'people')} now.</p>

@@ -144,7 +144,7 @@ async function confirm(
       title,
       back: { to: connectedAppsPath(context.business), name: 'Connected apps' },
       body: html`${body}
-<div class="form-actions"><a class="button secondary" href="${back}">Keep it</a>
+<div class="form-actions"><a class="button secondary" href="${back}">Cancel</a>
 ${postForm({ action, csrf: context.csrf, body: html`<button class="danger">Disconnect</button>` })}</div>`,
     }),
   });

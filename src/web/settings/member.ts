@@ -102,8 +102,8 @@ async function showRemoval(
 ): Promise<FastifyReply> {
   const db = deps.storage.durable;
   const parties = { userId: member.id, businessId: context.business.businessId };
-  const title = removalTitle(context, member);
   const isLastOwner = member.role === 'owner' && !(await hasOtherOwner(db, parties));
+  const title = isLastOwner ? `You cannot leave ${context.business.businessName} yet` : removalTitle(context, member);
   const body = isLastOwner
     ? lastOwnerBody(context, title, problem)
     : removalBody(context, { member, effects: await removalEffects(deps, { context, member, problem }), problem });
@@ -175,9 +175,9 @@ function removalTitle({ user, business }: MembersContext, member: Member): strin
 function lastOwnerBody(context: MembersContext, title: string, problem: Problem | undefined): Html {
   return question({
     title,
+    back: { to: membersPath(context), name: 'Members' },
     body: html`${problem && problemText(problem)}
-<p>You are the only owner. Make someone else an owner first. Then you can leave.</p>
-<p><a class="button" href="${membersPath(context)}">All members</a></p>`,
+<p>You are the only owner. Make someone else an owner first, on the page of a <a href="${membersPath(context)}">member</a>.</p>`,
   });
 }
 
@@ -191,15 +191,17 @@ interface Removal {
 function removalBody(context: MembersContext, { member, effects, problem }: Removal): Html {
   const { businessName } = context.business;
   const isSelf = member.id === context.user.id;
+  const page = `${membersPath(context)}/${member.id}`;
   const form = html`${effects}
 ${member.role === 'owner' && html`<p>Invitations that ${isSelf ? 'you have' : `${member.name} has`} created no longer work.</p>`}
 <p>To come back, ${isSelf ? 'you' : 'they'} need a new invitation, and apps have to be connected again.</p>
-<div class="form-actions"><a class="button secondary" href="${membersPath(context)}">Cancel</a>
+<div class="form-actions"><a class="button secondary" href="${isSelf ? membersPath(context) : page}">Cancel</a>
 <button class="danger">${isSelf ? `Leave ${businessName}` : `Remove ${member.name}`}</button></div>`;
   return question({
     title: removalTitle(context, member),
+    back: isSelf ? { to: membersPath(context), name: 'Members' } : { to: page, name: member.name },
     body: html`${problem && problem.field !== 'connections' && problemText(problem)}
-${postForm({ action: `${membersPath(context)}/${member.id}/remove`, csrf: context.csrf, body: form })}`,
+${postForm({ action: `${page}/remove`, csrf: context.csrf, body: form })}`,
   });
 }
 
@@ -207,7 +209,7 @@ function passwordLinkSection(context: MembersContext, member: Member): Html {
   return settings({
     title: 'Forgotten password',
     intro: `A one-time link lets ${member.name} set a new password. It removes their passkeys, authenticator app and recovery codes, and signs them out everywhere.`,
-    body: html`<p>You can create one only for people who belong to no other business than ${context.business.businessName}.</p>
+    body: html`<p>This works only if ${member.name} belongs to no other business. Otherwise, a platform admin can create the link.</p>
 ${postForm({
   action: `${membersPath(context)}/${member.id}/password-link`,
   csrf: context.csrf,

@@ -81,7 +81,7 @@ ${scopes.map((name) => html`<input type="hidden" name="shown" value="${name}">`)
 ${boxes('May see', 'read', connection)}
 ${boxes('May change', 'write', connection)}
 ${problem && problemText(problem)}</fieldset>
-<div class="form-actions"><a class="button secondary" href="${connectionPath(connection)}">Keep all</a>
+<div class="form-actions"><a class="button secondary" href="${connectionPath(connection)}">Cancel</a>
 <button class="primary">Save</button></div>`;
   const explained = html`<p>Untick what ${app.name} must no longer do for ${whose} in ${business.name}. It loses it at once, and is notified.</p>
 ${postForm({ action: narrowingPath(connection), csrf: context.csrf, body: form })}

@@ -6,6 +6,7 @@ import { countAffected, type Impact } from '../../grants/impact.ts';
 import { FormError } from '../../lib/errors.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { access } from '../access.ts';
+import { businessPath } from '../business-address.ts';
 import { dangerZone, question, settings } from '../components/structure.ts';
 import { pluralize } from '../components.ts';
 import type { WebDeps } from '../deps.ts';
@@ -75,19 +76,19 @@ async function show(
   const ending = isMoved ? ({ ...all, connected_for: 'user' } as const) : all;
   const impact = await countAffected(storage.durable, ending, clock());
   const isBlocked = ended.some(({ needsOwner }) => needsOwner);
+  const title = isBlocked ? 'You cannot delete your account yet' : 'Delete your account?';
   const body = question({
-    title: 'Delete your account?',
+    title,
     back: { to: '/settings/account', name: 'Account' },
     body: isBlocked ? obstacle(ended) : deletionForm(context, { ended, impact, problem }),
   });
-  return sendPage(reply, { title: 'Delete your account', platformName, width: 'wide', context, body }, { status });
+  return sendPage(reply, { title, platformName, width: 'wide', context, body }, { status });
 }
 
 function obstacle(ended: EndedMembership[]): Html {
   const owned = ended.filter(({ needsOwner }) => needsOwner);
   return html`<p>Other people belong to these businesses, and you are their only owner. Make someone else an owner first, or remove the other members:</p>
-<ul>${owned.map(({ businessName }) => html`<li>${businessName}</li>`)}</ul>
-<p><a class="button" href="/settings/account">Keep the account</a></p>`;
+<ul>${owned.map((membership) => html`<li><a href="${businessPath(membership, 'members')}">${membership.businessName}</a></li>`)}</ul>`;
 }
 
 interface Deletion {
@@ -114,7 +115,7 @@ ${postForm({
   action: DELETE,
   csrf,
   body: html`${input({ name: 'current_password', label: 'Current password', type: 'password', autocomplete: 'current-password' }, problem)}
-<div class="form-actions"><a class="button" href="/settings/account">Keep the account</a><button class="danger">Delete account</button></div>`,
+<div class="form-actions"><a class="button secondary" href="/settings/account">Cancel</a><button class="danger">Delete account</button></div>`,
 })}`;
 }
 

@@ -22,7 +22,7 @@ interface Removal {
 export function removalChoices(context: MembersContext, { member, connections, problem }: Removal): Html {
   const { businessName } = context.business;
   if (connections.length === 0) return html`<p>No app acts for ${member.name} in ${businessName}.</p>`;
-  return html`<p>${member.name} has connected these apps to ${businessName}. What you do not take over ends at once. If you take a connection over, it is for ${businessName} and under your authority: the app sees your name and email address instead of theirs. End what ${member.name} runs themselves, or uses with an account of their own: they could still reach the data of ${businessName} through it.</p>
+  return html`<p>Choose what happens to the apps that ${member.name} connected to ${businessName}.</p>
 ${problem?.field === 'connections' && html`<div class="notice warn" role="alert">${problemText(problem)}</div>`}
 ${connections.map((connection) => choice(context, member, connection))}`;
 }
@@ -30,18 +30,18 @@ ${connections.map((connection) => choice(context, member, connection))}`;
 function choice({ business: { businessName } }: MembersContext, member: Member, connection: Connection): Html {
   const { app, scopes } = connection;
   const isForBusiness = connection.connectedFor === 'business';
-  const option = (value: 'end' | 'take_over', label: string) => {
+  const option = (value: 'end' | 'take_over', label: string, hint: string) => {
     const isDefault = isForBusiness === (value === 'take_over');
-    return html`<label class="choice"><input type="radio" name="${CHOICE}${app.id}" value="${value}" ${isDefault && html`checked`}><span>${label}</span></label>`;
+    return html`<label class="choice"><input type="radio" name="${CHOICE}${app.id}" value="${value}" ${isDefault && html`checked`}><span><strong>${label}</strong><br><span class="muted small">${hint}</span></span></label>`;
   };
   return html`<fieldset class="field"><legend>${app.name} ${isForBusiness && html`<span class="badge">For ${businessName}</span>`}</legend>
 <ul class="scopes">${listScopes(scopes).map(({ meaning }) => html`<li>${meaning}</li>`)}</ul>
 ${
   canConnectForBusiness(app)
     ? html`<input type="hidden" name="${SHOWN_SCOPES}${app.id}" value="${formatScopes(scopes)}">
-${option('end', 'End it')}
-${option('take_over', `Take it over for ${businessName}`)}`
-    : html`<p class="muted small">Ends. Its tokens are on a device or in an account of ${member.name}.</p>`
+${option('end', 'Disconnect', `${app.name} loses its access at once. Choose this if ${member.name} runs the app, or uses it with a personal account: through it, they could still reach the data of ${businessName}.`)}
+${option('take_over', `Keep it for ${businessName}`, 'It stays connected under your authority. The app sees your name and email address.')}`
+    : html`<p class="muted small">It is disconnected: its tokens are on a device or in an account of ${member.name}.</p>`
 }
 </fieldset>`;
 }

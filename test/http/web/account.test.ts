@@ -28,8 +28,14 @@ test('the account page says who is signed in, and with which role in which busin
 
   assert.match(
     text,
-    /<dd>ann@example\.com <br>.*Acme <span class="badge">Member<.*name="name" type="text" value="Ann"/s,
+    /<dd>ann@example\.com <\/dd>.*Acme <span class="badge">Member<.*name="name" type="text" value="Ann"/s,
   );
+});
+
+test('without mail, the account page does not offer to change the address', async () => {
+  const { browser } = await newcomer('Abe');
+
+  assert.doesNotMatch((await browser.open(PATH)).text, /the address<\/a>/);
 });
 
 test('changing the password needs the current one [D3]', async () => {

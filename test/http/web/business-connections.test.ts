@@ -130,7 +130,7 @@ test('a connection for the business survives the removal of its person, without 
   });
 });
 
-test('before an owner removes a member, the page lists each connection with its scopes: end it or take it over', async () => {
+test('before an owner removes a member, the page lists each connection with its scopes: disconnect it or keep it', async () => {
   const world = await newWorld();
   const { user, browser } = await join(world.business, 'Mia', 'member');
   const taken = await connectFor('user', world, browser);
@@ -145,7 +145,7 @@ test('before an owner removes a member, the page lists each connection with its 
   });
 
   assert.match(page.text, /<legend>Parcelwise <\/legend>\s*<ul class="scopes"><li>View invoices/);
-  assert.match(page.text, /End what Mia \d+ runs themselves, or uses with an account of their own/);
+  assert.match(page.text, /Choose this if Mia \d+ runs the app, or uses it with a personal account/);
   assert.equal([...page.text.matchAll(/value="end" checked/g)].length, 2, 'personal connections end unless chosen');
   assert.equal((await me(world, taken.access_token)).user.id, world.olga.user.id);
   assert.equal((await me(world, taken.access_token)).connectedFor, 'business');

@@ -172,7 +172,7 @@ test('the grants of a removed member stop at the next call, and the next refresh
   const called = await server.listInvoices(tokens.access_token);
   const refreshed = await server.refresh(tokens.refresh_token);
 
-  assert.match(asked.text, /Fay has connected these apps to Acme\. What you do not take over ends at once\./);
+  assert.match(asked.text, /Choose what happens to the apps that Fay connected to Acme\./);
   assert.match(asked.text, /<legend>Ledger <\/legend>/);
   assert.match(done.text, /The member has been removed\./);
   assert.equal(called.status, 401);
@@ -214,6 +214,7 @@ test('every member can leave, and an owner can while there is another one', asyn
 
   assert.match(left.text, /You have left the business\./);
   assert.match(leftAsOwner.text, /You have left the business\./);
+  assert.match(asked.text, /<h1>You cannot leave Golf yet<\/h1>/);
   assert.match(asked.text, /You are the only owner\. Make someone else an owner first/);
   assert.doesNotMatch(asked.text, /<form[^>]*\/remove"/);
   for (const refused of [stuck, stillOwner]) {
@@ -378,4 +379,18 @@ test('every page about members has a title of its own', async () => {
   assert.equal(await titleOf(`${MEMBERS}/${zed.user.id}`), 'Zed');
   assert.equal(await titleOf(removal(zed.user.id)), 'Remove Zed from Zulu?');
   assert.equal(await titleOf(removal(zoe.user.id)), 'Leave Zulu?');
+});
+
+test('the page of a member says on what a password link depends, and removal leads back to it', async () => {
+  const { business, people } = await newBusiness('Yard', 'Yves');
+  const owner = people[0]?.browser as Browser;
+  const { user, browser } = await newMember('Yuri', business);
+
+  const page = await owner.open(`${MEMBERS}/${user.id}`);
+  const removing = await owner.open(removal(user.id));
+  const leaving = await browser.open(removal(user.id));
+
+  assert.match(page.text, /This works only if Yuri belongs to no other business\./);
+  assert.ok(removing.text.includes(`<a class="back" href="/businesses/${business.id}/members/${user.id}">`));
+  assert.ok(leaving.text.includes(`<a class="back" href="/businesses/${business.id}/members">`));
 });

@@ -92,7 +92,9 @@ test('the only owner of a business with other members cannot delete the account,
   const page = await remove(browser);
   const forced = await browser.post(DELETE, { csrf: await browser.csrf(), current_password: PASSWORD });
 
+  assert.match(page.text, /<h1>You cannot delete your account yet<\/h1>/);
   assert.match(page.text, /you are their only owner/);
+  assert.ok(page.text.includes(`<a href="/businesses/${business.id}/members">${business.name}</a>`));
   assert.equal(forced.status, 400);
   assert.equal(await exists(owner), true);
 });

@@ -59,7 +59,7 @@ test('the confirmation page changes nothing, and links back', async () => {
   const question = await admin.open(`${path}/pause`);
 
   assert.match(question.text, /Pause Still everywhere\?/);
-  assert.ok(question.text.includes(`href="${path}">Keep it running`));
+  assert.ok(question.text.includes(`href="${path}">Cancel`));
   assert.deepEqual(await statuses(), [200, 200, 200]);
 });
 

@@ -190,7 +190,7 @@ export function removeEndpointBody({ endpoint, app, viewer, path }: EndpointCont
     back: { to: path, name: 'Endpoint' },
     body: html`<p><code>${endpoint.url}</code></p>
 <p>${app.name} receives no more events there. Pending deliveries are cancelled, and the delivery log is deleted.</p>
-<div class="form-actions"><a class="button secondary" href="${path}">Keep it</a>
+<div class="form-actions"><a class="button secondary" href="${path}">Cancel</a>
 ${postForm({ action: `${path}/remove`, csrf: viewer.context.csrf, body: html`<button class="danger">Remove endpoint</button>` })}</div>`,
   });
 }
