@@ -210,9 +210,10 @@ export const de: Texts = {
     nothingTicked: 'Wählen Sie mindestens eine Berechtigung aus, oder wählen Sie „Ablehnen“.',
     sensitive: 'Vertraulich',
     sensitiveHint: 'Vertraulich: betrifft das Personal oder die Finanzen des Unternehmens.',
-    see: 'Ansehen',
-    change: 'Ändern',
-    seeAndChange: 'Ansehen und ändern',
+    profile: 'Ihr Profil',
+    nameAndEmail: 'Name und E-Mail-Adresse',
+    edit: 'Bearbeiten',
+    viewAndEdit: 'Ansehen und bearbeiten',
     connectIt: 'Verbinden',
     forMe: 'Für mich',
     forMeHint: 'Die Verbindung endet, wenn ich das Unternehmen verlasse.',
@@ -229,8 +230,8 @@ export const de: Texts = {
     days: (days) => formats.count(days, { one: '# Tag', other: '# Tage' }),
     deny: 'Ablehnen',
     allow: 'Zugriff erlauben',
-    smallPrint: (app, business, connectedApps) =>
-      html`${app} sieht Ihren Namen und Ihre E-Mail-Adresse, aber nie Ihr Passwort. Was Sie erlauben, gilt nur für ${business}. Unter ${connectedApps('Connected apps')} können Sie die App jederzeit trennen.`,
+    smallPrint: (business, connectedApps) =>
+      html`Die App sieht nie Ihr Passwort. Was Sie erlauben, gilt nur für ${business}. Unter ${connectedApps('Connected apps')} können Sie die App jederzeit trennen.`,
   },
   obstacle: {
     approvalTitle: (app) => html`Ein Inhaber muss ${app} genehmigen`,

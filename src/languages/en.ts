@@ -204,9 +204,10 @@ export const en = {
     nothingTicked: 'Tick at least one, or choose Deny.',
     sensitive: 'Sensitive',
     sensitiveHint: 'Sensitive: concerns staff or the finances of the business.',
-    see: 'See',
-    change: 'Change',
-    seeAndChange: 'See and change',
+    profile: 'Your profile',
+    nameAndEmail: 'Name and email address',
+    edit: 'Edit',
+    viewAndEdit: 'View and edit',
     connectIt: 'Connect it',
     forMe: 'For me',
     forMeHint: 'The connection ends when I leave.',
@@ -222,8 +223,8 @@ export const en = {
     days: (days: number) => formats.count(days, { one: '# day', other: '# days' }),
     deny: 'Deny',
     allow: 'Allow',
-    smallPrint: (app: Inline, business: Inline, connectedApps: (name: string) => Inline) =>
-      html`${app} can see your name and email address. It never sees your password. What you allow is for ${business} only. You can disconnect it at any time, under ${connectedApps('Connected apps')}.`,
+    smallPrint: (business: Inline, connectedApps: (name: string) => Inline) =>
+      html`It never sees your password. What you allow is for ${business} only. You can disconnect it at any time, under ${connectedApps('Connected apps')}.`,
   },
   /** Instead of the consent screen. */
   obstacle: {

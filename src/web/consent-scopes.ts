@@ -51,16 +51,24 @@ export function requestedScopes(screen: ConsentScreen): Html {
   const line = (scope: Scope) => scopeLine(scope, screen);
   return html`<fieldset class="field" ${ariaAttributes('optional_scope', { hint, wrong: problem !== undefined })}>
 <legend class="visually-hidden">${consent.asks(bdi(app.name))}</legend>
-${required.length > 0 && html`<h2>${requiredTitle(texts, isExternal, optional)}</h2>${permissionList(texts, required, line)}`}
+<h2>${requiredTitle(texts, { isExternal, required, optional })}</h2>${permissionList(texts, required, line, profileRow(texts))}
 ${hint && html`<h2>${consent.choose}</h2><p class="hint" id="optional_scope-hint">${hint}</p>${permissionList(texts, optional, line)}`}
 ${problem && problemText(problem)}
 </fieldset>`;
 }
 
 /** All that an external app asks for is optional, so the rest is from before. */
-function requiredTitle({ consent }: Texts, isExternal: boolean, optional: Scopes): string {
-  if (isExternal) return consent.mayAlready;
+function requiredTitle(
+  { consent }: Texts,
+  { isExternal, required, optional }: { isExternal: boolean; required: Scopes; optional: Scopes },
+): string {
+  if (isExternal && required.length > 0) return consent.mayAlready;
   return optional.length > 0 ? consent.needs : consent.may;
+}
+
+/** Every app sees whose connection it is, with whatever scopes. */
+function profileRow({ consent }: Texts): Html {
+  return html`<div><h3>${consent.profile}</h3><ul><li>${icon('eye')}<span>${consent.nameAndEmail}</span></li></ul></div>`;
 }
 
 function scopeLine(scope: Scope, screen: ConsentScreen): Html {
@@ -91,13 +99,13 @@ export function plainPermissions(texts: Texts, scopes: Scopes): Html {
 }
 
 /** Grouped by resource, in the order of the scopes. */
-function permissionList(texts: Texts, names: Scopes, line: (scope: Scope) => Html): Html {
+function permissionList(texts: Texts, names: Scopes, line: (scope: Scope) => Html, first: Html | null = null): Html {
   const scopes = listScopes(names);
   const resources = [...new Set(scopes.map(resourceOf))];
   const isAnySensitive = scopes.some(({ isSensitive }) => isSensitive);
-  return html`<div class="permissions">${resources.map((resource) => {
+  return html`<div class="permissions">${first}${resources.map((resource) => {
     const group = scopes.filter((scope) => resourceOf(scope) === resource);
-    return html`<div><h3>${titleOf(texts, resource)}<span class="muted small"> ${accessOf(texts, group)}</span></h3><ul>${group.map(line)}</ul></div>`;
+    return html`<div><h3>${titleOf(texts, resource)}${accessOf(texts, group)}</h3><ul>${group.map(line)}</ul></div>`;
   })}</div>
 ${isAnySensitive && html`<p class="hint">${texts.consent.sensitiveHint}</p>`}`;
 }
@@ -111,9 +119,9 @@ function titleOf({ resources }: Texts, resource: string): string {
   return resource.slice(0, 1).toUpperCase() + resource.slice(1).replaceAll(/[-_]/g, ' ');
 }
 
-function accessOf({ consent }: Texts, scopes: Scope[]): string {
-  const canSee = scopes.some(({ kind }) => kind === 'read');
-  const canChange = scopes.some(({ kind }) => kind === 'write');
-  if (canSee && canChange) return consent.seeAndChange;
-  return canChange ? consent.change : consent.see;
+/** Of rows with changes only: that the others are for viewing is in their lines. */
+function accessOf({ consent }: Texts, scopes: Scope[]): Html | null {
+  const canView = scopes.some(({ kind }) => kind === 'read');
+  const canEdit = scopes.some(({ kind }) => kind === 'write');
+  return canEdit ? html`<span class="muted small"> ${canView ? consent.viewAndEdit : consent.edit}</span>` : null;
 }

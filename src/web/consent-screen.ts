@@ -132,25 +132,25 @@ ${postForm({
   csrf: context.csrf,
   body: html`<input type="hidden" name="consent_state" value="${state}">
 <input type="hidden" name="return_to" value="${context.path}">
-${requestFacts(screen)}
 <div class="decision">
 ${requestedScopes(screen)}
 ${terms(screen)}
+<p class="small muted small-print">${smallPrint(screen)}</p>
+</div>
+${requestFacts(screen)}
 <div class="form-actions">
 <button class="secondary" name="decision" value="deny">${consent.deny}</button>
 <button class="primary" name="decision" value="allow" data-delayed>${consent.allow}</button>
-</div>
-<p class="small muted small-print">${smallPrint(screen)}</p>
 </div>`,
 })}
 </div>`,
   };
 }
 
-function smallPrint({ texts, authRequest: { app }, context: { current } }: ConsentScreen): Html {
+function smallPrint({ texts, context: { current } }: ConsentScreen): Html {
   const path = current ? businessPath(current, 'connected-apps') : '/';
   const link = (text: string) => html`<a href="${path}">${text}</a>`;
-  return texts.consent.smallPrint(bdi(app.name), bdi(current?.businessName ?? ''), link);
+  return texts.consent.smallPrint(bdi(current?.businessName ?? ''), link);
 }
 
 /** For whom and until when. */

@@ -124,7 +124,8 @@ function permissionSection(connection: Connection, viewer: Viewer): Html {
     title: 'Permissions',
     intro: 'Usage counts cover the last 30 days.',
     actions: narrowLink(connection, viewer) ?? false,
-    body: html`<div class="columns">${scopeList('May see', 'read', connection)}${scopeList('May change', 'write', connection)}</div>`,
+    body: html`<h3 class="muted small">Can</h3>
+<div class="columns">${scopeList('read', connection)}${scopeList('write', connection)}</div>`,
   });
 }
 
@@ -134,13 +135,12 @@ function narrowLink({ app, user, business, scopes }: Connection, viewer: Viewer)
   return html`<a class="button secondary" href="${narrowingPath({ app, business, user })}" aria-label="Change what ${app.name} may do for ${user.name} in ${business.name}">Change…</a>`;
 }
 
-function scopeList(heading: string, kind: Scope['kind'], { scopes, uses }: Connection): Html | null {
+function scopeList(kind: Scope['kind'], { scopes, uses }: Connection): Html | null {
   const listed = listScopes(scopes).filter((scope) => scope.kind === kind);
   if (listed.length === 0) return null;
-  return html`<div><h3 class="muted small">${heading}</h3>
-<ul class="scopes ${kind}">${listed.map(
+  return html`<ul class="scopes ${kind}">${listed.map(
     ({ name, meaning }) => html`<li>${meaning} <span class="muted small uses">${useText(uses.get(name))}</span></li>`,
-  )}</ul></div>`;
+  )}</ul>`;
 }
 
 function useText(uses: number | undefined): string {

@@ -78,8 +78,8 @@ async function showForm(
   const form = html`<fieldset class="field" ${ariaAttributes('scope', { wrong: problem !== undefined })}>
 <legend class="visually-hidden">What ${app.name} may do in ${business.name}</legend>
 ${scopes.map((name) => html`<input type="hidden" name="shown" value="${name}">`)}
-${boxes('May see', 'read', connection)}
-${boxes('May change', 'write', connection)}
+${boxes('read', connection)}
+${boxes('write', connection)}
 ${problem && problemText(problem)}</fieldset>
 <div class="form-actions"><a class="button secondary" href="${connectionPath(connection)}">Cancel</a>
 <button class="primary">Save</button></div>`;
@@ -91,9 +91,10 @@ ${postForm({ action: narrowingPath(connection), csrf: context.csrf, body: form }
   return sendPage(reply, page, { status: problem ? 400 : 200 });
 }
 
-function boxes(heading: string, kind: Scope['kind'], { scopes }: Connection): Html | null {
+function boxes(kind: Scope['kind'], { scopes }: Connection): Html[] {
   const listed = listScopes(scopes).filter((scope) => scope.kind === kind);
-  if (listed.length === 0) return null;
-  return html`<h2 class="small muted">${heading}</h2>
-${listed.map(({ name, meaning }) => html`<label class="choice"><input type="checkbox" name="scope" value="${name}" checked><span>${meaning}</span></label>`)}`;
+  return listed.map(
+    ({ name, meaning }) =>
+      html`<label class="choice"><input type="checkbox" name="scope" value="${name}" checked><span>${meaning}</span></label>`,
+  );
 }
