@@ -1,36 +1,54 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import pg from 'pg';
-import { getTypeParser, runDescribed } from '../../src/storage/postgres/named-statement.ts';
+import { getTypeParser, keepDescriptions, runDescribed } from '../../src/storage/postgres/named-statement.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 
 const server = await startPostgres();
 const client = new pg.Client({ connectionString: server.url, pipeline: true, types: { getTypeParser } });
 await client.connect();
+keepDescriptions(client);
 after(async () => {
   await client.end();
   await server.remove();
 });
 
-let descriptions = 0;
-(client as unknown as { connection: pg.Connection }).connection.on('rowDescription', () => {
-  descriptions += 1;
-});
+function countDescriptions(of: pg.Client): { count: number } {
+  const descriptions = { count: 0 };
+  (of as unknown as { connection: pg.Connection }).connection.on('rowDescription', () => {
+    descriptions.count += 1;
+  });
+  return descriptions;
+}
 
 const run = (name: string, text: string, values: unknown[] = []) => runDescribed(client, { name, text, values });
 
 test('a statement is described once per connection, and returns the same rows afterwards', async () => {
   const text = `select $1::int as "number", $2::bigint as "time", $3::text as "text", $4::bytea as "bytes", $5::boolean as "flag"`;
   const values = [7, Date.UTC(2026, 0, 1), 'naïve', Buffer.from([0, 255]), true];
-  const before = descriptions;
+  const descriptions = countDescriptions(client);
 
   const first = await run('values', text, values);
   const [second, third] = await Promise.all([run('values', text, values), run('values', text, Array(5).fill(null))]);
 
-  assert.equal(descriptions - before, 1);
+  assert.equal(descriptions.count, 1);
   assert.deepEqual(second.rows, first.rows);
   assert.equal(second.rowCount, 1);
   assert.deepEqual(third.rows, [{ number: null, time: null, text: null, bytes: null, flag: null }]);
+});
+
+test('a statement is described with each execution where the next may run in another session', async () => {
+  const pooled = new pg.Client({ connectionString: server.url, pipeline: true });
+  await pooled.connect();
+  const descriptions = countDescriptions(pooled);
+
+  for (const value of ['first', 'second']) {
+    const query = { name: 'pooled', text: 'select $1::text as value', values: [value] };
+    assert.deepEqual((await runDescribed(pooled, query)).rows, [{ value }]);
+  }
+
+  assert.equal(descriptions.count, 2);
+  await pooled.end();
 });
 
 test('executions that are sent before the first description arrives return their own rows', async () => {

@@ -148,3 +148,17 @@ test('after a shared connection breaks, the next statement opens another', async
   assert.ok(first.id === id || first instanceof StorageUnavailable, String(first));
   assert.equal(second?.id, id);
 });
+
+test('requests wait for a locked table, even if the first fails to prepare their statement on the shared connection', async () => {
+  const fresh = await openStorage(server.url);
+  const grants = await Promise.all(Array.from({ length: 3 }, async () => (await find(await newGrant())) as Grant));
+  await other.query('begin; lock table grants in access exclusive mode');
+
+  const rotations = Promise.allSettled(grants.map((grant) => rotate(fresh.relaxed, { grant, spent: 0 }, NOW)));
+  await other.query('select pg_sleep(0.1)');
+  await other.query('commit');
+
+  const expected = { status: 'fulfilled', value: true };
+  assert.deepEqual(await rotations, [expected, expected, expected]);
+  await fresh.close();
+});

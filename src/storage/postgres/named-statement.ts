@@ -9,24 +9,31 @@ interface Column {
   parse(text: string): unknown;
 }
 
-/** By the names of the statements. */
-const columnsOn = new WeakMap<pg.Connection, Map<string, Column[]>>();
+/** By the names of the statements. Only of connections whose statements all run in the same session of PostgreSQL. */
+const columnsOn = new WeakMap<pg.ClientBase, Map<string, Column[]>>();
+
+/** The connection is one to PostgreSQL itself: behind a pooler each execution may run in another session. */
+export function keepDescriptions(client: pg.ClientBase): void {
+  columnsOn.set(client, new Map());
+}
 
 type NamedQuery = Required<Pick<pg.QueryConfig, 'name' | 'text' | 'values'>>;
 
 /**
  * Runs a named statement, whose columns are described once per connection. pg has them described with each execution: a
- * fifth of the CPU time of a node. They cannot change, since PostgreSQL rejects the statement then. But behind a pooler they
- * can: the next execution may run in another session.
+ * fifth of the CPU time of a node. They cannot change within a session, since PostgreSQL rejects the statement then.
  */
 export async function runDescribed(client: pg.ClientBase, query: NamedQuery): Promise<pg.QueryResult> {
-  const { connection } = client as unknown as { connection: pg.Connection };
-  const columns = columnsOn.get(connection)?.get(query.name);
+  const known = columnsOn.get(client);
+  const columns = known?.get(query.name);
   if (columns) return runUndescribed(client, query, columns);
   const result = await client.query(query);
-  const described = result.fields.map(({ name, dataTypeID }) => ({ name, parse: getTypeParser(dataTypeID) }));
-  remember(connection, query.name, described);
+  known?.set(query.name, result.fields.map(toColumn));
   return result;
+}
+
+function toColumn({ name, dataTypeID }: pg.FieldDef): Column {
+  return { name, parse: getTypeParser(dataTypeID) };
 }
 
 /** What pg's `Query` has beyond its types: it writes the messages of a statement, and receives those of the server. */
@@ -58,12 +65,6 @@ function runUndescribed(client: pg.ClientBase, { name, text, values }: NamedQuer
     };
     client.query(query);
   });
-}
-
-function remember(connection: pg.Connection, name: string, columns: Column[]): void {
-  const known = columnsOn.get(connection) ?? new Map<string, Column[]>();
-  known.set(name, columns);
-  columnsOn.set(connection, known);
 }
 
 function toRow(columns: Column[], texts: (string | null)[]): object {

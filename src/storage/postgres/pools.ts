@@ -2,7 +2,7 @@ import pg from 'pg';
 import { SECOND } from '../../lib/clock.ts';
 import { VERSION } from '../../lib/package.ts';
 import { OutdatedPlan, StorageUnavailable, type TimeoutProfile } from '../storage.ts';
-import { getTypeParser } from './named-statement.ts';
+import { getTypeParser, keepDescriptions } from './named-statement.ts';
 import type { Primary } from './primary.ts';
 import { createSession, IDLE_LIMIT, IDLE_TIMEOUT, type Session, type SessionOptions } from './session.ts';
 import type { PostgresTarget } from './url.ts';
@@ -120,7 +120,7 @@ export function poolUse({ all }: Pools) {
 }
 
 const INSPECTION = `select exists (select from pg_extension where extname = 'citus') as sharded,
-  current_setting('idle_in_transaction_session_timeout') as timeout`;
+  current_setting('idle_in_transaction_session_timeout') as timeout, pg_backend_pid() as pid`;
 
 const USE_POOLER = 'if it is reached through a pooler, add pooler=transaction to DATABASE_URL';
 
@@ -128,6 +128,8 @@ async function inspectServer(pools: Pools, client: pg.ClientBase): Promise<void>
   client.on('error', () => {});
   const [{ rows }] = await Promise.all([client.query(INSPECTION), pools.primary.admit(client)]);
   pools.isSharded = rows[0].sharded;
+  // A pooler has process ids of its own.
+  if (rows[0].pid === (client as unknown as { processID: number }).processID) keepDescriptions(client);
   if (pools.session.options?.includes(IDLE_TIMEOUT) && rows[0].timeout !== IDLE_LIMIT) {
     throw new StorageUnavailable(`this server ignores the settings of a connection; ${USE_POOLER}`);
   }
@@ -145,7 +147,7 @@ export function translateError(error: unknown): unknown {
   }
   const { code = '', message } = error;
   const sentence = `PostgreSQL cannot run the statement now: ${message} (${code}).`;
-  if (isRevalidation(error)) return new OutdatedPlan(sentence, { cause: error });
+  if (isOutdated(error)) return new OutdatedPlan(sentence, { cause: error });
   return UNAVAILABLE.test(code) ? new StorageUnavailable(sentence, { cause: error }) : error;
 }
 
@@ -155,7 +157,14 @@ export function isLockTimeout(error: unknown): boolean {
   return cause instanceof pg.DatabaseError && cause.code === '55P03';
 }
 
-/** An upgrade has added a column since the statement was planned. The SQLSTATE, feature_not_supported, is also that of statements that PostgreSQL or an extension of it cannot run. */
-function isRevalidation({ code, routine }: pg.DatabaseError): boolean {
-  return code === '0A000' && routine === 'RevalidateCachedQuery';
+/**
+ * An upgrade has added a column since the statement was planned; its SQLSTATE, feature_not_supported, is also that of statements
+ * that PostgreSQL or an extension of it cannot run. Or the name is not known, or known too soon, since another request that
+ * shares the connection was to prepare the statement and failed.
+ */
+function isOutdated({ code = '', routine }: pg.DatabaseError): boolean {
+  return (code === '0A000' && routine === 'RevalidateCachedQuery') || NAME_ERRORS.includes(code);
 }
+
+/** `invalid_sql_statement_name` and `duplicate_prepared_statement` */
+const NAME_ERRORS = ['26000', '42P05'];

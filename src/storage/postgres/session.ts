@@ -29,8 +29,6 @@ export interface Session {
   /** Whether a statement outside of a transaction needs one, for its settings. */
   wrapsStatements: boolean;
   namesStatements: boolean;
-  /** Whether all statements of a connection run in the same session of PostgreSQL. */
-  isOwnSession: boolean;
 }
 
 export function createSession(
@@ -47,18 +45,18 @@ export function createSession(
   const settings = Object.entries({ synchronous_commit: commit, ...RANDOM_PAGE_COST, ...limits });
   if (pooler === 'none') {
     const options = settings.map(([name, value]) => `-c ${name}=${value}`).join(' ');
-    return { options, begin: 'begin', wrapsStatements: false, namesStatements, isOwnSession: true };
+    return { options, begin: 'begin', wrapsStatements: false, namesStatements };
   }
   const begin = ['begin', ...settings.map(([name, value]) => `set local ${name} = ${value}`)].join('; ');
   // A migration has statements that cannot run in a transaction.
-  return { options: undefined, begin, wrapsStatements: isServing && !readsOnly, namesStatements, isOwnSession: false };
+  return { options: undefined, begin, wrapsStatements: isServing && !readsOnly, namesStatements };
 }
 
 /** A statement of a transaction. */
 export function send(session: Session, client: pg.ClientBase, query: pg.QueryConfig): Promise<pg.QueryResult> {
   const { name, text, values = [] } = query;
   if (!session.namesStatements || name === undefined) return client.query(text, values);
-  return session.isOwnSession ? runDescribed(client, { name, text, values }) : client.query(query);
+  return runDescribed(client, { name, text, values });
 }
 
 /** A statement outside of a transaction: one round trip in any case. */
