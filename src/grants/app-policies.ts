@@ -71,7 +71,7 @@ interface PolicyChange extends AppPolicy {
   businessId: string;
 }
 
-/** An owner decides which apps come in. Existing connections go on. False if the actor is no owner. */
+/** An owner decides which apps may connect. Existing connections continue. False if the actor is no owner. */
 export async function changeAppPolicy(
   actor: Actor,
   db: Database,

@@ -8,7 +8,7 @@ import type { Tables } from './tables.ts';
 const INTERVAL = 5 * SECOND;
 const NOTIFY_INTERVAL = 10 * MINUTE;
 const BATCH_SIZE = 500;
-/** Each takes a few milliseconds; the next run goes on. */
+/** Each takes a few milliseconds; the next run continues. */
 const MAX_VACUUM_STEPS = 64;
 
 /** Processes at most `limit` rows, which it finds by an index, and returns how many it processed. */

@@ -106,7 +106,7 @@ test('a plan lists the steps that are left with table, lock and time, and change
   assert.ok(steps.every(({ table, rows, bytes }) => table === 'grants' && rows === 300 && bytes > 0));
   assert.ok(seconds > 0);
   assert.equal(olderNodes.length, 1);
-  assert.match(steps[1]?.lock ?? '', /reads and writes go on/);
+  assert.match(steps[1]?.lock ?? '', /reads and writes continue/);
   assert.deepEqual((await listPending(storage, NEXT_RELEASE)).length, 2);
 });
 

@@ -6,7 +6,7 @@ export type SchemaChange = (db: Kysely<unknown>, types: ColumnTypes) => Promise<
 
 /**
  * `initial`: creates the tables of the first release.
- * `expand`: only adds, so every older release that works on the schema goes on working.
+ * `expand`: only adds, so every older release that works on the schema keeps working.
  * `contract`: removes or restricts what an older release needs. It runs when no node of such a release is alive.
  */
 export type Phase = 'initial' | 'expand' | 'contract';
@@ -30,7 +30,7 @@ export interface ChangeStep {
   change: SchemaChange;
 }
 
-/** On PostgreSQL it is built concurrently: reads and writes go on. */
+/** On PostgreSQL it is built concurrently: reads and writes continue. */
 export interface IndexStep {
   kind: 'index';
   table: string;

@@ -42,7 +42,7 @@ const RETRY_INTERVAL = 2;
 
 /**
  * Opens or joins the group of writes that is committed next; the caller holds the connection lock. Returns a promise if
- * another process is writing: it releases the connection lock while it waits, so that reads go on.
+ * another process is writing: it releases the connection lock while it waits, so that reads continue.
  */
 export type BeginWrite = (durability: Durability) => Promise<void> | undefined;
 

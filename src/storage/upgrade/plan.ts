@@ -89,7 +89,7 @@ const READS_PER_ROW: Record<Storage['engine'], Record<Step['kind'], number>> = {
 };
 
 const BRIEF = 'ACCESS EXCLUSIVE, for milliseconds, tried again while the table is in use';
-const CONCURRENT = 'SHARE UPDATE EXCLUSIVE: reads and writes go on';
+const CONCURRENT = 'SHARE UPDATE EXCLUSIVE: reads and writes continue';
 const WHOLE_FILE = 'the whole file, for writes';
 
 const LOCKS: Record<Storage['engine'], Record<Step['kind'], string>> = {

@@ -90,7 +90,7 @@ async function buildIndex(run: MigrationRun, step: IndexStep): Promise<void> {
     const state = await findIndex(durable, step.name);
     if (state === 'valid') return;
     if (state === 'missing') await createIndex(step, 'concurrently').execute(durable);
-    // PostgreSQL goes on after its client was killed.
+    // PostgreSQL continues after its client was killed.
     if (state === 'building') {
       run.onProgress(`${step.name} is still being built by an interrupted run`);
       await sleep(SECOND);

@@ -33,7 +33,7 @@ export async function appRulesBody(
   const requests = requestSection(context, waiting, platformName);
   return html`${pageHead({
     title: 'Apps',
-    intro: html`Which apps come into ${businessName}. Those that are connected are listed under <a href="${businessPath(context.business, 'connected-apps')}">Connected apps</a>.`,
+    intro: html`Which apps may connect to ${businessName}. Connected apps are listed under <a href="${businessPath(context.business, 'connected-apps')}">Connected apps</a>.`,
     back: { to: businessPath(context.business, 'settings'), name: 'Business' },
   })}
 ${problem && problem.field !== 'who' && html`<div class="notice warn" role="alert">${problemText(problem)}</div>`}

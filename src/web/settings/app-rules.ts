@@ -31,7 +31,7 @@ type RequestRoute = { Params: { app: string; user: string }; Body: Form };
 
 const APP_RULES = businessRoute('settings/apps');
 
-/** Owners decide which apps come in. */
+/** Owners decide which apps may connect. */
 export function mountAppRules(host: FastifyInstance, deps: WebDeps): void {
   const { storage, clock } = deps;
 

@@ -127,7 +127,7 @@ export function twoStepRuleForm({ action, csrf, isRequired, who }: RuleForm): Ht
     : ['yes', 'Require two-step sign-in', 'secondary'];
   const state = isRequired
     ? html`${badge('Required', 'good')} After the password, ${who} enters a code from an authenticator app; or they use a passkey.`
-    : html`${badge('Optional', 'caution')} If you require it, ${who}, including you, sets it up before they see another page. Apps that they connected go on working.`;
+    : html`${badge('Optional', 'caution')} If you require it, ${who}, including you, sets it up before they see another page. Apps that they connected keep working.`;
   return html`<p>${state}</p>
 ${postForm({ action, csrf, body: html`<input type="hidden" name="required" value="${value}"><button class="${style}">${button}</button>` })}`;
 }

@@ -66,7 +66,7 @@ function dynamicClientId({ settings }: TestServer): string {
   return encodeDynamicClientId(createKeyring(settings.secretKeys), metadata);
 }
 
-/** Each in a business of its own, whose owners have decided which apps come in. */
+/** Each in a business of its own, whose owners have decided which apps may connect. */
 function refusedByTheBusiness(server: TestServer): CallbackProvocation[] {
   const arrive = async (who: 'approved' | 'admins') => {
     const business = await server.addBusiness('Strict');
