@@ -46,7 +46,9 @@ ${
   endpoints.length > 0 &&
   rowList(
     endpoints.map(
-      (endpoint) => html`<li><div><a href="${path}/${endpoint.id}">${endpoint.url}</a> ${statusBadge(endpoint)}
+      (
+        endpoint,
+      ) => html`<li class="entry"><div><a href="${path}/${endpoint.id}">${endpoint.url}</a> ${statusBadge(endpoint)}
 <p class="muted small">${isAll(endpoint) ? 'All events' : endpoint.eventTypes.join(', ')}</p>
 ${statusNotice(endpoint, now)}</div></li>`,
     ),
@@ -233,5 +235,5 @@ function nounOf(type: string): string {
 }
 
 function eventChoice(type: string, isChosen: boolean): Html {
-  return html`<label class="choice"><input type="checkbox" name="events" value="${type}" ${isChosen && html`checked`}><span><code>${type}</code> ${EVENTS[type]?.summary}.</span></label>`;
+  return html`<label class="choice"><input type="checkbox" name="events" value="${type}" ${isChosen && html`checked`}><span><code>${type}</code><br><span class="muted small">${EVENTS[type]?.summary}.</span></span></label>`;
 }
