@@ -127,7 +127,7 @@ export const de: Texts = {
   },
   secondStep: {
     title: 'Anmeldung in zwei Schritten',
-    account: (email) => html`Sie melden sich als ${email} an.`,
+    account: (destination, email) => html`weiter zu ${destination} als ${email}`,
     passkeyRequired: 'Ihr Unternehmen verlangt die Anmeldung in zwei Schritten. Melden Sie sich mit Ihrem Passkey an.',
     useRecoveryCode: 'Wiederherstellungscode verwenden',
     lostPhone: (platform) =>
@@ -264,15 +264,14 @@ export const de: Texts = {
   invitation: {
     title: 'Einladung',
     join: (business) => html`${business} beitreten`,
-    invites: (inviter, business) => html`${inviter} lädt Sie zu ${business} ein.`,
-    for: 'Für',
+    invites: (inviter) => html`${inviter} lädt Sie ein.`,
     role: 'Ihre Rolle',
-    until: 'Gültig bis',
+    expires: 'Einladung gültig bis',
     signInToJoin: 'Anmelden und beitreten',
     newHere: 'Konto erstellen',
     or: 'oder, wenn Sie schon ein Konto haben',
     yourName: 'Ihr Name',
-    emailHint: 'Die Einladung gilt für diese Adresse, und Sie melden sich damit an.',
+    emailHint: 'Mit dieser Adresse melden Sie sich an.',
     createAccount: 'Konto erstellen und beitreten',
     joinAs: (name) => html`Als ${name} beitreten`,
     signedInAs: (email) => html`Sie sind als ${email} angemeldet.`,

@@ -127,7 +127,7 @@ export const en = {
   },
   secondStep: {
     title: 'Two-step sign-in',
-    account: (email: Inline) => html`You are signing in as ${email}.`,
+    account: (destination: Inline, email: Inline) => html`to continue to ${destination} as ${email}`,
     passkeyRequired: 'Your business requires a second step. Sign in with your passkey.',
     useRecoveryCode: 'Use a recovery code',
     lostPhone: (platform: Inline) =>
@@ -255,15 +255,14 @@ export const en = {
   invitation: {
     title: 'Invitation',
     join: (business: Inline) => html`Join ${business}`,
-    invites: (inviter: Inline, business: Inline) => html`${inviter} has invited you to join ${business}.`,
-    for: 'For',
+    invites: (inviter: Inline) => html`${inviter} has invited you.`,
     role: 'Your role',
-    until: 'Until',
+    expires: 'Invitation expires',
     signInToJoin: 'Sign in to join',
     newHere: 'Create an account',
     or: 'or, if you have an account',
     yourName: 'Your name',
-    emailHint: 'The invitation is for this address, and you will sign in with it.',
+    emailHint: 'You will sign in with this address.',
     createAccount: 'Create account and join',
     joinAs: (name: Inline) => html`Join as ${name}`,
     signedInAs: (email: Inline) => html`You are signed in as ${email}.`,

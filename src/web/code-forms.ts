@@ -25,15 +25,19 @@ interface CodeForms {
   button: string;
   /** The class of the button. */
   style?: 'primary' | 'danger';
+  /** Where Cancel leads, if there is one. */
+  cancel?: string;
   problem: Problem | undefined;
 }
 
 /** Asks for a code of the authenticator app, or for a recovery code instead. */
 export function codeForms(forms: CodeForms): Html {
-  const { texts = en, action, csrf, returnTo, factors, button, style = 'primary', problem } = forms;
+  const { texts = en, action, csrf, returnTo, factors, button, style = 'primary', cancel, problem } = forms;
   const target = returnTo !== undefined && html`<input type="hidden" name="return_to" value="${returnTo}">`;
   const submit = html`<button class="${style} wide">${button}</button>`;
-  return html`${postForm({ action, csrf, body: html`${target}${codeField(problem, { focus: true, texts })}${submit}` })}
+  const pair = html`<div class="form-actions"><a class="button secondary" href="${cancel}">Cancel</a><button class="${style}">${button}</button></div>`;
+  const end = cancel === undefined ? submit : pair;
+  return html`${postForm({ action, csrf, body: html`${target}${codeField(problem, { focus: true, texts })}${end}` })}
 ${
   factors.recoveryCodes > 0 &&
   html`<details class="apart" ${problem?.field === 'recovery_code' && html`open`}><summary>${texts.secondStep.useRecoveryCode}</summary>

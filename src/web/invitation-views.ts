@@ -108,15 +108,14 @@ ${anotherAccount(opened)}</div></div>`;
 }
 
 function offer({ texts, invitation }: Opened): Html {
-  const { businessName, inviterName, role, email, expiresAt } = invitation;
+  const { businessName, inviterName, role, expiresAt } = invitation;
   const words = texts.invitation;
   const { name, meaning } = texts.roles[role];
   return html`<h1>${words.join(bdi(businessName))}</h1>
-<p>${words.invites(strong(inviterName), strong(businessName))}</p>
+<p>${words.invites(strong(inviterName))}</p>
 <dl class="facts">
-<div><dt>${words.for}</dt><dd>${email}</dd></div>
 <div><dt>${words.role}</dt><dd>${name}<br><span class="muted small">${meaning}</span></dd></div>
-<div><dt>${words.until}</dt><dd>${time(expiresAt, texts)}</dd></div>
+<div><dt>${words.expires}</dt><dd>${time(expiresAt, texts)}</dd></div>
 </dl>`;
 }
 

@@ -170,8 +170,7 @@ function secondStepPage({ platformName }: WebDeps, form: SecondStepForm): Page {
     runsScript: true,
     body: html`<div class="card">
 <h1>${secondStep.title}</h1>
-<p class="muted">${signIn.destination(bdi(destination.appName ?? platformName))}</p>
-<p>${secondStep.account(html`<strong>${bdi(email)}</strong>`)}</p>
+<p class="muted">${secondStep.account(bdi(destination.appName ?? platformName), html`<strong>${bdi(email)}</strong>`)}</p>
 <p class="small another"><a href="/sign-in?${new URLSearchParams({ return_to: returnTo }).toString()}">${signIn.anotherAccount}</a></p>
 ${hasApp && codeForms({ texts, action: PATH, csrf, returnTo, factors, button: signIn.submit, problem })}
 ${!hasApp && html`<p>${secondStep.passkeyRequired}</p>`}

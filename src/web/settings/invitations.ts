@@ -176,7 +176,7 @@ ${pager({ path: listPath(context), search: '', after }, next)}`;
 function row(context: MembersContext, { id, email, role, inviterName, expiresAt }: Invitation): Html {
   return html`<li class="entry">${avatar({ id, name: email })}<div><strong>${email}</strong>
 <p class="muted small">Invited by ${inviterName}</p></div>
-<div class="meta muted small">${roleBadge(role)}<span>Until ${day(expiresAt)}</span></div>
+<div class="meta muted small">${roleBadge(role)}<span>Expires ${day(expiresAt)}</span></div>
 ${postForm({
   action: `${listPath(context)}/${id}/withdraw`,
   csrf: context.csrf,

@@ -14,6 +14,8 @@ import { type PageContext, sendPage } from '../layout.ts';
 import { loadPageContext } from '../page-context.ts';
 import { requireSession } from '../session.ts';
 
+const ACCOUNT = '/settings/account';
+
 type FormRequest = FastifyRequest<{ Body: Form }>;
 
 /** Where the script fetches a challenge for a passkey that confirms a change. */
@@ -84,7 +86,7 @@ function proofBody(
   });
   const hasApp = factors.appAddedAt !== null;
   const body = html`${explanation}
-${hasApp && codeForms({ action, csrf, factors, button, ...(style && { style }), problem })}
+${hasApp && codeForms({ action, csrf, factors, button, ...(style && { style }), cancel: ACCOUNT, problem })}
 ${factors.passkeys.length > 0 && passkeyForm({ method: 'get', form: byPasskey, options: STEP_UP_OPTIONS, problem: hasApp ? undefined : problem && { ...problem, field: 'passkey' } })}`;
-  return question({ title, back: { to: '/settings/account', name: 'Account' }, body });
+  return question({ title, back: { to: ACCOUNT, name: 'Account' }, body });
 }

@@ -4,7 +4,7 @@ import type { SecondFactors } from '../../accounts/second-factors.ts';
 import type { Session } from '../../accounts/sessions.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { codeField } from '../code-forms.ts';
-import { badge } from '../components/display.ts';
+import { badge, notice } from '../components/display.ts';
 import { dangerZone, pageHead, question, settings } from '../components/structure.ts';
 import { passkeyForm, pluralize } from '../components.ts';
 import { copyable, type Problem, postForm, time } from '../forms.ts';
@@ -43,17 +43,17 @@ function appSetUp({ platformName, session, csrf, returnTo, secret, setUp, proble
 <li>Scan this code with it.
 ${qrCode(uri)}
 <p class="small">Cannot scan it? <a href="${uri}">Open the app on this device</a>, or type this key: ${copyable('key', secret)}</p></li>
-<li>Enter the code that the app shows.
+<li><p>Enter the code that the app shows.</p>
 ${postForm({
   action: PATH,
   csrf,
   body: html`<input type="hidden" name="set_up" value="${setUp}">
 <input type="hidden" name="return_to" value="${returnTo}">
 ${codeField(problem, { focus: problem !== undefined })}
+<p class="muted small">Every other browser will be signed out.</p>
 <button class="primary wide">Turn on two-step sign-in</button>`,
 })}</li>
-</ol>
-<p class="muted small">Every other browser is signed out.</p>`;
+</ol>`;
 }
 
 function passkeySetUp({ csrf, returnTo, problem }: SetUpPage): Html {
@@ -87,7 +87,7 @@ export function recoveryCodesBody(codes: string[], returnTo: string): Html {
   return question({ title: 'Keep your recovery codes', body });
 }
 
-export function manageBody({ appAddedAt, recoveryCodes }: SecondFactors): Html {
+export function manageBody(factors: SecondFactors): Html {
   return html`${pageHead({
     title: 'Two-step sign-in',
     badges: badge('On', 'good'),
@@ -97,16 +97,27 @@ export function manageBody({ appAddedAt, recoveryCodes }: SecondFactors): Html {
 ${settings({
   title: 'Recovery codes',
   intro: 'If you lose your phone, one of them signs you in together with your password.',
-  body: html`<p>You have ${pluralize(recoveryCodes, 'recovery code', 'recovery codes')} left.${recoveryCodes < 3 && ' Create new ones soon.'}</p>
+  body: html`${codesLeft(factors)}
 <p><a class="button" href="${PATH}/recovery-codes">New recovery codes…</a></p>`,
 })}
 ${dangerZone([
   {
     title: 'Remove the authenticator app',
-    text: html`On since ${time(appAddedAt ?? 0)}. Without it, a stolen password is enough to sign in as you.`,
+    text: html`On since ${time(factors.appAddedAt ?? 0)}. Without it, a stolen password is enough to sign in as you.`,
     action: html`<a class="button danger" href="${PATH}/remove">Remove…</a>`,
   },
 ])}`;
+}
+
+function codesLeft({ recoveryCodes, passkeys }: SecondFactors): Html {
+  if (recoveryCodes > 0) {
+    return html`<p>You have ${pluralize(recoveryCodes, 'recovery code', 'recovery codes')} left.${recoveryCodes < 3 && ' Create new ones soon.'}</p>`;
+  }
+  const loss =
+    passkeys.length > 0
+      ? 'you can sign in with a passkey only'
+      : 'you will be locked out until an owner or a platform admin helps you';
+  return notice(html`<strong>You have no recovery codes.</strong> If you lose your phone, ${loss}.`, 'caution');
 }
 
 /** On the account page. */

@@ -49,8 +49,9 @@ test('an owner sees the link once, and the invited person joins in the chosen ro
   assert.match(made.text, new RegExp(`Send this link to ${user.email}`));
   assert.match(
     offered.text,
-    /<strong><bdi>Owner\d+<\/bdi><\/strong> has invited you to join <strong><bdi>Bolt<\/bdi><\/strong>/,
+    /<h1>Join <bdi>Bolt<\/bdi><\/h1>\s*<p><strong><bdi>Owner\d+<\/bdi><\/strong> has invited you\./,
   );
+  assert.match(offered.text, /<dt>Invitation expires<\/dt>/);
   assert.match(offered.text, new RegExp(`Join as <bdi>${user.name}`));
   assert.match(offered.text, /<script type="module" src="\/assets\/gatehouse\.js/, 'it tells the reader’s own time');
   assert.match(joined.text, /Welcome to the business\./);
@@ -211,7 +212,7 @@ test('a link works for seven days, then says that it has expired, and is removed
   await removeExpired(own.storage().durable, retentionSteps(), own.clock());
   const forgotten = await own.browse().open(link);
 
-  assert.match(stale.text, /Until<\/dt><dd><time datetime="2030-01-08/);
+  assert.match(stale.text, /Invitation expires<\/dt><dd><time datetime="2030-01-08/);
   assert.deepEqual([before.status, after.status, late.status, forgotten.status], [200, 410, 410, 404]);
   assert.match(after.text, /This invitation has expired/);
   assert.deepEqual(await own.storage().durable.selectFrom('invitations').selectAll().execute(), []);

@@ -37,7 +37,7 @@ test('the second step names the account, and leads to the sign-in of another one
   const [, link = ''] = /<p class="small another"><a href="([^"]*)">Use another account<\/a><\/p>/.exec(text) ?? [];
   const other = await browser.open(link);
 
-  assert.match(text, new RegExp(`You are signing in as <strong><bdi>${user.email}</bdi></strong>\\.`));
+  assert.match(text, new RegExp(`to continue to <bdi>Gatehouse</bdi> as <strong><bdi>${user.email}</bdi></strong>`));
   assert.doesNotMatch(other.text, new RegExp(user.email));
   assert.match((await browser.signIn(server.ada.email, PASSWORD, other)).url, /\/settings\/account$/);
 });

@@ -103,6 +103,28 @@ test('a set-up belongs to one session and one hour, and needs a sign-in within t
   assert.doesNotMatch(shown.text, /<svg class="qr"/);
 });
 
+test('without recovery codes, the page warns of being locked out', async () => {
+  const { user, browser } = await addTwoStepUser(server, 'Una');
+  const before = await browser.open(TWO_STEP);
+  await server.storage().durable.deleteFrom('recovery_codes').where('user_id', '=', user.id).execute();
+
+  const { text } = await browser.open(TWO_STEP);
+
+  assert.doesNotMatch(before.text, /locked out/);
+  assert.match(text, /class="notice caution".*You have no recovery codes\..*you will be locked out until/);
+});
+
+test('what needs a code can be cancelled', async () => {
+  const { browser } = await addTwoStepUser(server, 'Uma');
+
+  const { text } = await browser.open(`${TWO_STEP}/remove`);
+
+  assert.match(
+    text,
+    /<a class="button secondary" href="\/settings\/account">Cancel<\/a><button class="danger">Remove</,
+  );
+});
+
 test('the authenticator app is removed with a code or a recovery code only, once each [E5]', async () => {
   const { user, browser, freshCode, recoveryCodes } = await addTwoStepUser(server, 'Eli');
   const remove = `${TWO_STEP}/remove`;
