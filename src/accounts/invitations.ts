@@ -42,7 +42,7 @@ const MAX_OPEN = 100;
 /** Expired invitations are kept for so long, so that their page can say why they do not work. */
 const KEPT_FOR = 30 * DAY;
 
-/** Undefined if the inviter is not an owner of the business. A second call with the same token returns the same invitation. */
+/** Undefined if the inviter is not an owner of the business. Ends earlier invitations of the same address. A second call with the same token returns the same invitation. */
 export async function createInvitation(
   actor: Actor,
   db: Database,
@@ -55,12 +55,32 @@ export async function createInvitation(
     const [role, email] = [readRole(invitation.role), readEmail(invitation.email)];
     const existing = await findInvitation(tx, token);
     if (existing) return existing.businessId === businessId ? existing : undefined;
+    await withdrawEarlier(actor, tx, { businessId, email }, now);
     await rejectTooMany(tx, businessId, now);
     await insertInvitation(tx, { id, token, businessId, role, email, inviter }, now);
     const detail = { role, ...(actor.id !== inviter.id && { in_the_name_of: inviter.name }) };
     await recordInvitationAudit(actor, tx, { action: 'member.invited', id, email, businessId, detail }, now);
     return findInvitation(tx, token);
   });
+}
+
+/** The lock of the owners keeps two invitations of one address from being created at the same time. */
+async function withdrawEarlier(
+  actor: Actor,
+  db: Database,
+  { businessId, email }: { businessId: string; email: string },
+  now: number,
+): Promise<void> {
+  const earlier = await withdraw(db, now)
+    .where('business_id', '=', businessId)
+    .where('email', '=', email)
+    .where('expires_at', '>', now)
+    .returning(['id', 'role'])
+    .execute();
+  for (const { id, role } of earlier) {
+    const entry = { action: 'member.invitation_withdrawn', id, email, businessId, detail: { role } } as const;
+    await recordInvitationAudit(actor, db, entry, now);
+  }
 }
 
 async function insertInvitation(db: Database, invitation: NewInvitation & { role: Role }, now: number): Promise<void> {
@@ -172,22 +192,6 @@ export function invitationState(invitation: Invitation, now: number): Invitation
   return now < invitation.expiresAt ? 'open' : 'expired';
 }
 
-/** The invitations of a business that can still be used, newest first. */
-export async function listOpenInvitations(
-  db: Database,
-  businessId: string,
-  { after, limit }: { after: string | undefined; limit: number },
-  now: number,
-): Promise<Invitation[]> {
-  let query = selectInvitations(db)
-    .where('invitations.business_id', '=', businessId)
-    .where('invitations.accepted_at', 'is', null)
-    .where('invitations.withdrawn_at', 'is', null)
-    .where('invitations.expires_at', '>', now);
-  if (after) query = query.where('invitations.id', '<', after);
-  return query.orderBy('invitations.id', 'desc').limit(limit).execute();
-}
-
 export async function countOpenInvitations(db: Database, businessId: string, now: number): Promise<number> {
   const { open } = await db
     .selectFrom('invitations')
@@ -216,7 +220,7 @@ function withdraw(db: Database, now: number) {
     .where('withdrawn_at', 'is', null);
 }
 
-function selectInvitations(db: Database) {
+export function selectInvitations(db: Database) {
   return db
     .selectFrom('invitations')
     .innerJoin('businesses', 'businesses.id', 'invitations.business_id')

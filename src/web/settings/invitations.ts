@@ -4,10 +4,10 @@ import {
   createInvitation,
   type Invitation,
   invitationState,
-  listOpenInvitations,
   withdrawInvitation,
 } from '../../accounts/invitations.ts';
 import { inviteByMail } from '../../accounts/mailed-invitations.ts';
+import { listOpenInvitations } from '../../accounts/open-invitations.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { newSecret } from '../../lib/secrets.ts';
 import { access } from '../access.ts';
@@ -131,7 +131,7 @@ function inviteBody(context: MembersContext, { key, role, email }: InviteForm, p
   })}
 ${settings({
   title: 'Invitation',
-  intro: 'It works once, within 7 days, and for this address only.',
+  intro: 'It works once, within 7 days, and for this address only. An earlier link for the same address ends.',
   body: postForm({
     action: `${membersPath(context)}/invite`,
     csrf: context.csrf,
@@ -174,7 +174,7 @@ ${pager({ path: listPath(context), search: '', after }, next)}`;
 }
 
 function row(context: MembersContext, { id, email, role, inviterName, expiresAt }: Invitation): Html {
-  return html`<li class="entry">${avatar({ id, name: email })}<div><strong>${email}</strong>
+  return html`<li class="entry">${avatar({ id: email, name: email })}<div><strong>${email}</strong>
 <p class="muted small">Invited by ${inviterName}</p></div>
 <div class="meta muted small">${roleBadge(role)}<span>Expires ${day(expiresAt)}</span></div>
 ${postForm({

@@ -4,7 +4,7 @@ import { retentionSteps } from '../../../src/jobs.ts';
 import { DAY } from '../../../src/lib/clock.ts';
 import { hashSecret } from '../../../src/lib/secrets.ts';
 import { removeExpired } from '../../../src/storage/retention.ts';
-import type { Browser } from '../../support/browser.ts';
+import type { Browser, BrowserPage } from '../../support/browser.ts';
 import { PASSWORD } from '../../support/fixtures.ts';
 import { invitationLink, inviteInBrowser, listWithdrawActions } from '../../support/invitations.ts';
 import { startTestServer } from '../../support/test-server.ts';
@@ -100,6 +100,43 @@ test('submitting the form twice creates one invitation and shows the same link',
   assert.deepEqual(await actsIn(business.id), ['member.invited']);
 });
 
+test('a new invitation ends the earlier ones of the same address in the same business, and no others', async () => {
+  const { business, owner } = await newOwner();
+  const { owner: elsewhere } = await newOwner();
+  const first = await inviteInBrowser(owner, { email: 'kim@example.com' });
+  const others = [
+    await inviteInBrowser(owner, { email: 'lea@example.com' }),
+    await inviteInBrowser(elsewhere, { email: 'kim@example.com' }),
+  ];
+
+  const second = await inviteInBrowser(owner, { role: 'admin', email: 'KIM@example.com' });
+
+  const statusOf = async (link: string) => (await server.browse().open(link)).status;
+  assert.deepEqual([await statusOf(first), await statusOf(second)], [410, 200]);
+  for (const link of others) assert.equal(await statusOf(link), 200);
+  assert.equal((await listWithdrawActions(owner)).length, 2);
+  const acts = ['member.invited', 'member.invited', 'member.invitation_withdrawn', 'member.invited'];
+  assert.deepEqual(await actsIn(business.id), acts);
+});
+
+test('of five invitations of one address at the same time, one stays open', async () => {
+  const { business, owner } = await newOwner();
+  const second = await server.signedIn(await server.addUser(`Second ${business.id}`, [[business, 'owner']]));
+  const browsers = [owner, second, owner, second, owner];
+  const forms = await Promise.all(browsers.map((browser) => browser.open(INVITE)));
+
+  const responses = await Promise.all(
+    browsers.map((browser, i) =>
+      browser.submit(forms[i] as BrowserPage, INVITE, { role: 'member', email: 'kim@example.com' }),
+    ),
+  );
+
+  const links = responses.filter(({ text }) => text.includes('id="invitation"')).map(invitationLink);
+  const statuses = await Promise.all(links.map(async (link) => (await server.browse().open(link)).status));
+  assert.equal(statuses.filter((status) => status === 200).length, 1);
+  assert.equal((await listWithdrawActions(owner)).length, 1);
+});
+
 test('a form whose invitation was withdrawn or used does not create another one', async () => {
   const { business, owner } = await newOwner();
   const form = await owner.open(INVITE);
@@ -153,7 +190,7 @@ test('a business has at most a hundred open invitations, on pages that stay smal
 
   const forms = await Promise.all([1, 2, 3].map(() => owner.open(INVITE)));
   const responses = await Promise.all(
-    forms.map((form) => owner.submit(form, INVITE, { role: 'member', email: 'kim@example.com' })),
+    forms.map((form, i) => owner.submit(form, INVITE, { role: 'member', email: `kim${i}@example.com` })),
   );
   const { text } = await owner.open(`${MEMBERS}/invitations`);
 
