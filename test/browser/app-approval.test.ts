@@ -66,7 +66,8 @@ flow(
     await waitForText(page, /You asked for approval\./);
 
     await owner.reload();
-    await owner.getByLabel('Reason, if you refuse (optional)').fill('We use Books');
+    await owner.getByText('Refuse…').click();
+    await owner.getByLabel('Reason (optional)').fill('We use Books');
     await clickButton(owner, 'Refuse');
     await waitForText(owner, /Refused\. The member sees your reason/);
     await assertAccessible(owner);

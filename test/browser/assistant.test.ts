@@ -62,6 +62,9 @@ flowTest(
     await waitForText(settings, address);
     await assertAccessible(settings);
     await clickButton(settings, 'Disconnect Assistant from Acme');
+    await settings.getByRole('dialog', { name: 'Disconnect Assistant?' }).waitFor();
+    await assertAccessible(settings);
+    await clickButton(settings, 'Disconnect');
     await waitForText(settings, /^Disconnected/);
     const { status, body } = await callTool({ url: address, token: agent.pair?.access_token }, 'list_invoices');
     assert.deepEqual([status, body.reason], [401, 'disconnected_by_user']);

@@ -48,6 +48,7 @@ test('a person disconnects an app, and its tokens stop at once', async () => {
   await signIn(page, server.ada.email, PASSWORD);
 
   await page.getByRole('button', { name: 'Disconnect Ledger from Acme' }).click();
+  await page.getByRole('dialog', { name: 'Disconnect Ledger?' }).getByRole('button', { name: 'Disconnect' }).click();
   await page.waitForLoadState();
 
   assert.equal((await server.listInvoices(tokens.access_token)).status, 401);

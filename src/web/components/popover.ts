@@ -20,6 +20,8 @@ interface Dialog {
   id: string;
   /** The text of the button that opens it, and its title. */
   open: string;
+  /** Names the button, if its text is not unique on the page. */
+  label?: string;
   title: string;
   text: string;
   /** A form with its button. */
@@ -27,8 +29,8 @@ interface Dialog {
 }
 
 /** To confirm something. Without a script, like `menu`. */
-export function dialog({ id, open, title, text, action }: Dialog): Html {
-  return html`<button type="button" class="danger" popovertarget="${id}">${open}</button>
+export function dialog({ id, open, label, title, text, action }: Dialog): Html {
+  return html`<button type="button" class="danger" popovertarget="${id}" ${label && html`aria-label="${label}"`}>${open}</button>
 <dialog id="${id}" popover aria-labelledby="${id}-title"><h2 id="${id}-title">${title}</h2><p>${text}</p>
 <div class="dialog-actions"><button type="button" popovertarget="${id}" popovertargetaction="hide" autofocus>Cancel</button>${action}</div></dialog>`;
 }

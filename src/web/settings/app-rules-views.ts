@@ -40,7 +40,8 @@ ${problem && problem.field !== 'who' && html`<div class="notice warn" role="aler
 ${waiting.length > 0 && requests}
 ${settings({
   title: 'Who may connect apps',
-  intro: !policy.isOwn && !policy.isBinding && `This is the default of ${platformName}. It applies until you save.`,
+  intro:
+    !policy.isOwn && !policy.isBinding && `You are using the default of ${platformName}. Saving sets your own rule.`,
   body: policy.isBinding
     ? html`${notice(`${platformName} has decided this for every business.`)}<p>${WHO_NAMES[policy.who]}. ${policy.reservesSensitive && 'Data about staff and money is reserved to owners.'}</p>`
     : policyForm({
@@ -108,18 +109,26 @@ ${more}<p class="muted small">Apps that are connected already stay connected.</p
 function requestRow(context: MembersContext, request: AppRequest, platformName: string): Html {
   const { appId, userId, app, userName, userEmail, scopes, note, requestedAt } = request;
   const isOwn = userId === context.user.id;
-  const buttons = html`<input type="hidden" name="scopes" value="${formatScopes(scopes)}">
-${input({ name: 'reason', label: 'Reason, if you refuse (optional)', optional: true })}
-<div class="actions"><button class="primary" name="verdict" value="approve_all">Approve for everyone</button>
-<button name="verdict" value="approve_person">Approve for ${userName}</button>
-<button class="danger" name="verdict" value="refuse">Refuse</button></div>`;
-  const form = { action: `${appRulesPath(context)}/${appId}/requests/${userId}`, csrf: context.csrf, body: buttons };
   return html`<li>${avatar({ id: appId, name: app.name, shape: 'square' })}<div><h3>${app.name}</h3>
 ${appOrigin(app, request.makerName, platformName)}
 <p class="small"><strong>${userName}</strong> (${userEmail}) asked ${time(requestedAt)}.</p>
 ${note && html`<blockquote>${note}</blockquote>`}
-${scopeList(scopes)}
-${isOwn ? html`<p class="notice">Another owner has to decide about your own request.</p>` : postForm(form)}</div></li>`;
+${scopeList(scopes, 'asked')}
+${isOwn ? html`<p class="notice">Another owner has to decide about your own request.</p>` : verdictForms(context, request)}</div></li>`;
+}
+
+/** Two forms, so that Enter in the field of the reason does not approve. */
+function verdictForms(context: MembersContext, { appId, userId, userName, scopes }: AppRequest): Html {
+  const form = (body: Html) =>
+    postForm({
+      action: `${appRulesPath(context)}/${appId}/requests/${userId}`,
+      csrf: context.csrf,
+      body: html`<input type="hidden" name="scopes" value="${formatScopes(scopes)}">${body}`,
+    });
+  return html`${form(html`<div class="actions verdict"><button class="primary" name="verdict" value="approve_all">Approve for everyone</button>
+<button name="verdict" value="approve_person">Approve for ${userName}</button></div>`)}
+<details><summary>Refuse…</summary>${form(html`${input({ name: 'reason', label: 'Reason (optional)', hint: `${userName} sees it.`, optional: true })}
+<div class="actions verdict"><button class="danger" name="verdict" value="refuse">Refuse</button></div>`)}</details>`;
 }
 
 /** Anyone can choose the name of an app that is not registered here, so owners see where it sends its users. */
@@ -137,8 +146,9 @@ function targetOf(redirectUri: string): string {
   return isLoopbackHost(hostname) || !protocol.startsWith('http') ? 'a program on their device' : host;
 }
 
-function scopeList(scopes: Scopes): Html {
-  return html`<ul class="scopes">${listScopes(scopes).map(({ meaning }) => html`<li>${meaning}</li>`)}</ul>`;
+/** A tick stands for what is approved. */
+function scopeList(scopes: Scopes, status: 'asked' | 'approved' = 'approved'): Html {
+  return html`<ul class="scopes ${status === 'asked' && status}">${listScopes(scopes).map(({ meaning }) => html`<li>${meaning}</li>`)}</ul>`;
 }
 
 interface Decisions {

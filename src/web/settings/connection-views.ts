@@ -3,6 +3,7 @@ import { boundBusiness } from '../../grants/tenancy.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { appAvatar, verifiedBadge } from '../app-identity-views.ts';
 import { badge, statusDot } from '../components/display.ts';
+import { dialog } from '../components/popover.ts';
 import { appBadges } from '../components.ts';
 import { day } from '../days.ts';
 import { postForm, time } from '../forms.ts';
@@ -71,16 +72,24 @@ export function lastUse({ lastUsedAt, tokensFetchedAt }: Connection): Html {
   return html`Not used lately`;
 }
 
-/** Users disconnect their own apps with one click; owners confirm before they disconnect those of others. */
+/** It asks first: in a dialog, or on a page of its own if the app is connected by another person. */
 export function disconnectButton({ app, user, business }: Connection, viewer: Viewer): Html | null {
   if (user.id !== viewer.userId && !viewer.isOwner) return null;
   if (user.id !== viewer.userId) {
     return html`<a class="button danger" href="${disconnectPath(business, app, user)}" aria-label="Disconnect ${app.name} for ${user.name}">Disconnect…</a>`;
   }
-  return postForm({
+  const form = {
     action: `${connectedAppsPath({ businessId: business.id })}/disconnect`,
     csrf: viewer.csrf,
-    body: html`<input type="hidden" name="app" value="${app.id}">
-<button class="danger" aria-label="Disconnect ${app.name} from ${business.name}">Disconnect</button>`,
+    body: html`<input type="hidden" name="app" value="${app.id}"><button class="danger">Disconnect</button>`,
+  };
+  const asked = dialog({
+    id: `disconnect-${app.id}-${business.id}`,
+    open: 'Disconnect…',
+    label: `Disconnect ${app.name} from ${business.name}`,
+    title: `Disconnect ${app.name}?`,
+    text: `It loses its access to ${business.name} at once. You can allow it again.`,
+    action: postForm(form),
   });
+  return html`<div>${asked}</div>`;
 }

@@ -38,7 +38,7 @@ export function authorityPath({ business, app, user }: Pick<Connection, 'busines
   return `${connectionPath({ business, app, user })}/authority`;
 }
 
-/** Users disconnect their own apps with one click. */
+/** Users disconnect their own apps in a dialog of the list. */
 export function mountDisconnecting(host: FastifyInstance, deps: WebDeps): void {
   host.post<{ Body: Form }>(`${CONNECTED_APPS}/disconnect`, access('member'), async (request, reply) => {
     const { user, business } = await loadMembersContext(deps, request);
