@@ -7,7 +7,7 @@ export type Formats = ReturnType<typeof createFormats>;
 export function createFormats(locale: string) {
   const numbers = once(() => new Intl.NumberFormat(locale));
   const plurals = once(() => new Intl.PluralRules(locale));
-  const days = once(() => new Intl.DateTimeFormat(locale, { dateStyle: 'long', timeZone: 'UTC' }));
+  const days = once(() => new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeZone: 'UTC' }));
   const times = once(
     () => new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'short', timeZone: 'UTC' }),
   );

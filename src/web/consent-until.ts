@@ -46,7 +46,7 @@ function describeChoice({ consent, formats }: Texts, choice: EndChoice): string 
   return 'days' in choice ? consent.days(choice.days) : consent.untilDisconnected;
 }
 
-/** In UTC: the server does not know the time zone of the user. */
+/** As texts say it. The script shows it as the reader writes dates. */
 export function day({ formats }: Texts, milliseconds: number): Html {
-  return html`<time datetime="${new Date(milliseconds).toISOString().slice(0, 10)}">${formats.day(milliseconds)}</time>`;
+  return html`<time datetime="${new Date(milliseconds).toISOString().slice(0, 10)}" data-precise="day">${formats.day(milliseconds)}</time>`;
 }

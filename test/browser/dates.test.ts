@@ -24,6 +24,14 @@ test('a date in a list is written as its reader writes dates, and is the same da
   assert.equal(await readSince({ locale: 'en-GB', timezoneId: 'Pacific/Kiritimati' }), formatToday('en-GB'));
 });
 
+test('a date on the consent screen is written as in lists', async () => {
+  const { page } = await chromium.newPage({ locale: 'en-US' });
+  await page.goto(server.authorizeUrl());
+  await signIn(page, server.ada.email, PASSWORD);
+
+  assert.equal(await page.locator('.asker time').textContent(), formatToday('en-US'));
+});
+
 test('without scripts, a date in a list is written in British English', async () => {
   assert.equal(await readSince({ locale: 'en-US', javaScriptEnabled: false }), formatToday('en-GB'));
 });

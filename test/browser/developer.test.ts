@@ -23,7 +23,7 @@ flowTest(
     await waitForText(page, `…${requestId.slice(-8)}`);
     await page.getByRole('listitem').filter({ hasText: 'Errors 1' }).waitFor();
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
-    await clickButton(page, `Copy request id ending in ${requestId.slice(-8)}`);
+    await clickButton(page, `Copy request ID ending in ${requestId.slice(-8)}`);
     assert.equal(await page.evaluate(() => navigator.clipboard.readText()), requestId);
     await assertAccessible(page);
     await clickLink(page, 'Errors');

@@ -62,8 +62,8 @@ test('numbers, plurals and dates follow the language', () => {
   const time = Date.UTC(2030, 2, 4, 15, 6);
 
   assert.equal(de.formats.number(12_345.6), '12.345,6');
-  assert.equal(de.formats.day(time), '4. März 2030');
-  assert.equal(en.formats.day(time), '4 March 2030');
+  assert.equal(de.formats.day(time), '04.03.2030');
+  assert.equal(en.formats.day(time), '4 Mar 2030');
   assert.equal(de.formats.time(time), '04.03.2030, 15:06 UTC');
   assert.equal(de.consent.days(1), '1 Tag');
   assert.equal(de.consent.days(90), '90 Tage');

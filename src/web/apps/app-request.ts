@@ -35,10 +35,10 @@ function requestBody(request: LoggedRequest, issuer: string): Html {
     Status: statusDot(`${status} ${STATUS_CODES[status] ?? ''}`, toneOf(status)),
     Time: preciseTime(at),
     Duration: duration(took),
-    'Request id': copyable('request-id', requestId),
+    'Request ID': copyable('request-id', requestId),
     'Grant type': grantType && html`<code>${grantType}</code>`,
     Business: businessName,
-    'Business id': businessId && copyable('business-id', businessId),
+    'Business ID': businessId && copyable('business-id', businessId),
   });
   return html`<section class="card"><h2 class="title"><code>${method} ${route}</code></h2>
 ${body}

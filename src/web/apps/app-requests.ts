@@ -32,7 +32,7 @@ const LOG: Log<RequestStatus> = {
   noun: 'requests',
   statuses: { succeeded: 'Succeeded', failed: 'Errors' },
   times: ['hour', 'day'],
-  searchLabel: 'Find a request by its id',
+  searchLabel: 'Find a request by its ID',
 };
 
 type ForApp = { Params: { id: string }; Querystring: Form };
@@ -123,7 +123,7 @@ function rows(log: RequestLog): Html {
 
 function noRows({ path, period, filters, cursor, app, issuer }: RequestLog): Html {
   if (isFiltered(filters)) {
-    const hint = 'No request of this app has this id. The id is in the x-request-id header of every response.';
+    const hint = 'No request of this app has this ID. It is in the x-request-id header of every response.';
     return noMatch(LOG, { path, kept: { period: periodParameter(period) } }, filters.search && hint);
   }
   if (cursor.after) return emptyState({ text: 'No older requests.' });
@@ -146,7 +146,7 @@ function row(
     about: [reason, grantType, businessName],
     at: shortTime(at),
     took,
-    id: shortId(requestId, 'request id'),
+    id: shortId(requestId, 'request ID'),
   });
 }
 

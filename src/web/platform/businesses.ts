@@ -27,7 +27,7 @@ export function mountBusinesses(host: FastifyInstance, deps: WebDeps): void {
     path: PATH,
     title: 'Businesses',
     intro: 'Every business, with its members and apps.',
-    label: 'Search by name or id',
+    label: 'Search by name or ID',
     search: (terms) => searchBusinesses(deps.storage.durable, terms),
     toRows: (businesses) => businesses.map(businessRow),
   });
@@ -67,7 +67,7 @@ ${section({ title: 'Members', body: members })}`;
 function facts({ id, createdAt }: Business, { apps, users }: { apps: number; users: number }): Html {
   const connected = `${pluralize(apps, 'app', 'apps')}, by ${pluralize(users, 'member', 'members')}`;
   const body = html`<dl class="facts">
-<div><dt>Business id</dt><dd>${copyable('business-id', id)}</dd></div>
+<div><dt>Business ID</dt><dd>${copyable('business-id', id)}</dd></div>
 <div><dt>Added</dt><dd>${time(createdAt)}</dd></div>
 <div><dt>Connected apps</dt><dd>${apps === 0 ? 'None' : connected}</dd></div>
 </dl>`;

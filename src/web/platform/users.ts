@@ -31,7 +31,7 @@ export function mountUsers(host: FastifyInstance, deps: WebDeps): void {
     path: PATH,
     title: 'Users',
     intro: 'Everyone who has an account.',
-    label: 'Search by name, email or id',
+    label: 'Search by name, email or ID',
     search: (terms) => searchUsers(deps.storage.durable, terms),
     toRows: (users) => users.map(userRow),
   });
@@ -86,7 +86,7 @@ interface UserView extends UserImpact {
 function userBody(user: User, view: UserView): Html {
   const facts = html`<dl class="facts">
 <div><dt>Email</dt><dd>${user.email}</dd></div>
-<div><dt>User id</dt><dd>${copyable('user-id', user.id)}</dd></div>
+<div><dt>User ID</dt><dd>${copyable('user-id', user.id)}</dd></div>
 <div><dt>Added</dt><dd>${time(user.createdAt)}</dd></div>
 <div><dt>Signed in</dt><dd>${pluralize(view.sessions, 'session', 'sessions')}, ${lastSignedIn(user)}</dd></div>
 <div><dt>Connected apps</dt><dd>${view.impact.apps === 0 ? 'None' : connectedText(view.impact)}</dd></div>

@@ -73,9 +73,9 @@ function details({ business, csrf }: MembersContext, rejected: Rejected | undefi
   const name = { name: 'name', label: 'Name', value: rejected?.name ?? business.businessName, hint };
   return settings({
     title: 'Details',
-    intro: html`Apps name the business by its id, in the header <code>x-business-id</code>. Members and users of its apps see the name.`,
+    intro: html`Apps name the business by its ID, in the header <code>x-business-id</code>. Members and users of its apps see the name.`,
     body: html`<dl class="facts">
-<div><dt>Business id</dt><dd>${copyable('business-id', business.businessId)}</dd></div>
+<div><dt>Business ID</dt><dd>${copyable('business-id', business.businessId)}</dd></div>
 </dl>
 ${postForm({ action: businessPath(business, 'settings/name'), csrf, body: html`${input(name, rejected?.problem)}<button class="secondary">Rename</button>` })}`,
   });

@@ -145,7 +145,7 @@ function scopeList(kind: Scope['kind'], { scopes, uses }: Connection): Html | nu
 
 function useText(uses: number | undefined): string {
   if (!uses) return 'not used';
-  return uses === 1 ? 'used once' : `used ${uses} times`;
+  return uses === 1 ? 'used once' : `used ${uses.toLocaleString('en')} times`;
 }
 
 /** For one person, and, by owners, for everyone. */
@@ -163,7 +163,7 @@ function endSection(connection: Connection, viewer: Viewer, users: number): Html
     viewer.isOwner &&
       users > 1 && {
         title: 'Disconnect it for everyone',
-        text: `${users} people have connected it. Anyone can allow it again.`,
+        text: `${users.toLocaleString('en')} people have connected it. Anyone can allow it again.`,
         action: html`<a class="button danger" href="${disconnectPath(business, app)}" aria-label="Disconnect for everyone: ${app.name}">Disconnect for everyone…</a>`,
       },
     canBlock && {

@@ -73,7 +73,7 @@ test('a connection says when it was last used, and how often each permission was
   const use = { businessId: server.acme.id, appId: app.id, userId: ben.user.id, scope: 'read:invoices' };
   const uses = [
     { ...use, uses: 7, lastAt: server.clock() - 31 * DAY },
-    { ...use, uses: 2, lastAt: server.clock() - DAY },
+    { ...use, uses: 1002, lastAt: server.clock() - DAY },
     { ...use, uses: 3, lastAt: server.clock() },
     { ...use, userId: cyd.user.id, uses: 9, lastAt: server.clock() },
     { ...use, businessId: bolt.id, uses: 9, lastAt: server.clock() },
@@ -83,7 +83,7 @@ test('a connection says when it was last used, and how often each permission was
   for (const browser of [ada, ben.browser]) {
     const { text: seen } = await openConnection(browser, app.name);
     assert.ok(seen.includes(`Last used</dt><dd><time datetime="${new Date(server.clock()).toISOString()}">`));
-    assert.match(seen, /View invoices[^<]*<span class="muted small uses">used 5 times</);
+    assert.match(seen, /View invoices[^<]*<span class="muted small uses">used 1,005 times</);
     assert.match(seen, /View CRM contacts[^<]*<span class="muted small uses">not used</);
   }
 });

@@ -16,7 +16,7 @@ test('the screen says whose app it is, that the platform did not make it, and si
 
   assert.match(page.text, /Ledger<\/bdi> is an app by <bdi>Acme<\/bdi>\. It is not made by <bdi>Gatehouse<\/bdi>\./);
   assert.match(page.text, /<span class="badge">Third-party app<\/span>/);
-  assert.match(page.text, /Registered on <time datetime="2030-01-01">1 January 2030<\/time>/);
+  assert.match(page.text, /Registered on <time datetime="2030-01-01" data-precise="day">1 Jan 2030<\/time>/);
 });
 
 test('the first permission is the profile, which every app sees, also if all its scopes are optional', async () => {

@@ -82,7 +82,7 @@ test('deliveries are filtered by status, time and id, and a page says how to cle
   const none = await open('?status=failed&time=hour');
   assert.match(none.text, /No deliveries match these filters\./);
   assert.ok(none.text.includes(`href="${path}">Clear filters<`));
-  assert.match((await open(`?q=${endpoint.id}`)).text, /No delivery to this endpoint has this id/);
+  assert.match((await open(`?q=${endpoint.id}`)).text, /No delivery to this endpoint has this ID/);
 });
 
 test('unknown cursors and filters select the first page', async () => {
@@ -100,5 +100,5 @@ test('unknown cursors and filters select the first page', async () => {
     assert.equal(idsOf(await open(query)).length, 1, query);
   }
   assert.match((await open(`?after=${newId(0)}`)).text, /No older deliveries/);
-  assert.match((await open('?q=%00%25')).text, /No delivery to this endpoint has this id/);
+  assert.match((await open('?q=%00%25')).text, /No delivery to this endpoint has this ID/);
 });

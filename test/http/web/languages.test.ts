@@ -30,7 +30,7 @@ test('an app that asks for German gets German pages from sign-in to consent, and
   assert.equal(languageOf(consent), 'de');
   assert.match(consent.text, /<title>Ledger möchte auf Acme zugreifen · /);
   assert.match(consent.text, /Rechnungen, Rechnungspositionen und Zahlungsstatus ansehen/);
-  assert.match(consent.text, /Registriert am <time datetime="2030-01-01">1\. Januar 2030<\/time>/);
+  assert.match(consent.text, /Registriert am <time datetime="2030-01-01" data-precise="day">01\.01\.2030<\/time>/);
 
   const allowed = await browser.submit(consent, '/consent', { decision: 'allow' });
   const { body } = await server.exchange(redirectParams(allowed.leftTo?.href).code ?? '');

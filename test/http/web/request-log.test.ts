@@ -142,7 +142,7 @@ test('a request is found by its id, in capitals too, and a malformed id finds no
 
   assert.equal(entriesOf(found).length, 1);
   assert.deepEqual(idsOf(found), [requestIdOf(wanted)]);
-  assert.match(none.text, /No request of this app has this id/);
+  assert.match(none.text, /No request of this app has this ID/);
   for (const odd of [
     '?q=%00%25',
     '?q=a&q=b',

@@ -33,10 +33,10 @@ test('the page of a request shows its status, time, duration, ids, grant type an
   assert.match(Duration ?? '', /^\d+ ms$/);
   assert.deepEqual(facts, {
     Status: '200 OK',
-    'Request id': exchanged.headers.get('x-request-id'),
+    'Request ID': exchanged.headers.get('x-request-id'),
     'Grant type': 'authorization_code',
     Business: 'Acme',
-    'Business id': server.acme.id,
+    'Business ID': server.acme.id,
   });
   assert.ok(!page.text.includes(code) && !page.text.includes(exchanged.body.access_token));
 });

@@ -96,7 +96,7 @@ const MEANINGS: Record<string, string> = {
   redirect_uri: 'Where the response goes. It must match a registered URI exactly.',
   scope: 'The permissions that the app requests.',
   state:
-    'A random value, returned in the response, by which your app recognises its own request. Yours can be shorter.',
+    'A random value, returned in the response, by which your app recognizes its own request. Yours can be shorter.',
   code_challenge: 'PKCE: the SHA-256 hash of a secret that is sent later, with the code.',
   code_challenge_method: 'No other method is supported.',
 };

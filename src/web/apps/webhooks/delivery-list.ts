@@ -77,7 +77,7 @@ function rows(context: EndpointContext, list: DeliveryList): Html {
 
 function noRows({ path }: EndpointContext, { filters, cursor, issuer }: DeliveryList): Html {
   if (isFiltered(filters)) {
-    const hint = 'No delivery to this endpoint has this id. It is in the webhook-id header of every request to it.';
+    const hint = 'No delivery to this endpoint has this ID. It is in the webhook-id header of every request to it.';
     return noMatch(LOG, { path }, filters.search && hint);
   }
   if (cursor.after) return emptyState({ text: 'No older deliveries.' });
