@@ -73,7 +73,7 @@ export function takePage<Item extends { id: string }>(items: Item[]): { shown: I
 export function searchForm({ path, search, label }: { path: string; search: string; label: string }): Html {
   return html`<form class="search" method="get" action="${path}" role="search">
 <label class="visually-hidden" for="q">${label}</label>
-<input id="q" name="q" type="search" value="${search}" placeholder="${label}" autocomplete="off" maxlength="${String(MAX_SEARCH_LENGTH)}">
+<input id="q" name="q" type="search" value="${search}" placeholder="Search" autocomplete="off" maxlength="${String(MAX_SEARCH_LENGTH)}">
 <button class="secondary">Search</button>
 ${search && html`<a href="${path}">Show all</a>`}
 </form>`;

@@ -86,7 +86,7 @@ test('HTML in Markdown is shown as text, and a link to anything but our pages or
     text,
     /<a href="\/docs\/other#place">there<\/a> <a href="https:\/\/example.com\/\?a=1&amp;b=2">web<\/a>/,
   );
-  assert.match(text, /<pre class="sample"><code>echo &quot;&lt;b&gt;&quot;<\/code><\/pre>/);
+  assert.match(text, /<pre class="sample" tabindex="0"><code>echo &quot;&lt;b&gt;&quot;<\/code><\/pre>/);
   assert.match(text, /<h1 id="a-title--more">A <code>title<\/code> &amp; more<\/h1>/);
 });
 

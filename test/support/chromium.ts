@@ -71,9 +71,10 @@ export async function signOut(page: Page): Promise<void> {
 
 /** The accessibility violations that axe-core finds on the page. */
 export async function findAxeViolations(page: Page): Promise<string[]> {
-  // While something fades in, its contrast is too low.
+  // While something fades in, its contrast is too low. What follows the scrolling never ends.
   await page.evaluate(() => {
-    const ending = document.getAnimations().filter((each) => each.effect?.getComputedTiming().endTime !== Infinity);
+    const timed = document.getAnimations().filter(({ timeline }) => timeline === document.timeline);
+    const ending = timed.filter((each) => each.effect?.getComputedTiming().endTime !== Infinity);
     return Promise.allSettled(ending.map(({ finished }) => finished)).then(() => undefined);
   });
   await page.evaluate(axeSource);

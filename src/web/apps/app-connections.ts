@@ -18,7 +18,7 @@ export function mountAppConnections(host: FastifyInstance, pages: AppPages): voi
     const listing = readListing(request.query);
     const found = await listAppConnections(db, app, { ...listing, limit: PAGE_SIZE + 1 }, clock());
     const body = connectionsBody({ app, path: `${path}/connections`, ...listing, ...takePage(found) });
-    return show(reply, viewer, html`${appHead(pages.section, viewer, app, 'Connections')}${body}`);
+    return show(reply, viewer, html`${appHead(pages.section, viewer, app, { here: 'Connections' })}${body}`);
   });
 }
 

@@ -86,7 +86,7 @@ interface IdentityView {
 function showIdentity(pages: AppPages, reply: FastifyReply, viewer: Viewer, view: IdentityView): FastifyReply {
   const { app, identity = app.identity, problem } = view;
   const at = { path: `${viewer.path}/${app.id}`, csrf: viewer.context.csrf };
-  const body = html`${appHead(pages.section, viewer, app, 'Identity')}
+  const body = html`${appHead(pages.section, viewer, app, { here: 'Identity' })}
 ${verification(app, pages.platformName)}
 ${logoSection(at, app, problem)}
 ${postForm({ action: `${at.path}/identity`, csrf: at.csrf, style: 'card', body: identityFields(identity, problem) })}`;

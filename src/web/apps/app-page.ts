@@ -36,10 +36,15 @@ export interface Viewer {
   canChange: boolean;
 }
 
+interface Place {
+  here: AppTab;
+  back?: { to: string; name: string };
+}
+
 type AppTab = 'Settings' | 'Identity' | 'Requests' | 'Connections' | 'Webhooks' | 'Try it';
 
-/** The app's name and tabs. Only those who may change the app see its identity and the last two tabs. To try it takes a secret. */
-export function appHead(section: AppSection, viewer: Viewer, app: App, here: AppTab): Html {
+/** The app's name and tabs, below the link to the page above, which is the list of apps unless given. Only those who may change the app see its identity and the last two tabs. To try it takes a secret. */
+export function appHead(section: AppSection, viewer: Viewer, app: App, { here, back }: Place): Html {
   const path = `${viewer.path}/${app.id}`;
   const links = [
     { name: 'Settings', to: path },
@@ -53,7 +58,7 @@ export function appHead(section: AppSection, viewer: Viewer, app: App, here: App
     title: app.name,
     avatar: appAvatar(app),
     badges: html`${appStatusBadges(app)} ${verifiedBadge(app)}`,
-    back: { to: viewer.path, name: section.title },
+    back: back ?? { to: viewer.path, name: section.title },
   })}
 ${tabs(
   app.name,

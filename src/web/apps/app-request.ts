@@ -6,7 +6,7 @@ import { isId } from '../../lib/ids.ts';
 import { findRequest, type LoggedRequest } from '../../request-log/log.ts';
 import { statusDot } from '../components/display.ts';
 import { duration, facts } from '../components/log.ts';
-import { backLink, section as card } from '../components/structure.ts';
+import { section as card } from '../components/structure.ts';
 import { prose } from '../components.ts';
 import { notFound } from '../errors.ts';
 import { copyable, preciseTime } from '../forms.ts';
@@ -24,8 +24,9 @@ export function mountAppRequest(host: FastifyInstance, pages: AppPages): void {
     const { request: id } = request.params;
     const logged = isId(id) ? await findRequest(db, app.id, id) : undefined;
     if (!logged) throw notFound();
-    const body = html`${backLink({ to: `${path}/requests`, name: 'Requests' })}${requestBody(logged, issuer)}`;
-    return show(reply, viewer, html`${appHead(section, viewer, app, 'Requests')}${body}`);
+    const back = { to: `${path}/requests`, name: 'Requests' };
+    const head = appHead(section, viewer, app, { here: 'Requests', back });
+    return show(reply, viewer, html`${head}${requestBody(logged, issuer)}`);
   });
 }
 
@@ -54,7 +55,10 @@ function errorSection({ reason, route }: LoggedRequest, issuer: string): Html | 
   return card({
     title: 'Why it was rejected',
     body: html`<p>${prose(words)}</p>
-${facts({ Error: html`<code>${code}</code> <span class="muted">${prose(meaning)}</span>`, Reason: html`<code>${reason}</code>` })}
+${facts({
+  Error: html`<code>${code}</code> <span class="muted">${prose(meaning)}</span>`,
+  Reason: reason !== code && html`<code>${reason}</code>`,
+})}
 <p><a class="button" href="${errorUri(issuer, code, reason)}">Read about ${reason}</a></p>`,
   });
 }

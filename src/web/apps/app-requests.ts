@@ -44,7 +44,7 @@ export function mountAppRequests(host: FastifyInstance, pages: AppPages): void {
     const zone = readZone(request.headers['x-time-zone']);
     const log = await readLog(pages, app.id, request.query);
     const body = requestLogBody({ ...log, app, path: `${path}/requests`, zone, issuer: pages.issuer });
-    return show(reply, viewer, html`${appHead(section, viewer, app, 'Requests')}${body}`);
+    return show(reply, viewer, html`${appHead(section, viewer, app, { here: 'Requests' })}${body}`);
   });
 }
 

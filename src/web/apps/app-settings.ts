@@ -83,7 +83,7 @@ export async function showSettings(
 
 function settingsBody(section: AppSection, viewer: Viewer, view: AppView): Html {
   const { app, secrets, problem } = view;
-  return html`${appHead(section, viewer, app, 'Settings')}
+  return html`${appHead(section, viewer, app, { here: 'Settings' })}
 ${app.pausedAt !== null && html`<p class="notice">Paused by ${view.platformName} since ${time(app.pausedAt)}: the app does not work until the platform resumes it.${view.pauseReason !== undefined && html`<br>Reason: ${view.pauseReason}`}</p>`}
 ${viewer.canChange && failingNotices(`${viewer.path}/${app.id}/endpoints`, view.endpoints, view.now)}
 ${settings({

@@ -1,6 +1,6 @@
 // Every page works without this script. It shows times in the local time zone and dates as the reader writes them, makes
-// the copy buttons work, refreshes `data-live` elements, shows the numbers of a bar in a chart, shows passwords, and
-// delays `data-delayed` buttons.
+// the copy buttons work, refreshes `data-live` elements, shows the numbers of a bar in a chart, shows passwords, ticks
+// groups of checkboxes, and delays `data-delayed` buttons.
 
 const TIME_FORMATS = {
   no: { dateStyle: 'medium', timeStyle: 'short' },
@@ -109,6 +109,16 @@ for (const button of document.querySelectorAll('button[data-show]')) {
   button.addEventListener('click', () => show(input.type === 'password'));
   // Browsers remember what was typed as text.
   input.form.addEventListener('submit', () => show(false));
+}
+
+// Ticks or clears all checkboxes of a group.
+for (const button of document.querySelectorAll('button[data-choose]')) {
+  button.hidden = false;
+  button.addEventListener('click', () => {
+    for (const box of button.closest('[role="group"]').querySelectorAll('input[type="checkbox"]')) {
+      box.checked = button.dataset.choose === 'all';
+    }
+  });
 }
 
 // Against clickjacking: a page that closes itself during a double click lets the second click land here. A delayed button

@@ -126,6 +126,13 @@ ${links.map(({ to, name, isHere }) => html`<li><a href="${to}" ${isHere && html`
 </ul></nav>`;
 }
 
+/** The sections of a long page, each with the id of its element. */
+export function contents(sections: { id: string; name: string }[]): Html {
+  return html`<nav class="on-this-page" aria-label="On this page"><ul>
+${sections.map(({ id, name }) => html`<li><a href="#${id}">${name}</a></li>`)}
+</ul></nav>`;
+}
+
 /** A choice of what one page shows. */
 export function segments(label: string, links: Link[]): Html {
   return html`<nav class="segments" aria-label="${label}"><ul>

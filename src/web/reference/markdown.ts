@@ -44,7 +44,7 @@ function block(token: Token, rendering: Rendering): Html | string {
     case 'paragraph':
       return html`<p>${inlines(token.tokens ?? [], rendering)}</p>`;
     case 'code':
-      return html`<pre class="sample"><code>${token.text}</code></pre>`;
+      return html`<pre class="sample" tabindex="0"><code>${token.text}</code></pre>`;
     case 'blockquote':
       return html`<blockquote>${blocks(token.tokens ?? [], rendering)}</blockquote>`;
     case 'hr':

@@ -11,7 +11,7 @@ import { type Html, html } from '../../lib/html.ts';
 import { decrypt } from '../../lib/keyring.ts';
 import { hashSecret } from '../../lib/secrets.ts';
 import { access } from '../access.ts';
-import { pageHead, settings, tabs } from '../components/structure.ts';
+import { contents, pageHead, settings } from '../components/structure.ts';
 import { roleBadge, unverifiedBadge } from '../components.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
@@ -98,8 +98,7 @@ function wrongPassword(): FormError {
 }
 
 /** The page is long. */
-const onThisPage = tabs(
-  'On this page',
+const onThisPage = contents(
   [
     ['profile', 'Profile'],
     ['language-section', 'Language'],
@@ -109,7 +108,7 @@ const onThisPage = tabs(
     ['sessions', 'Sessions'],
     ['notices', 'Notices'],
     ['data', 'Your data'],
-  ].map(([id, name = '']) => ({ to: `#${id}`, name, isHere: false })),
+  ].map(([id = '', name = '']) => ({ id, name })),
 );
 
 async function showAccount(deps: WebDeps, request: FastifyRequest, reply: FastifyReply, problem?: Problem) {

@@ -180,7 +180,7 @@ test('the bar of the account page names its sections by their titles, in their o
 
   const { text } = await browser.open(PATH);
 
-  const links = [...text.matchAll(/<li><a href="#([\w-]+)" >([^<]+)</g)].map(([, id, name]) => [id, name]);
+  const links = [...text.matchAll(/<li><a href="#([\w-]+)"\s*>([^<]+)</g)].map(([, id, name]) => [id, name]);
   const titles = [...text.matchAll(/<section class="card settings" id="([\w-]+)"><div[^>]*><h2>([^<]+)</g)];
   assert.ok(links.length > 0);
   assert.deepEqual(

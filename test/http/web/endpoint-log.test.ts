@@ -93,7 +93,7 @@ test('the log shows how an attempt failed, with the head of the response as text
   await sendTest();
   const { text } = await newest(path, RETRYING);
 
-  const [, head = ''] = /Response<\/h3><pre class="sample">(.*?)<\/pre>/s.exec(text) ?? [];
+  const [, head = ''] = /Response<\/h3><pre class="sample" tabindex="0">(.*?)<\/pre>/s.exec(text) ?? [];
   assert.match(head, /^500 Internal Server Error\n/);
   assert.ok(head.includes('x-note: &lt;b&gt;&quot;late&quot;&lt;/b&gt;'));
   assert.doesNotMatch(text, /the body of the answer|<b>/);
@@ -110,7 +110,7 @@ test('the page of a delivery shows what was sent: the payload, byte for byte, an
   const [received] = await receiver.has(1);
   const [, bytes = ''] = /data-copy-value="([^"]*)" aria-label="Copy: Payload"/.exec(page.text) ?? [];
   const [, shown = ''] = /<code id="payload">(.*?)<\/code>/s.exec(page.text) ?? [];
-  const [, sent = ''] = /Headers sent<\/h3><pre class="sample">(.*?)<\/pre>/s.exec(page.text) ?? [];
+  const [, sent = ''] = /Headers sent<\/h3><pre class="sample" tabindex="0">(.*?)<\/pre>/s.exec(page.text) ?? [];
   assert.equal(unescaped(bytes), received?.body);
   assert.equal(unescaped(shown), JSON.stringify(received?.event, null, 2));
   for (const line of sent.split('\n')) {

@@ -39,7 +39,7 @@ export function frame({ section, viewer, app }: Playground, { step, isDone = fal
     const isPast = index < here || (index === here && isDone);
     return html`<li class="${isPast ? 'stage past' : 'stage'}" ${index === here && html`aria-current="step"`}>${isPast && html`${icon('check')}<span class="visually-hidden">Done: </span>`}${name}</li>`;
   });
-  return html`${appHead(section, viewer, app, 'Try it')}
+  return html`${appHead(section, viewer, app, { here: 'Try it' })}
 <ol class="stages" aria-label="Steps">${stages}</ol>
 ${body}`;
 }

@@ -8,7 +8,7 @@ import { headersOf, toMessage } from '../../../webhooks/signatures.ts';
 import { visibleTo } from '../../../webhooks/visibility.ts';
 import { codeBlock, statusDot } from '../../components/display.ts';
 import { duration, facts } from '../../components/log.ts';
-import { backLink, section as card } from '../../components/structure.ts';
+import { section as card } from '../../components/structure.ts';
 import { notFound } from '../../errors.ts';
 import { redirectWithFlash } from '../../flash.ts';
 import { copyable, postForm, preciseTime } from '../../forms.ts';
@@ -29,8 +29,9 @@ export function mountDelivery(host: FastifyInstance, pages: AppPages, path: stri
     const delivery = isId(id) ? await findDelivery(db, context.endpoint.id, id) : undefined;
     if (!delivery) throw notFound();
     const { app, viewer } = context;
+    const back = { to: context.path, name: 'Deliveries' };
     const [readable] = await visibleTo(db, app.id, delivery.event ? [delivery.event] : [], clock());
-    const body = html`${appHead(section, viewer, app, 'Webhooks')}${deliveryBody(context, delivery, readable)}`;
+    const body = html`${appHead(section, viewer, app, { here: 'Webhooks', back })}${deliveryBody(context, delivery, readable)}`;
     return show(reply, viewer, body);
   });
 
@@ -58,8 +59,7 @@ function deliveryBody(context: EndpointContext, delivery: LoggedDelivery, readab
     Created: preciseTime(createdAt),
     Endpoint: html`<a href="${path}">${endpoint.url}</a>`,
   });
-  return html`${backLink({ to: path, name: 'Deliveries' })}
-<section class="card"><div class="head"><h2 class="title"><code>${event?.type ?? 'Deleted event'}</code></h2><div class="actions">${again}</div></div>
+  return html`<section class="card"><div class="head"><h2 class="title"><code>${event?.type ?? 'Deleted event'}</code></h2><div class="actions">${again}</div></div>
 <div id="delivery" data-live>${known}</div></section>
 <div id="attempts" data-live>${attemptSection(delivery)}</div>
 ${card({ title: 'Payload', body: payload(delivery, readable) })}`;
@@ -96,7 +96,7 @@ function attemptDetails(attempt: LoggedAttempt, { number, eventId, isLast }: Att
   const sent = signed && Object.entries(headersOf(eventId, signed)).map(([name, value]) => `${name}: ${value}`);
   return html`<details class="attempt" id="attempt-${number}" ${isLast && html`open`}><summary>${statusDot(words, tone)} <span class="muted small">${duration(took)}</span> ${preciseTime(at)}</summary>
 <div class="columns">
-<div><h3 class="small muted">Headers sent</h3>${sent ? html`<pre class="sample">${sent.join('\n')}</pre>` : html`<p class="muted small">No request was sent.</p>`}</div>
-<div><h3 class="small muted">Response</h3>${head ? html`<pre class="sample">${head}</pre><p class="muted small">The body of a response is not read.</p>` : html`<p class="muted small">There was no response.</p>`}</div>
+<div><h3 class="small muted">Headers sent</h3>${sent ? html`<pre class="sample" tabindex="0">${sent.join('\n')}</pre>` : html`<p class="muted small">No request was sent.</p>`}</div>
+<div><h3 class="small muted">Response</h3>${head ? html`<pre class="sample" tabindex="0">${head}</pre><p class="muted small">The body of a response is not read.</p>` : html`<p class="muted small">There was no response.</p>`}</div>
 </div></details>`;
 }

@@ -4,7 +4,6 @@ import { type Html, html } from '../../../lib/html.ts';
 import { type Endpoint, findSecretFingerprint } from '../../../webhooks/endpoints.ts';
 import { emptyState } from '../../components/display.ts';
 import {
-  backLink,
   dangerZone,
   pageHead,
   question,
@@ -30,11 +29,12 @@ import { type DeliveryList, deliverySection, readDeliveries } from './delivery-l
 import { type EndpointContext, type EndpointListContext, statusBadge, statusNotice } from './endpoint-page.ts';
 
 export function endpointListBody(list: EndpointListContext, endpoints: Endpoint[], now: number): Html {
-  const { path, offered } = list;
+  const { section, viewer, app, path, offered } = list;
   const isAll = ({ eventTypes }: Endpoint) => offered.every((type) => eventTypes.includes(type));
-  return html`${headOf(list)}
-<div class="head"><h2>Webhooks</h2><a class="button primary" href="${path}/new">New endpoint</a></div>
-<p class="muted">Signed events are sent to these endpoints and retried until they arrive.</p>
+  return html`${appHead(section, viewer, app, { here: 'Webhooks' })}
+<div class="head"><div><h2 class="title">Webhooks</h2>
+<p class="muted">Signed events are sent to these endpoints and retried until they arrive.</p></div>
+<div class="actions"><a class="button primary" href="${path}/new">New endpoint</a></div></div>
 ${
   endpoints.length === 0 &&
   emptyState({
@@ -56,8 +56,9 @@ ${statusNotice(endpoint, now)}</div></li>`,
 }`;
 }
 
-function headOf({ section, viewer, app }: EndpointListContext): Html {
-  return appHead(section, viewer, app, 'Webhooks');
+/** Of a page below the list of endpoints. */
+function headBelow({ section, viewer, app }: EndpointListContext, listPath: string): Html {
+  return appHead(section, viewer, app, { here: 'Webhooks', back: { to: listPath, name: 'All endpoints' } });
 }
 
 export function newEndpointBody(
@@ -65,8 +66,8 @@ export function newEndpointBody(
   { settings, key, problem }: { settings: EndpointSettings; key: string; problem?: Problem },
 ): Html {
   const { viewer, app, path, offered } = list;
-  return html`${headOf(list)}
-<h2>Add an endpoint to ${app.name}</h2>
+  return html`${headBelow(list, path)}
+<h2 class="title">Add an endpoint to ${app.name}</h2>
 ${postForm({
   action: path,
   csrf: viewer.context.csrf,
@@ -133,8 +134,7 @@ function endpointBody(view: EndpointView): Html {
     body: settingsForm(endpointSections(settings, offered, problem), html`<button class="primary">Save</button>`),
   });
   const log = deliverySection(view, deliveries);
-  return html`${headOf(view)}
-${backLink({ to: listPath, name: 'All endpoints' })}
+  return html`${headBelow(view, listPath)}
 <h2 class="title">${endpoint.url} ${statusBadge(endpoint)}</h2>
 ${statusNotice(endpoint, now)}
 ${problem?.field === 'endpoint' && html`<p class="problem">${problem.message}</p>`}
@@ -214,7 +214,10 @@ function endpointSections({ url, eventTypes }: EndpointSettings, offered: string
 <legend class="visually-hidden">Events</legend>
 ${problem && wrong && problemText(problem)}
 <div class="columns">${[...Map.groupBy(offered, nounOf)].map(
-    ([noun, types]) => html`<div role="group" aria-label="${noun}"><p class="muted small">${noun}</p>
+    ([
+      noun,
+      types,
+    ]) => html`<div role="group" aria-label="${noun}"><p class="choose"><span class="muted small">${noun}</span> ${chooseButtons(noun)}</p>
 ${types.map((type) => eventChoice(type, eventTypes.includes(type)))}</div>`,
   )}</div>
 </fieldset>`;
@@ -226,6 +229,13 @@ ${types.map((type) => eventChoice(type, eventTypes.includes(type)))}</div>`,
     },
     { title: 'Events', intro: 'What is sent to the endpoint.', body: events },
   ];
+}
+
+/** The script shows them. */
+function chooseButtons(noun: string): Html {
+  const button = (choice: string, label: string) =>
+    html`<button type="button" data-choose="${choice}" aria-label="${label}: ${noun}" hidden>${label}</button>`;
+  return html`${button('all', 'All')}${button('none', 'None')}`;
 }
 
 /** `Expense category` for `expense_category.created`. */
