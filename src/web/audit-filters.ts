@@ -80,14 +80,17 @@ export function filterForm(
     html`<option value="${value}" ${value === group && html`selected`}>${ACTION_GROUPS[value]}</option>`;
   const periodOption = (value: Period) =>
     html`<option value="${String(value)}" ${value === period && html`selected`}>${PERIODS[value]}</option>`;
+  const isNarrowed = Boolean(group || by || from || to || period !== DEFAULT_PERIOD);
   return html`<form class="card filters" method="get" action="${path}" role="search">
 <div class="field wide"><label for="q">Search</label><input id="q" name="q" type="search" value="${search}" placeholder="Name, address or id" autocomplete="off" maxlength="100"></div>
+<details ${isNarrowed && html`open`}><summary>Filters</summary>
 <div class="field wide"><label for="by">Email of a person</label><input id="by" name="by" value="${by}" autocomplete="off" maxlength="320"></div>
-<div class="field"><label for="kind">Kind</label><select id="kind" name="kind"><option value="">Everything</option>${groups.map(option)}</select></div>
+<div class="field"><label for="kind">Type</label><select id="kind" name="kind"><option value="">Everything</option>${groups.map(option)}</select></div>
 <div class="field"><label for="period">Period</label><select id="period" name="period">${listPeriods().map(periodOption)}</select></div>
 <div class="field"><label for="from">From</label><input id="from" name="from" type="date" value="${from}"></div>
 <div class="field"><label for="to">To</label><input id="to" name="to" type="date" value="${to}"></div>
-<div class="actions"><button class="primary">Search</button>
+</details>
+<div class="actions"><button class="secondary">Search</button>
 ${isFiltered && html`<a href="${path}">Show all</a>`}</div>
 </form>`;
 }

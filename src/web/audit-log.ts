@@ -184,7 +184,7 @@ function olderEntriesLink(view: AuditView, searchedTo: string | undefined): Html
 
 function table(view: AuditView, entries: AuditEntry[]): Html {
   return html`<div class="table stack audit" role="region" aria-label="Audit log" tabindex="0"><table>
-<thead><tr><th scope="col">When</th><th scope="col">Who</th><th scope="col">What</th><th scope="col">On what</th>${view.namesBusiness && html`<th scope="col">Business</th>`}<th scope="col">Where from</th></tr></thead>
+<thead><tr><th scope="col">When</th><th scope="col">Who</th><th scope="col">What</th><th scope="col">Target</th>${view.namesBusiness && html`<th scope="col">Business</th>`}<th scope="col">Source</th></tr></thead>
 <tbody>${entries.map((entry) => row(view, entry))}</tbody>
 </table></div>`;
 }
@@ -194,8 +194,8 @@ function row({ path, namesBusiness }: AuditView, { at, actor, action, subject, b
   return html`<tr><td data-label="When">${preciseTime(at)}</td>
 <td data-label="Who">${actor.id ? html`<a href="${listingUrl(path, { by: actor.id })}">${actor.name}</a>` : actor.name} ${badge(actor)} ${actor.email && html`<p class="more small muted">${actor.email}</p>`}</td>
 <td data-label="What">${actionName(action)} ${more && html`<p class="more small muted">${more}</p>`}</td>
-${cell('On what', subject.name)}${namesBusiness && cell('Business', business?.name)}
-${cell('Where from', actor.address ?? (actor.kind === 'operator' ? 'Command line' : undefined))}</tr>
+${cell('Target', subject.name)}${namesBusiness && cell('Business', business?.name)}
+${cell('Source', actor.address ?? (actor.kind === 'operator' ? 'Command line' : undefined))}</tr>
 `;
 }
 

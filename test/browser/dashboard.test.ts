@@ -93,3 +93,18 @@ test('a page below a list has one way back, to that list', async () => {
 
   assert.deepEqual(await page.locator('.back').allTextContents(), ['All endpoints']);
 });
+
+test('the filters of the audit log are folded on a phone until one is set, and shown on wide screens', async () => {
+  const page = await openPage('/settings/audit-log', 360);
+  const type = page.getByLabel('Type');
+
+  assert.equal(await type.isVisible(), false);
+  await page.getByText('Filters', { exact: true }).click();
+  await type.selectOption('Members');
+  await page.getByRole('button', { name: 'Search' }).click();
+  await page.waitForURL(/kind=member/);
+  assert.equal(await type.isVisible(), true);
+  await page.setViewportSize({ width: 1280, height: 740 });
+  await page.goto(page.url().replace(/\?.*/, ''));
+  assert.equal(await type.isVisible(), true);
+});
