@@ -68,7 +68,7 @@ flow(
     await owner.reload();
     await owner.getByText('Refuse…').click();
     await owner.getByLabel('Reason (optional)').fill('We use Books');
-    await clickButton(owner, 'Refuse');
+    await owner.keyboard.press('Enter');
     await waitForText(owner, /Refused\. The member sees your reason/);
     await assertAccessible(owner);
 

@@ -177,7 +177,7 @@ function lastOwnerBody(context: MembersContext, title: string, problem: Problem 
     title,
     back: { to: membersPath(context), name: 'Members' },
     body: html`${problem && problemText(problem)}
-<p>You are the only owner. Make someone else an owner first, on the page of a <a href="${membersPath(context)}">member</a>.</p>`,
+<p>You are the only owner. Make someone else an owner first: choose them under <a href="${membersPath(context)}">Members</a>.</p>`,
   });
 }
 
