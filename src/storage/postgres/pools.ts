@@ -126,7 +126,7 @@ const USE_POOLER = 'if it is reached through a pooler, add pooler=transaction to
 
 async function inspectServer(pools: Pools, client: pg.ClientBase): Promise<void> {
   client.on('error', () => {});
-  const [{ rows }] = await Promise.all([client.query(INSPECTION), pools.primary.admit(client)]);
+  const [{ rows }] = await Promise.all([client.query(INSPECTION), pools.primary.assertPrimary(client)]);
   pools.isSharded = rows[0].sharded;
   // A pooler has process ids of its own.
   if (rows[0].pid === (client as unknown as { processID: number }).processID) keepDescriptions(client);

@@ -23,7 +23,7 @@ export function trackPrimary(servers: pg.ClientConfig[]) {
   let stop = async () => {};
   return {
     /** For new connections. A standby may lag behind, and would accept tokens that were revoked. */
-    async admit(client: pg.ClientBase): Promise<void> {
+    async assertPrimary(client: pg.ClientBase): Promise<void> {
       const { rows } = await client.query(isOne ? OF_ONE_SERVER : OF_SEVERAL_SERVERS);
       const [{ standby, file }] = rows;
       if (standby) throw new StorageUnavailable('this server is a standby');
