@@ -108,3 +108,25 @@ test('the filters of the audit log are folded on a phone until one is set, and s
   await page.goto(page.url().replace(/\?.*/, ''));
   assert.equal(await type.isVisible(), true);
 });
+
+test('a form has one empty row for a redirect URI, and a button adds more', async () => {
+  const page = await openPage('/settings/developer/new', 360);
+  const rows = page.getByLabel(/^Redirect URI \d/);
+
+  assert.equal(await rows.count(), 1);
+  assert.equal(await page.getByText('Leave a row empty').count(), 0);
+  await page.getByLabel('App name').fill('Two places');
+  await rows.fill('https://one.example/back');
+  await page.getByRole('button', { name: 'Add URI' }).click();
+  await page.getByLabel('Redirect URI 2').fill('https://two.example/back');
+  await page.getByLabel('read:invoices').check();
+  await page.getByRole('button', { name: 'Register app' }).click();
+  await page.getByRole('link', { name: 'I have copied' }).click();
+  await page.getByRole('link', { name: 'Settings' }).waitFor();
+
+  assert.deepEqual(await rows.evaluateAll((all) => all.map((input) => (input as HTMLInputElement).value)), [
+    'https://one.example/back',
+    'https://two.example/back',
+    '',
+  ]);
+});

@@ -3,6 +3,7 @@ import { MAX_URIS } from '../../apps/redirect-uris.ts';
 import { type Html, html } from '../../lib/html.ts';
 import type { Scopes } from '../../lib/scope-lists.ts';
 import { readScopes, SCOPES, type Scope } from '../../oauth/scopes.ts';
+import { icon } from '../components/icon.ts';
 import { type Settings, table } from '../components/structure.ts';
 import { ariaAttributes, type Form, input, list, type Problem, problemText, text } from '../forms.ts';
 import type { AppSection } from './app-page.ts';
@@ -60,7 +61,7 @@ export function appSections(app: AppSettings, section: AppSection, { problem, mo
 const MIN_ROWS = 3;
 const EMPTY_ROWS = 2;
 
-/** With some empty rows, so that the form works without a script. After each save there are as many again. */
+/** With some empty rows, so that the form works without a script, which shows only one of them and a button for more. */
 function redirectUriFields(uris: string[], problem: Problem | undefined): Html {
   const wrong = problem?.field === 'redirect_uris' ? problem : undefined;
   const last = uris.findLastIndex((uri) => uri.trim() !== '') + 1;
@@ -76,8 +77,9 @@ function redirectUriFields(uris: string[], problem: Problem | undefined): Html {
 <legend class="visually-hidden">Redirect URIs</legend>
 <p class="hint" id="redirect_uris-hint">${hint}</p>
 ${wrong && isWhole && problemText(wrong)}
-${rows.map(redirectUriRow)}
-<p class="hint below">Leave a row empty to remove it. Save to add more rows.</p>
+<div data-rows="${String(MAX_URIS)}">${rows.map(redirectUriRow)}</div>
+<p class="hint below">${last > 0 && 'Leave a row empty to remove it.'}<noscript> Save to add more rows.</noscript></p>
+<button type="button" class="quiet" data-add-row hidden>${icon('plus')}Add URI</button>
 </fieldset>`;
 }
 

@@ -1,6 +1,6 @@
 // Every page works without this script. It shows times in the local time zone and dates as the reader writes them, makes
 // the copy buttons work, refreshes `data-live` elements, shows the numbers of a bar in a chart, shows passwords, ticks
-// groups of checkboxes, and delays `data-delayed` buttons.
+// groups of checkboxes, adds rows of fields, and delays `data-delayed` buttons.
 
 const TIME_FORMATS = {
   no: { dateStyle: 'medium', timeStyle: 'short' },
@@ -118,6 +118,33 @@ for (const button of document.querySelectorAll('button[data-choose]')) {
     for (const box of button.closest('[role="group"]').querySelectorAll('input[type="checkbox"]')) {
       box.checked = button.dataset.choose === 'all';
     }
+  });
+}
+
+// Of the empty rows at the end of a list of fields, keeps one. The button adds another.
+for (const button of document.querySelectorAll('button[data-add-row]')) {
+  const list = button.parentElement.querySelector('[data-rows]');
+  const rows = [...list.children];
+  const filled = rows.findLastIndex((row) => row.querySelector('input').value !== '');
+  for (const row of rows.slice(filled + 2)) row.remove();
+  const update = () => {
+    button.hidden = list.children.length >= Number(list.dataset.rows);
+  };
+  update();
+  button.addEventListener('click', () => {
+    const number = list.children.length + 1;
+    const row = list.lastElementChild.cloneNode(true);
+    const input = row.querySelector('input');
+    row.replaceChildren(input);
+    Object.assign(input, {
+      value: '',
+      id: `${input.name}-${number}`,
+      ariaLabel: input.ariaLabel.replace(/\d+$/, number),
+    });
+    for (const name of ['value', 'aria-invalid', 'aria-describedby']) input.removeAttribute(name);
+    list.append(row);
+    input.focus();
+    update();
   });
 }
 
