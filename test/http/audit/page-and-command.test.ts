@@ -129,11 +129,12 @@ test('an invitation leaves the same audit entry, and the command names the owner
   const invited = { role: 'member', email: 'guest@example.com' };
 
   const fromPage = await entriesOf(() => inviteInBrowser(owner, invited));
-  const fromCommand = await entriesOf(() =>
+  const [withdrawn, ...fromCommand] = await entriesOf(() =>
     operator('member invite', { ...invited, business: server.acme.id, by: server.ada.id }),
   );
 
   const detail = { ...fromPage[0]?.detail, in_the_name_of: server.ada.name };
+  assert.equal(withdrawn?.action, 'member.invitation_withdrawn');
   assert.deepEqual(fromCommand, [{ ...fromPage[0], detail }]);
 });
 

@@ -65,5 +65,5 @@ test('the consent screen says that the app will see the user’s name and email 
 
   const page = await newcomer.open(server.authorizeUrl());
 
-  assert.match(page.text, /your name and email address/i);
+  assert.match(page.text, /Your profile[\s\S]*?Name and email address/);
 });

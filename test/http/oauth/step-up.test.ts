@@ -60,13 +60,14 @@ test('the screen lists all that Allow grants, also what the app does not ask for
   const atMcp = await listed({ resource: MCP, scope: 'read:contacts' });
   const atBusinessApi = await listed({ scope: 'read:contacts' });
 
-  const contacts = 'View CRM contacts and companies';
+  const [profile, contacts] = ['Name and email address', 'View CRM contacts and companies'];
   assert.deepEqual(atMcp, [
+    profile,
     'View invoices, line items and payment status',
     'Create, update and send invoices',
     contacts,
   ]);
-  assert.deepEqual(atBusinessApi, [contacts]);
+  assert.deepEqual(atBusinessApi, [profile, contacts]);
 });
 
 test('Allow on a screen from before another Allow shows the screen again, with all scopes, and grants nothing', async () => {
