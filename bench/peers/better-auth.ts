@@ -79,7 +79,7 @@ cachedTrustedClients.add(client.client_id);
 const answer = toNodeHandler(auth);
 
 // Longer than it takes to measure the other servers.
-createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
+createServer({ keepAliveTimeout: 600_000 }, (request, response) => {
   if (request.url === '/readyz') response.end(JSON.stringify({ clientId: client.client_id }));
   else answer(request, response);
 }).listen(Number(port), '127.0.0.1');

@@ -7,7 +7,7 @@ import { createServer } from 'node:http';
 const { PORT: port = '', ADMIN = '' } = process.env;
 
 // Longer than it takes to measure the other servers.
-createServer({ keepAliveTimeout: 60_000 }, async (request, response) => {
+createServer({ keepAliveTimeout: 600_000 }, async (request, response) => {
   const { pathname, searchParams } = new URL(request.url ?? '', `http://127.0.0.1:${port}`);
   const step = { '/login': acceptLogin, '/consent': acceptConsent }[pathname];
   if (!step) {

@@ -69,7 +69,7 @@ const provider = new Provider(`http://127.0.0.1:${port}`, configuration);
 const answer = provider.callback();
 
 // Longer than it takes to measure the other servers.
-createServer({ keepAliveTimeout: 60_000 }, (request, response) => {
+createServer({ keepAliveTimeout: 600_000 }, (request, response) => {
   const { url = '' } = request;
   if (url === '/readyz') response.end('ok');
   else if (url.startsWith('/interaction/')) interact(request, response).catch((error) => response.destroy(error));
