@@ -11,8 +11,11 @@ import { createJournal, type Journal } from './journal.ts';
 import { runLoad } from './load.ts';
 import { createProgress, summarise } from './progress.ts';
 
-/** Longer than any restart takes, so that a repeated refresh is always within the retry window. */
-export const PATIENT = { REFRESH_RETRY_SECONDS: '300' };
+/**
+ * A retry window longer than any restart takes, so that a repeated refresh is always within it; and no limit for the many
+ * removed secrets that are tried at the end.
+ */
+export const PATIENT = { REFRESH_RETRY_SECONDS: '300', LIMIT_WRONG_SECRETS: '1000000' };
 
 interface Siege {
   what: string;
