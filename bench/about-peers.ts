@@ -38,7 +38,7 @@ in memory; on SQLite its responses do not wait for the disk, those of Gatehouse 
     contender: 'hydra',
     text: `A certified OpenID Connect provider, a program in Go: ID tokens, discovery and dynamic client registration, the device flow,
 client credentials, JWT access tokens, JWT bearer grants, pairwise subjects, logout at the provider and through both channels. Gatehouse has none
-of these. It has no users and no pages: whoever runs it writes an app that signs users in and asks for consent, through its admin API. Here
+of these. It has no users and no pages: its operator writes an app that signs users in and asks for consent, through its admin API. Here
 that is \`bench/peers/hydra-pages.ts\`, a process on the same core, which every flow passes through, since Hydra redirects to it
 even if it remembers the user and the consent. It runs on its own database of the same PostgreSQL, with opaque tokens, and with one round of PBKDF2 for
 the secret of the app instead of its default of 25,000, which would take most of the time.`,

@@ -74,7 +74,7 @@ export async function startServer(
     loadErrorNavigation(deps, request),
   );
   const { promise: outdated, reject: onOutdated } = Promise.withResolvers<never>();
-  // Whoever serves until a signal waits for it, too.
+  // Commands wait for it while they serve. Without one, its rejection is not an unhandled error.
   outdated.catch(() => {});
   const storage = await openNodeStorage(settings.databaseUrl, settings.workers, onOutdated);
   const report = (error: unknown) => api.log.error(error);
