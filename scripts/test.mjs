@@ -1,7 +1,7 @@
 // `npm test` runs the unit and HTTP tests on SQLite. The folder of a test decides its lane:
-//   test/postgres, test/nodes, test/faults, test/browser, test/sdk, test/guides   `npm run test:nodes` and so on
-//   test/http        on SQLite in `npm test`, and once more on PostgreSQL in `npm run test:postgres`
-//   all other tests  `npm test`
+//   a folder in test-lanes.ts   the lane named there: `npm run test:cli` and so on
+//   test/http                    `npm test` on SQLite, and once more on PostgreSQL in `npm run test:postgres`
+//   all other tests              `npm test`
 // `npm run test:all` runs every lane, and searches all logs for the secrets that the tests have seen.
 // `npm test -- test/http/oauth` runs files or folders of any lane, on PostgreSQL if TEST_DATABASE_URL names a server.
 import { spawn } from 'node:child_process';
@@ -23,24 +23,25 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { reportLeaks } from '../test/support/leak-report.ts';
 import { createPostgresData, createTemplate, startPostgres } from '../test/support/postgres-server.ts';
+import { LANES } from './test-lanes.ts';
 
-const PROCESS_LANES = ['faults', 'nodes', 'browser', 'guides', 'sdk'];
-const LANES = ['postgres', ...PROCESS_LANES];
 const WITH_POSTGRES = ['all', 'postgres', 'nodes', 'faults', 'guides'];
-/** These measure or change their process. All others share processes: loading the server takes longer than most of them. */
-const OWN_PROCESS = ['limits', 'process', 'telemetry', ...LANES];
-/** These share processes, too. */
-const SHARED_FOLDERS = ['test/browser/', 'test/sdk/clients/', 'test/sdk/guard/', 'test/sdk/typescript/'];
-/** They take longest, so they start first: otherwise one process would run them alone at the end. */
-const FIRST = [
-  'test/http/tenancy/',
-  'test/fuzz/',
-  'test/cli/',
-  'test/bench/',
+/** These folders of lanes share processes: loading the server takes longer than most of their tests. */
+const SHARED_FOLDERS = [
+  'test/browser/',
+  'test/sdk/clients/',
+  'test/sdk/guard/',
+  'test/sdk/typescript/',
   'test/package/',
-  'test/http/mcp/',
-  'test/reference/',
+  'test/bench/',
+  'test/cli/',
+  'test/deploy/',
+  'test/fuzz/',
 ];
+/** These start programs or PostgreSQL, kill processes, or fill a disk. */
+const ON_DISK = ['faults', 'nodes', 'browser', 'guides', 'sdk', 'postgres'];
+/** They take longest, so they start first: otherwise one process would run them alone at the end. */
+const FIRST = ['test/http/tenancy/', 'test/http/mcp/', 'test/reference/'];
 /** Many tests wait for processes that they have started, or for time to pass. */
 const PROCESSES = availableParallelism() + 3;
 /** A disk in memory, if the system has one: most tests would wait for fsync. Programs may not run from it. */
@@ -69,7 +70,7 @@ rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 }
 async function runGiven() {
   if (given.length === 0) return runParts(usualParts(usualEnv));
   if (WITH_POSTGRES.includes(lane)) return withPostgresData(runLane);
-  if (PROCESS_LANES.includes(lane)) return runLane(usualEnv);
+  if (Object.hasOwn(LANES, lane)) return runLane(usualEnv);
   return runFiles(findTests(given), process.env);
 }
 
@@ -102,26 +103,24 @@ async function withPostgresData(run) {
 
 async function runLane(env) {
   if (lane === 'all') return runAll({ ...env, TEST_LEAKS: folder });
-  if (lane === 'postgres') return withPostgres(env, runParts);
-  return runParts(laneParts([lane], env));
+  if (lane === 'postgres') return withPostgres(env, (http) => runParts([...laneParts(lane, env), ...http]));
+  return runParts(laneParts(lane, env));
 }
 
-/** The longest first. */
 async function runAll(env) {
+  const lanes = Object.keys(LANES).flatMap((name) => laneParts(name, env));
   const statuses = [
-    await withPostgres(env, (parts) => runParts([...laneParts(PROCESS_LANES, env), ...parts, ...usualParts(env)])),
+    await withPostgres(env, (http) => runParts([...lanes, ...http, ...usualParts(env)])),
     reportLeaks(folder),
   ];
   for (const { file, name, error } of findFailed()) console.log(`\n✖ ${name} (${file})\n${error}`);
   return Math.max(...statuses);
 }
 
-/** Single files first, so that all cores work until the end. */
 function usualParts(env) {
-  const own = findTests(OWN_PROCESS.map((name) => `test/${name}`));
-  const shared = findTests(['test']).filter((file) => !own.includes(file));
-  const apart = OWN_PROCESS.filter((name) => !LANES.includes(name));
-  return [...ownParts(apart, env), ...sharedParts('Unit and HTTP tests, on SQLite', shared, env)];
+  const inLanes = findTests(Object.values(LANES).flat());
+  const files = findTests(['test']).filter((file) => !inLanes.includes(file));
+  return sharedParts('Unit and HTTP tests, on SQLite', files, env);
 }
 
 /** The HTTP tests send forms here and JSON on SQLite, so that both are tried with all of them. */
@@ -130,8 +129,7 @@ async function withPostgres(env, run) {
   try {
     await createTemplate(server.url);
     const variables = { ...env, TEST_DATABASE_URL: server.url, TEST_BODIES: 'form' };
-    const http = sharedParts('HTTP tests, on PostgreSQL', findTests(['test/http']), variables);
-    return await run([...ownParts(['postgres'], env), ...http]);
+    return await run(sharedParts('HTTP tests, on PostgreSQL', findTests(['test/http']), variables));
   } finally {
     await server.remove();
   }
@@ -141,20 +139,15 @@ function findTests(paths) {
   return paths.flatMap((path) => (path.endsWith('.ts') ? [path] : globSync(`${path}/**/*.test.ts`).sort()));
 }
 
-function ownParts(folders, env) {
-  return eachApart(findTests(folders.map((name) => `test/${name}`)), env);
-}
-
-function laneParts(lanes, env) {
-  const files = findTests(lanes.map((name) => `test/${name}`));
-  const filesOf = (folder) => files.filter((file) => file.startsWith(folder));
-  const shared = SHARED_FOLDERS.filter((folder) => filesOf(folder).length > 0);
-  const rest = files.filter((file) => !shared.some((folder) => file.startsWith(folder)));
-  return [...eachApart(rest, env), ...shared.flatMap((folder) => sharedParts(folder, filesOf(folder), env))];
-}
-
-function eachApart(files, env) {
-  return files.map((file) => ({ title: file, files: [file], env }));
+/** Single files first, so that all cores work until the end. */
+function laneParts(name, env) {
+  const files = findTests(LANES[name]);
+  const shared = files.filter((file) => SHARED_FOLDERS.some((folder) => file.startsWith(folder)));
+  const single = files.filter((file) => !shared.includes(file));
+  return [
+    ...single.map((file) => ({ title: file, files: [file], env })),
+    ...sharedParts(`Tests of ${name}`, shared, env),
+  ];
 }
 
 /**
@@ -213,7 +206,7 @@ async function runNode(options, files, env, stdout) {
 }
 
 function needsDisk(file) {
-  return LANES.some((name) => file.startsWith(`test/${name}/`));
+  return ON_DISK.some((name) => file.startsWith(`test/${name}/`));
 }
 
 function hasRoom(path) {
