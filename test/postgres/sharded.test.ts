@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { sql } from 'kysely';
+import { addBusiness, findBusiness, lockBusiness, setBusinessName } from '../../src/accounts/businesses.ts';
+import { OPERATOR } from '../../src/audit/entries.ts';
+import { lockAppRulesForShare } from '../../src/grants/app-policies.ts';
 import { databaseUrl, runAsAdmin, TEMPLATE } from '../support/databases.ts';
+import { untilLockWait } from '../support/lock-waits.ts';
 import { createTemplate, startPostgres } from '../support/postgres-server.ts';
 import { startTestServer } from '../support/test-server.ts';
 
@@ -36,4 +40,25 @@ test('with Citus, Allow fails and leaves no grant if its event cannot be recorde
   assert.equal(page.leftTo, undefined);
   assert.equal(await count(), before);
   await sql`alter table events drop constraint no_grants`.execute(durable);
+});
+
+test('with Citus, a transaction locks a business before it reads, and waits for one that has locked another business', async () => {
+  const storage = server.storage();
+  const [one, other] = await Promise.all(
+    ['One', 'Other'].map((name) => addBusiness(OPERATOR, storage.durable, { name }, Date.now())),
+  );
+  assert.ok(one && other);
+  let read: Promise<string | undefined> | undefined;
+
+  await storage.transaction(async (tx) => {
+    await lockBusiness(tx, other.id);
+    read = storage.transaction(async (later) => {
+      const [, business] = await Promise.all([lockAppRulesForShare(later, one.id), findBusiness(later, one.id)]);
+      return business?.name;
+    });
+    await untilLockWait(storage);
+    await setBusinessName(tx, { id: one.id, name: 'Renamed' });
+  });
+
+  assert.equal(await read, 'Renamed');
 });

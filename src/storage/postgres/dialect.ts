@@ -14,6 +14,7 @@ import type { RunQuery } from '../prepared-query.ts';
 import { type Database, OutdatedPlan, StorageUnavailable } from '../storage.ts';
 import type { Pipeline } from './pipeline.ts';
 import { connect, outdatePlans, type Pools, translateError } from './pools.ts';
+import { LOCK_REFERENCES, locksReferenceTable } from './reference-tables.ts';
 import { send, sendAlone } from './session.ts';
 import { batchWrites } from './write-batch.ts';
 
@@ -63,6 +64,8 @@ interface PooledConnection extends DatabaseConnection {
   /** A statement may still be running on it, so it must not be used again. */
   isBroken: boolean;
   isInTransaction: boolean;
+  /** Whether its transaction has sent `LOCK_REFERENCES`. */
+  hasReferences: boolean;
   began?: Promise<unknown>;
   /** Statements that were sent, and whose results have not arrived. */
   unsettled: Set<Promise<unknown>>;
@@ -88,6 +91,7 @@ function createConnection(pools: Pools, client: pg.PoolClient): PooledConnection
     client,
     isBroken: false,
     isInTransaction: false,
+    hasReferences: false,
     unsettled: new Set(),
     writes: { count: 0, rows: 0n },
     runAlone: (query) => connection.run(() => sendAlone(pools.session, client, query)),
@@ -123,22 +127,30 @@ function createConnection(pools: Pools, client: pg.PoolClient): PooledConnection
 }
 
 async function executeOn(
-  { session }: Pools,
+  { session, isSharded }: Pools,
   connection: PooledConnection,
   text: string,
   values: unknown[],
 ): Promise<QueryResult<unknown>> {
   const { run, runAlone, isInTransaction, writes } = connection;
-  const { name, isWrite } = describe(text);
+  const { name, isWrite, locksReferences } = describe(text);
+  const locking = isSharded && isInTransaction && locksReferences ? lockReferences(connection) : undefined;
   // After an error the transaction is aborted, so no statement can be repeated within it.
   const running = isInTransaction
     ? run((client) => send(session, client, { name, text, values })).then(toResult)
     : runNamed(runAlone, text, values);
-  const result = await running;
+  const result = locking ? (await Promise.all([locking, running]))[1] : await running;
   writes.count += isWrite ? 1 : 0;
   writes.rows += isWrite ? (result.numAffectedRows ?? 0n) : 0n;
   if (!isInTransaction) await connection.confirm();
   return result;
+}
+
+/** Sent right before the statement, so what is sent after it reads what the other transaction has changed. */
+async function lockReferences(connection: PooledConnection): Promise<void> {
+  if (connection.hasReferences) return;
+  connection.hasReferences = true;
+  await connection.run((client) => client.query(LOCK_REFERENCES));
 }
 
 /** By executor. */
@@ -187,6 +199,7 @@ function toResult({ rows, rowCount }: pg.QueryResult): QueryResult<unknown> {
 interface Statement {
   name: string;
   isWrite: boolean;
+  locksReferences: boolean;
 }
 
 const statements = new Map<string, Statement>();
@@ -195,7 +208,11 @@ const WRITE = /^\s*(?:insert|update|delete|merge|with\b.*\b(?:insert into|update
 function describe(text: string): Statement {
   const known = statements.get(text);
   if (known) return known;
-  const statement = { name: sha256(text).slice(0, 24), isWrite: WRITE.test(text) };
+  const statement = {
+    name: sha256(text).slice(0, 24),
+    isWrite: WRITE.test(text),
+    locksReferences: locksReferenceTable(text),
+  };
   statements.set(text, statement);
   return statement;
 }
