@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createPasswordLink } from '../../src/accounts/password-links.ts';
 import { OPERATOR } from '../../src/audit/entries.ts';
-import { findAxeViolations, launchChromium } from '../support/chromium.ts';
+import { findAxeViolations, launchChromium, signIn } from '../support/chromium.ts';
 import { PASSWORD } from '../support/fixtures.ts';
 import { inviteInBrowser } from '../support/invitations.ts';
 import { startTestServer } from '../support/test-server.ts';
@@ -72,3 +72,23 @@ test('a password that is shown is hidden again before it is sent', async () => {
 
   assert.equal(await page.getByLabel('Password').getAttribute('type'), 'password');
 });
+
+for (const [path, name] of [
+  ['/settings/account', 'Show new password'],
+  ['/settings/delete-account', 'Show current password'],
+] as const) {
+  test(`${path} shows a password while the button "${name}" is pressed`, async () => {
+    const { page, consoleErrors } = await chromium.newPage();
+    await page.goto(`${server.web}/sign-in`);
+    await signIn(page, server.ada.email, PASSWORD);
+    await page.goto(`${server.web}${path}`);
+    const button = page.getByRole('button', { name, exact: true });
+    const field = page.locator(`#${await button.getAttribute('aria-controls')}`);
+    await field.fill(PASSWORD);
+    await button.click();
+
+    assert.equal(await field.getAttribute('type'), 'text');
+    assert.deepEqual(await findAxeViolations(page), []);
+    assert.deepEqual(consoleErrors, []);
+  });
+}

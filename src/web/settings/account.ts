@@ -165,8 +165,8 @@ function passwordSection({ csrf }: PageContext, history: Html | false, problem?:
   const form = postForm({
     action: `${ACCOUNT}/password`,
     csrf,
-    body: html`${input({ name: 'current_password', label: 'Current password', type: 'password', autocomplete: 'current-password' }, problem)}
-${input({ name: 'password', label: 'New password', type: 'password', hint: 'At least 8 characters.', autocomplete: 'new-password' }, problem)}
+    body: html`${input({ name: 'current_password', label: 'Current password', type: 'password', autocomplete: 'current-password', show: 'Show current password' }, problem)}
+${input({ name: 'password', label: 'New password', type: 'password', hint: 'At least 8 characters.', autocomplete: 'new-password', show: 'Show new password' }, problem)}
 <button class="secondary">Change password</button>`,
   });
   const intro = 'When you change it, every other session is signed out. Passkeys stay.';

@@ -152,7 +152,7 @@ function changeForm({ csrf }: PageContext, typed: string, problem: Problem | und
     action: PATH,
     csrf,
     body: html`${input({ name: 'email', label: 'New address', type: 'email', value: typed, autocomplete: 'email' }, problem)}
-${input({ name: 'current_password', label: 'Current password', type: 'password', autocomplete: 'current-password' }, problem)}
+${input({ name: 'current_password', label: 'Current password', type: 'password', autocomplete: 'current-password', show: 'Show current password' }, problem)}
 <button class="primary">Send link</button>`,
   });
   return settings({

@@ -114,7 +114,7 @@ ${alone.length > 0 && html`<p class="notice">What the businesses have stored sta
 ${postForm({
   action: DELETE,
   csrf,
-  body: html`${input({ name: 'current_password', label: 'Current password', type: 'password', autocomplete: 'current-password' }, problem)}
+  body: html`${input({ name: 'current_password', label: 'Current password', type: 'password', autocomplete: 'current-password', show: 'Show current password' }, problem)}
 <div class="form-actions"><a class="button secondary" href="/settings/account">Cancel</a><button class="danger">Delete account</button></div>`,
 })}`;
 }
