@@ -2,7 +2,7 @@ import { type ExpressionBuilder, expressionBuilder } from 'kysely';
 import { type Actor, recordAudit } from '../audit/entries.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 import type { Tables } from '../storage/tables.ts';
-import { findBusiness, setRequiresSecondFactor } from './businesses.ts';
+import { findBusiness, lockBusiness, setRequiresSecondFactor } from './businesses.ts';
 import { mayChangeBusiness } from './memberships.ts';
 
 const ONLY_ROW = 1;
@@ -20,7 +20,8 @@ export async function changeBusinessRule(
   now: number,
 ): Promise<boolean> {
   return inTransaction(db, async (tx) => {
-    const business = await findBusiness(tx, businessId);
+    // Before the owners, as in every other change of a business.
+    const business = await lockBusiness(tx, businessId);
     if (!business || !(await mayChangeBusiness(actor, tx, businessId))) return false;
     if (!(await setRequiresSecondFactor(tx, { businessId, isRequired }))) return true;
     const subject = { kind: 'business', id: business.id, name: business.name } as const;

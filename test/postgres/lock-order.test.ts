@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { findBusiness, lockBusiness } from '../../src/accounts/businesses.ts';
 import { lockOwnership } from '../../src/accounts/memberships.ts';
 import { notify } from '../../src/accounts/notices.ts';
+import { changeBusinessRule } from '../../src/accounts/second-factor-rules.ts';
 import { insertSession, lockSession } from '../../src/accounts/sessions.ts';
 import { findCredentials, type User, userActor } from '../../src/accounts/users.ts';
+import { renameBusiness } from '../../src/apps/business-names.ts';
 import { OPERATOR } from '../../src/audit/entries.ts';
 import { deleteAccount } from '../../src/grants/account-deletion.ts';
 import { lockAppRulesForShare } from '../../src/grants/app-policies.ts';
@@ -120,6 +123,23 @@ test('an app is disconnected for everyone while an owner takes a connection of i
   assert.equal(isEnded, true);
   const left = await db.selectFrom('consents').selectAll().where('app_id', '=', app.id).execute();
   assert.deepEqual(left, []);
+});
+
+test('an owner requires a second factor while another one renames the business', async () => {
+  const [one, other] = [await addUser('Renames', [[acme, 'owner']]), await addUser('Requires', [[acme, 'owner']])];
+  const rule = { businessId: acme.id, isRequired: true };
+
+  const isChanged = await interleave(
+    (tx) => lockBusiness(tx, acme.id),
+    () => changeBusinessRule(userActor(other, null), db, rule, Date.now()),
+    (tx) => renameBusiness(userActor(one, null), tx, { businessId: acme.id, name: 'Acme & Co' }, Date.now()),
+  );
+
+  assert.equal(isChanged, true);
+  const business = await findBusiness(db, acme.id);
+  assert.deepEqual([business?.name, business?.requiresSecondFactor], ['Acme & Co', true]);
+  const [entry] = await db.selectFrom('audit_entries').selectAll().where('action', '=', 'factor.required').execute();
+  assert.equal(entry?.subject_name, 'Acme & Co');
 });
 
 test('nobody but a current owner disconnects an app for everyone', async () => {
