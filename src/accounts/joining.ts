@@ -76,14 +76,14 @@ export async function addMember(
 }
 
 /** Why an account cannot accept an invitation. */
-export type JoinObstacle = 'another address' | 'address not verified';
+export type JoinProblem = 'another address' | 'address not verified';
 
 /** An invitation is for one address. */
-export function findObstacle(
+export function findJoinProblem(
   user: User,
   { email, businessId }: Invitation,
   source: LinkSource = 'shown',
-): JoinObstacle | undefined {
+): JoinProblem | undefined {
   if (emailSkeleton(user.email) !== emailSkeleton(email)) return 'another address';
   if (!mayJoin(user, businessId) && !provesAddress(user, email, source)) return 'address not verified';
   return undefined;
@@ -114,9 +114,9 @@ export async function acceptInvitation(
     if (await findMembership(tx, user.id, businessId)) {
       throw new FormError('member', (say) => say.alreadyMember(businessName));
     }
-    const obstacle = findObstacle(user, invitation, source);
-    if (obstacle === 'another address') throw new FormError('member', (say) => say.otherAddress);
-    if (obstacle) throw new FormError('member', (say) => say.addressNotVerified);
+    const joinProblem = findJoinProblem(user, invitation, source);
+    if (joinProblem === 'another address') throw new FormError('member', (say) => say.otherAddress);
+    if (joinProblem) throw new FormError('member', (say) => say.addressNotVerified);
     if (invitationState(invitation, now) !== 'open') return false;
     if (!(await markAccepted(tx, { id, userId: user.id }, now))) return false;
     if (provesAddress(user, email, source)) await verifyEmail(actor, tx, { user, businessId }, now);

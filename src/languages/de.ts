@@ -233,7 +233,7 @@ export const de: Texts = {
     smallPrint: (business, connectedApps) =>
       html`Die App sieht nie Ihr Passwort. Was Sie erlauben, gilt nur für ${business}. Unter ${connectedApps('Connected apps')} können Sie die App jederzeit trennen.`,
   },
-  obstacle: {
+  restriction: {
     approvalTitle: (app) => html`Ein Inhaber muss ${app} genehmigen`,
     refusedTitle: (app) => html`Ein Inhaber hat ${app} abgelehnt`,
     blockedTitle: (app, business) => html`${app} ist bei ${business} gesperrt`,

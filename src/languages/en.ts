@@ -227,7 +227,7 @@ export const en = {
       html`It never sees your password. What you allow is for ${business} only. You can disconnect it at any time, under ${connectedApps('Connected apps')}.`,
   },
   /** Instead of the consent screen. */
-  obstacle: {
+  restriction: {
     approvalTitle: (app: Inline) => html`An owner has to approve ${app}`,
     refusedTitle: (app: Inline) => html`An owner has refused ${app}`,
     blockedTitle: (app: Inline, business: Inline) => html`${app} is blocked in ${business}`,

@@ -57,15 +57,16 @@ export async function createProtocol(options: ProtocolOptions): Promise<(request
     const authInfo = authInfoOf(request);
     if (isCall(body) && isModernCall(request, body)) return toJson(await callModern(body, authInfo));
     if (isCall(body) && isLegacyCall(request, body)) return toJson(await callLegacy(body, authInfo));
-    const asked = toWebRequest(request);
+    const webRequest = toWebRequest(request);
     const passed = { authInfo, parsedBody: body ?? null };
     // Revisions since 2025-06-18 have no batches. The strict handler rejects them, and responses, of which we ask for none.
     const isMessage = typeof body === 'object' && body !== null && 'method' in body;
-    if (!isMessage || !(await isLegacyRequest(asked, body))) return toResponse(await handler.fetch(asked, passed));
+    if (!isMessage || !(await isLegacyRequest(webRequest, body)))
+      return toResponse(await handler.fetch(webRequest, passed));
     // The handler’s own fallback would respond with a stream of events.
     const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true });
     await createServer(options, LEGACY).connect(transport);
-    return toResponse(await transport.handleRequest(asked, passed));
+    return toResponse(await transport.handleRequest(webRequest, passed));
   };
 }
 

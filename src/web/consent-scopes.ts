@@ -11,7 +11,7 @@ import type { ConsentScreen } from './consent-screen.ts';
 import { ariaAttributes, problemText } from './forms.ts';
 
 /** The optional scopes that are ticked when the screen is opened. */
-export function tickedAtFirst({ app, optionalScopes }: AuthorizationRequest, { allowed, declined }: Consent): Scopes {
+export function initiallyTicked({ app, optionalScopes }: AuthorizationRequest, { allowed, declined }: Consent): Scopes {
   if (app.ownerScope !== 'external') return scopesBeyond(optionalScopes, declined);
   // A call has failed for want of this scope: there is nothing to choose but Allow and Deny.
   const undecided = scopesBeyond(optionalScopes, [...allowed, ...declined]);

@@ -13,8 +13,8 @@ import { appAvatar, appLinks, publisherName, verifiedBadge } from './app-identit
 import { businessPath } from './business-address.ts';
 import { avatar, badge, bdi, toast } from './components/display.ts';
 import { makerName } from './components.ts';
+import { connectedForField } from './consent-connected-for.ts';
 import { externalOwner, redirectWarning } from './consent-external.ts';
-import { forWhomChoice } from './consent-for-whom.ts';
 import { earlierConsent, requestedScopes } from './consent-scopes.ts';
 import { type ConsentState, signConsentState } from './consent-state.ts';
 import { day, endField, findEndChoices } from './consent-until.ts';
@@ -120,7 +120,7 @@ function consentScreen(screen: ConsentScreen): Page {
     // The script delays Allow against clickjacking.
     runsScript: true,
     body: html`<div class="card consent split">
-<div class="asker">
+<div class="requester">
 <div class="parties" aria-hidden="true">${appAvatar(authRequest.app, 'lg')}<span class="wire"></span>${avatar({ name: businessName, id: context.current?.businessId ?? '', shape: 'square', size: 'lg' })}</div>
 <h1>${consent.title(html`<strong>${bdi(name)}</strong>`, html`<strong>${bdi(businessName)}</strong>`)}</h1>
 ${screen.isSwitched && toast(consent.switched(businessName))}
@@ -155,8 +155,8 @@ function smallPrint({ texts, context: { current } }: ConsentScreen): Html {
 
 /** For whom and until when. */
 function terms(screen: ConsentScreen): Html | null {
-  const forWhom = forWhomChoice(screen);
-  return forWhom || screen.until ? html`<div class="terms">${forWhom}${screen.until}</div>` : null;
+  const connectedFor = connectedForField(screen);
+  return connectedFor || screen.until ? html`<div class="terms">${connectedFor}${screen.until}</div>` : null;
 }
 
 /** Apps of the platform show no consent screen, unless they are public. */

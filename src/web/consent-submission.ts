@@ -13,8 +13,8 @@ import { findPermission, type Permit } from '../oauth/authorize/permission.ts';
 import { readAuthorizationRequest } from '../oauth/authorize/request.ts';
 import { codeLocation, issueCode, needsNoScreen, scopesToShow } from '../oauth/authorize/response.ts';
 import { CallbackError, OAuthError } from '../oauth/errors.ts';
-import { readConnectedFor } from './consent-for-whom.ts';
-import { showObstacle, submitObstacle } from './consent-obstacle.ts';
+import { readConnectedFor } from './consent-connected-for.ts';
+import { showRestriction, submitRestriction } from './consent-restriction.ts';
 import { type ConsentContext, findEarlierConsent, restart, showConsent } from './consent-screen.ts';
 import { createConsentState, hasSameTarget, isExpired, readConsentState } from './consent-state.ts';
 import { readEndField } from './consent-until.ts';
@@ -38,10 +38,11 @@ export async function submitConsent(
   if (businessId) return showOtherBusiness(deps, reply, { ...submitted, state: { ...state, businessId } });
   const texts = textsOf(deps, request);
   const answer = text(request.body, 'decision');
-  if (answer === 'ask' || answer === 'back') return submitObstacle(deps, reply, submitted);
+  if (answer === 'ask' || answer === 'back') return submitRestriction(deps, reply, submitted);
   if (answer !== 'allow') throw await deny(deps, submitted);
   const permission = await findPermissionOf(deps, submitted);
-  if (permission.obstacle) return showObstacle(deps, reply, { ...submitted, obstacle: permission.obstacle });
+  if (permission.restriction)
+    return showRestriction(deps, reply, { ...submitted, restriction: permission.restriction });
   const permitted = { ...submitted, authRequest: permission.request };
   if (!(await isCurrent(deps, permitted, permission.permit))) return restart(deps, reply, state.query);
   const chosen = chooseScopes(permission.request, list(request.body, 'optional_scope'));
@@ -62,8 +63,8 @@ export async function submitConsent(
 }
 
 function findPermissionOf({ storage }: WebDeps, { authRequest, session: { user }, state }: SubmittedConsent) {
-  const asked = { request: authRequest, userId: user.id, businessId: state.businessId };
-  return findPermission(storage.durable, asked);
+  const query = { request: authRequest, userId: user.id, businessId: state.businessId };
+  return findPermission(storage.durable, query);
 }
 
 async function readSubmission(deps: WebDeps, request: FastifyRequest<{ Body: Form }>): Promise<SubmittedConsent> {
@@ -137,8 +138,8 @@ async function allow(
   const isRefused = decision.connectedFor === 'business' && !mayConnectForBusiness(authRequest.app, membership?.role);
   if (isRefused) return restart(deps, reply, state.query);
   // An owner has changed the rules while the user clicked.
-  const { obstacle } = await findPermissionOf(deps, submitted);
-  if (obstacle) return showObstacle(deps, reply, { ...submitted, obstacle });
+  const { restriction } = await findPermissionOf(deps, submitted);
+  if (restriction) return showRestriction(deps, reply, { ...submitted, restriction });
   throw alreadySubmitted();
 }
 
@@ -154,10 +155,10 @@ async function showOtherBusiness(
   const authRequest = permission.request ?? submitted.authRequest;
   const consent = await findEarlierConsent(deps, authRequest, session, businessId);
   if (isExpired(state, deps.clock())) return restart(deps, reply, query);
-  const { obstacle, permit } = permission;
+  const { restriction, permit } = permission;
   const scopes = permit ? scopesToShow(authRequest, consent, permit) : authRequest.scopes;
   const again = createConsentState({ authRequest, query, businessId, scopes, session }, deps.clock());
-  if (obstacle) return showObstacle(deps, reply, { ...submitted, state: again, obstacle });
+  if (restriction) return showRestriction(deps, reply, { ...submitted, state: again, restriction });
   if (needsNoScreen(authRequest, consent)) return restart(deps, reply, query);
   const ticked = commonScopes(authRequest.optionalScopes, list(request.body, 'optional_scope'));
   const ends = text(request.body, 'ends');

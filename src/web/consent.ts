@@ -5,14 +5,14 @@ import { findActingMembership } from '../grants/tenancy.ts';
 import { TooManyRequests } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
-import { findPermission, type Obstacle, obstacleError } from '../oauth/authorize/permission.ts';
+import { findPermission, type Restriction, restrictionError } from '../oauth/authorize/permission.ts';
 import { type AuthorizationRequest, readAuthorizationRequest } from '../oauth/authorize/request.ts';
 import { codeLocation, issueCodeSilently, needsNoScreen, scopesToShow } from '../oauth/authorize/response.ts';
 import { rawQuery, readTimestamp } from '../oauth/authorize/timestamp.ts';
 import { CallbackError, OAuthError } from '../oauth/errors.ts';
 import { access } from './access.ts';
-import { showObstacle } from './consent-obstacle.ts';
-import { tickedAtFirst } from './consent-scopes.ts';
+import { showRestriction } from './consent-restriction.ts';
+import { initiallyTicked } from './consent-scopes.ts';
 import { type ConsentContext, findEarlierConsent, restart, showConsent } from './consent-screen.ts';
 import { type ConsentState, createConsentState } from './consent-state.ts';
 import { submitConsent } from './consent-submission.ts';
@@ -29,18 +29,19 @@ export function mountConsent(host: FastifyInstance, deps: WebDeps): void {
 async function openConsent(deps: WebDeps, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
   const { storage, keys, clock, issuer } = deps;
   const { query, requestedAt } = readTimestamp(keys, rawQuery(request.url), clock());
-  const asked = await readAuthorizationRequest(deps, query, request.ip);
+  const requested = await readAuthorizationRequest(deps, query, request.ip);
   if (requestedAt === null) return restart(deps, reply, query);
-  const session = requireSignIn(request, asked, requestedAt);
+  const session = requireSignIn(request, requested, requestedAt);
   requireSecondFactor(request);
-  await countRequest(deps.limits.perUser, asked, session);
-  const { businessId } = await requireMembership(deps, asked, session);
+  await countRequest(deps.limits.perUser, requested, session);
+  const { businessId } = await requireMembership(deps, requested, session);
   const context = { request, session, path: request.url, query, businessId };
   const [permission, consent] = await Promise.all([
-    findPermission(storage.durable, { request: asked, userId: session.user.id, businessId }),
-    findEarlierConsent(deps, asked, session, businessId),
+    findPermission(storage.durable, { request: requested, userId: session.user.id, businessId }),
+    findEarlierConsent(deps, requested, session, businessId),
   ]);
-  if (permission.obstacle) return openObstacle(deps, reply, { ...context, authRequest: asked }, permission.obstacle);
+  if (permission.restriction)
+    return openRestriction(deps, reply, { ...context, authRequest: requested }, permission.restriction);
   const authRequest = permission.request;
 
   if (needsNoScreen(authRequest, consent)) {
@@ -56,26 +57,26 @@ async function openConsent(deps: WebDeps, request: FastifyRequest, reply: Fastif
   }
   const scopes = scopesToShow(authRequest, consent, permission.permit);
   const state = createConsentState({ authRequest, query, businessId, scopes, session }, clock());
-  const ticked = tickedAtFirst(authRequest, consent);
+  const ticked = initiallyTicked(authRequest, consent);
   return showConsent(deps, reply, { request, authRequest, session, state, consent, ticked, path: request.url });
 }
 
 type Opened = Omit<ConsentContext, 'state'> & Pick<ConsentState, 'query' | 'businessId'>;
 
 /** With `prompt=none` there is no page, and the app gets the reason at once. */
-async function openObstacle(
+async function openRestriction(
   deps: WebDeps,
   reply: FastifyReply,
   { query, businessId, ...opened }: Opened,
-  obstacle: Obstacle,
+  restriction: Restriction,
 ): Promise<FastifyReply> {
   const { authRequest, session } = opened;
-  if (authRequest.prompt === 'none') throw new CallbackError(authRequest.callback, obstacleError(obstacle));
+  if (authRequest.prompt === 'none') throw new CallbackError(authRequest.callback, restrictionError(restriction));
   const state = createConsentState(
     { authRequest, query, businessId, scopes: authRequest.scopes, session },
     deps.clock(),
   );
-  return showObstacle(deps, reply, { ...opened, state, obstacle });
+  return showRestriction(deps, reply, { ...opened, state, restriction });
 }
 
 /** With `prompt=none` the app may be waiting in a hidden frame, so the response goes to the app. */

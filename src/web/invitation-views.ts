@@ -1,5 +1,5 @@
 import type { Invitation } from '../accounts/invitations.ts';
-import type { JoinObstacle } from '../accounts/joining.ts';
+import type { JoinProblem } from '../accounts/joining.ts';
 import type { User } from '../accounts/users.ts';
 import type { Texts } from '../languages/en.ts';
 import { type Html, html } from '../lib/html.ts';
@@ -53,19 +53,19 @@ ${wrong && problemText(problem)}
 </div>`;
 }
 
-interface Obstructed {
-  obstacle: JoinObstacle;
+interface CannotJoin {
+  joinProblem: JoinProblem;
   user: User;
   platformName: string;
   isMailOn: boolean;
 }
 
 /** For an account that cannot accept the invitation. The invitation stays open. */
-export function obstacleBody(opened: Opened, { obstacle, user, platformName, isMailOn }: Obstructed): Html {
+export function cannotJoinBody(opened: Opened, { joinProblem, user, platformName, isMailOn }: CannotJoin): Html {
   const { texts, invitation } = opened;
   const words = texts.invitation;
   const business = bdi(invitation.businessName);
-  if (obstacle === 'another address') {
+  if (joinProblem === 'another address') {
     return html`<div class="card"><h1>${words.otherAddressTitle}</h1>
 <p>${words.otherAddress(strong(invitation.email), business, strong(user.email))}</p>
 <p>${anotherAccount(opened)}</p></div>`;

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Invitation, invitationState } from '../accounts/invitations.ts';
-import { acceptInvitation, findObstacle, joinAsNewUser } from '../accounts/joining.ts';
+import { acceptInvitation, findJoinProblem, joinAsNewUser } from '../accounts/joining.ts';
 import { findInvitationOf, type LinkSource, mailInvitation } from '../accounts/mailed-invitations.ts';
 import { findMembership } from '../accounts/memberships.ts';
 import type { SignedIn } from '../accounts/sessions.ts';
@@ -11,7 +11,7 @@ import type { WebDeps } from './deps.ts';
 import { notFound, PageError, SignInRequired } from './errors.ts';
 import { redirectWithFlash } from './flash.ts';
 import { type Form, type Problem, text, tryForm, tryRateLimitedForm } from './forms.ts';
-import { expiredBody, joinBody, memberBody, newcomerBody, obstacleBody } from './invitation-views.ts';
+import { cannotJoinBody, expiredBody, joinBody, memberBody, newcomerBody } from './invitation-views.ts';
 import { rememberBrowser } from './known-browsers.ts';
 import { textsOf } from './language.ts';
 import { sendPage } from './layout.ts';
@@ -133,9 +133,9 @@ async function show(deps: WebDeps, { request, reply, problem, status = problem ?
   }
   const isMember = await findMembership(deps.storage.durable, session.user.id, invitation.businessId);
   if (isMember) return sendPage(reply, { ...page, body: memberBody(opened) }, { status });
-  const obstacle = findObstacle(session.user, invitation, source);
-  const body = obstacle
-    ? obstacleBody(opened, { obstacle, user: session.user, platformName, isMailOn: deps.mailer.isOn })
+  const joinProblem = findJoinProblem(session.user, invitation, source);
+  const body = joinProblem
+    ? cannotJoinBody(opened, { joinProblem, user: session.user, platformName, isMailOn: deps.mailer.isOn })
     : joinBody(opened, session.user);
   return sendPage(reply, { ...page, body }, { status });
 }

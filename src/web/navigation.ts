@@ -9,53 +9,56 @@ import type { PageContext } from './layout.ts';
 
 const ACCOUNT = '/settings/account';
 
-interface Place {
+interface MenuEntry {
   path: string;
   name: string;
   icon: IconName;
-  /** Other pages that belong to it. */
+  /** Other pages that this entry covers. */
   also?: string[];
 }
 
-/** The business switcher, the places of the site and the account menu. */
+/** The business switcher, the menu of the site and the account menu. */
 export function navigation(context: PageContext): Html {
   return html`<div class="switcher">${businessSwitcher(context)}</div>
-<nav class="places" aria-label="Settings"><ul>
-${listPlaces(context).map((place) => html`<li>${link(context, place)}</li>`)}
+<nav class="site-menu" aria-label="Settings"><ul>
+${listMenuEntries(context).map((entry) => html`<li>${link(context, entry)}</li>`)}
 </ul></nav>
 <div class="account">${accountMenu(context)}</div>`;
 }
 
-function listPlaces({ current, user }: PageContext): Place[] {
+function listMenuEntries({ current, user }: PageContext): MenuEntry[] {
   return [
-    ...businessPlaces(current),
+    ...businessEntries(current),
     ...(user.isPlatformAdmin ? [{ path: '/platform', name: 'Platform', icon: 'shield' as const }] : []),
   ];
 }
 
-function businessPlaces(business: Membership | undefined): Place[] {
+function businessEntries(business: Membership | undefined): MenuEntry[] {
   if (!business) return [{ path: '/settings/connected-apps', name: 'Connected apps', icon: 'blocks' }];
-  const place = (page: string, name: string, icon: IconName): Place => ({
+  const entry = (page: string, name: string, icon: IconName): MenuEntry => ({
     path: businessPath(business, page),
     name,
     icon,
   });
   const isOwner = business.role === 'owner';
   return [
-    place('connected-apps', 'Connected apps', 'blocks'),
-    place('members', 'Members', 'users'),
-    ...(isOwner ? [place('settings', 'Business', 'building-2'), place('audit-log', 'Audit log', 'scroll-text')] : []),
-    place('developer', 'Developer', 'code-xml'),
+    entry('connected-apps', 'Connected apps', 'blocks'),
+    entry('members', 'Members', 'users'),
+    ...(isOwner ? [entry('settings', 'Business', 'building-2'), entry('audit-log', 'Audit log', 'scroll-text')] : []),
+    entry('developer', 'Developer', 'code-xml'),
   ];
 }
 
-function link(context: PageContext, place: Place): Html {
-  return html`<a href="${place.path}" ${isHere(context, place) && html`aria-current="page"`}>${icon(place.icon)}${place.name}</a>`;
+function link(context: PageContext, entry: MenuEntry): Html {
+  return html`<a href="${entry.path}" ${isHere(context, entry) && html`aria-current="page"`}>${icon(entry.icon)}${entry.name}</a>`;
 }
 
-function isHere({ path: opened, menuPath: here = opened }: PageContext, place: Pick<Place, 'path' | 'also'>): boolean {
+function isHere(
+  { path: opened, menuPath: here = opened }: PageContext,
+  entry: Pick<MenuEntry, 'path' | 'also'>,
+): boolean {
   const [page = ''] = here.split('?');
-  return [place.path, ...(place.also ?? [])].some((path) => page === path || page.startsWith(`${path}/`));
+  return [entry.path, ...(entry.also ?? [])].some((path) => page === path || page.startsWith(`${path}/`));
 }
 
 function businessSwitcher(context: PageContext): Html {

@@ -29,7 +29,7 @@ test('a date on the consent screen is written as in lists', async () => {
   await page.goto(server.authorizeUrl());
   await signIn(page, server.ada.email, PASSWORD);
 
-  assert.equal(await page.locator('.asker time').textContent(), formatToday('en-US'));
+  assert.equal(await page.locator('.requester time').textContent(), formatToday('en-US'));
 });
 
 test('without scripts, a date in a list is written in British English', async () => {

@@ -53,7 +53,7 @@ test('on wide screens the navigation is a sidebar, on a phone a bar with tabs th
   assert.ok((await measure(phone, '.bar')).bottom < 110);
   for (const page of [phone, withoutScript]) {
     await page.goto(`${server.web}/platform/apps`);
-    assert.ok((await measure(page, '.places [aria-current]')).right <= 360);
+    assert.ok((await measure(page, '.site-menu [aria-current]')).right <= 360);
   }
 });
 
@@ -84,7 +84,7 @@ test('nothing is cut off or scrolls sideways at 320 pixels, however long the nam
     const spilled = await page.evaluate(() =>
       // Tabs scroll.
       [...document.querySelectorAll('button, a, h1, label')]
-        .filter((element) => !element.closest('.places, .tabs'))
+        .filter((element) => !element.closest('.site-menu, .tabs'))
         .filter((element) => element.getBoundingClientRect().right > innerWidth)
         .map((element) => element.textContent),
     );

@@ -53,7 +53,7 @@ function findBroken(page: Page): Promise<string[]> {
       broken.push(`${problem}: ${element.outerHTML.replace(/\s+/g, ' ').slice(0, 120)}`);
     if (document.documentElement.scrollWidth > width) say('scrolls sideways', document.documentElement);
     const isShown = (element: Element) =>
-      element.checkVisibility() && !element.closest('.visually-hidden, .skip, nav.places, [lang=en], svg');
+      element.checkVisibility() && !element.closest('.visually-hidden, .skip, nav.site-menu, [lang=en], svg');
     const all = [...document.body.querySelectorAll('*')].filter(isShown);
     for (const element of all) {
       const { left, right } = element.getBoundingClientRect();

@@ -54,7 +54,7 @@ const RARE = [
   'consent.keeps',
   'consent.thisSite',
   'consent.mayAlready',
-  'obstacle.seeAccountPage',
+  'restriction.seeAccountPage',
   'invitation.closed.open.title',
   'invitation.closed.open.sentence',
 ];

@@ -29,7 +29,7 @@ export async function openHostedPages(texts: Texts): Promise<{ server: TestServe
   await openExternalConsent(site, documents);
   await openInvitations(site);
   await openErrors(site);
-  await openObstacles(site);
+  await openRestrictions(site);
   return { server, pages };
 }
 
@@ -195,7 +195,7 @@ async function openErrors({ server, pages }: Site): Promise<void> {
 }
 
 /** Last: they change who may connect apps. */
-async function openObstacles({ server, pages }: Site): Promise<void> {
+async function openRestrictions({ server, pages }: Site): Promise<void> {
   const owner = await server.signedIn();
   const mia = await server.addUser('Mia', [[server.acme, 'member']]);
   const member = await server.signedIn(mia);
@@ -203,16 +203,16 @@ async function openObstacles({ server, pages }: Site): Promise<void> {
   const app = await server.addApp({ name: 'Notes', ownerBusinessId: server.acme.id });
   const asked = { client_id: app.id };
   await decideWho(owner, 'approved');
-  pages.set('obstacle, approval', await open(asked));
-  pages.set('obstacle, long note', await ask(server, member, asked, 'x'.repeat(300)));
-  pages.set('obstacle, asked', await ask(server, member, asked));
+  pages.set('restriction, approval', await open(asked));
+  pages.set('restriction, long note', await ask(server, member, asked, 'x'.repeat(300)));
+  pages.set('restriction, asked', await ask(server, member, asked));
   await decide(owner, { app, user: mia }, 'refuse', 'Because');
-  pages.set('obstacle, refused', await open(asked));
+  pages.set('restriction, refused', await open(asked));
   await decideWho(owner, 'admins');
-  pages.set('obstacle, admins', await open(asked));
+  pages.set('restriction, admins', await open(asked));
   await decideWho(owner, 'anyone', 'yes');
   const staff = await server.addApp({ name: 'Staff', ownerBusinessId: server.acme.id, scopes: ['read:employees'] });
-  pages.set('obstacle, owners', await open({ client_id: staff.id, scope: 'read:employees' }));
+  pages.set('restriction, owners', await open({ client_id: staff.id, scope: 'read:employees' }));
   await block(owner, app, 'Because');
-  pages.set('obstacle, blocked', await open(asked));
+  pages.set('restriction, blocked', await open(asked));
 }

@@ -10,21 +10,21 @@ import { SCOPES } from '../scopes.ts';
 import type { AuthorizationRequest } from './request.ts';
 
 /** Why the rules of the business do not let a member allow an app. */
-export type Obstacle =
+export type Restriction =
   | { kind: 'app_blocked' | 'app_refused'; reason: string }
-  /** `requestedAt` is null unless the member has asked already. */
+  /** `requestedAt` is null unless the member has requested approval. */
   | { kind: 'approval_required'; requestedAt: number | null }
   | { kind: 'role_required'; role: 'owner' | 'admin' };
 
 /** What the member may allow; the optional scopes that they may not are left out. Or why they may not allow it. */
 export type Permission =
-  | { obstacle: Obstacle; request?: never; permit?: never }
-  | { obstacle?: undefined; request: AuthorizationRequest; permit: Permit };
+  | { restriction: Restriction; request?: never; permit?: never }
+  | { restriction?: undefined; request: AuthorizationRequest; permit: Permit };
 
 /** Leaves out the scopes that the user may not allow. */
 export type Permit = (scopes: Scopes) => Scopes;
 
-interface Asked {
+interface PermissionRequest {
   request: AuthorizationRequest;
   userId: string;
   businessId: string;
@@ -37,23 +37,29 @@ function isExempt({ ownerScope, isPublic }: App): boolean {
   return ownerScope === 'platform' && !isPublic;
 }
 
-export async function findPermission(db: Database, { request, userId, businessId }: Asked): Promise<Permission> {
+export async function findPermission(
+  db: Database,
+  { request, userId, businessId }: PermissionRequest,
+): Promise<Permission> {
   if (isExempt(request.app)) return { request, permit: (scopes) => scopes };
   const { rows } = await readRules(db, { appId: request.app.id, userId, businessId });
   const rules = rows[0];
   // Not a member any more, which the callers check: nothing is granted (`lockPermission`).
   if (!rules) return { request, permit: () => [] };
-  const permit: Permit = (asked) => permittedScopes(rules, asked);
+  const permit: Permit = (requested) => permittedScopes(rules, requested);
   const scopes = permit(request.scopes);
   const missing = scopesBeyond(scopesBeyond(request.scopes, request.optionalScopes), scopes);
-  if (scopes.length === 0 || missing.length > 0) return { obstacle: obstacleOf(rules, request) };
+  if (scopes.length === 0 || missing.length > 0) return { restriction: restrictionOf(rules, request) };
   return { request: { ...request, scopes, optionalScopes: commonScopes(request.optionalScopes, scopes) }, permit };
 }
 
 /**
  * Needs a transaction: until it ends, the rules of the business stay as they are.
  */
-export async function lockPermission(tx: Database, { request: { app }, userId, businessId }: Asked): Promise<Permit> {
+export async function lockPermission(
+  tx: Database,
+  { request: { app }, userId, businessId }: PermissionRequest,
+): Promise<Permit> {
   if (isExempt(app)) return (scopes) => scopes;
   const [, { rows }] = await Promise.all([
     lockAppRulesForShare(tx, businessId),
@@ -79,32 +85,33 @@ interface Rules {
   requestedAt: number | null;
 }
 
-const readRules = preparedQuery((db, { appId, userId, businessId }: Omit<Asked, 'request'> & { appId: string }) =>
-  db
-    .selectFrom('memberships')
-    .leftJoin('app_policies as own', 'own.business_id', 'memberships.business_id')
-    .leftJoin('platform_app_policy as platform', (join) => join.onTrue())
-    .leftJoin('app_approvals as approval', (join) =>
-      join.onRef('approval.business_id', '=', 'memberships.business_id').on('approval.app_id', '=', appId),
-    )
-    .leftJoin('app_requests as asked', (join) =>
-      join
-        .onRef('asked.business_id', '=', 'memberships.business_id')
-        .onRef('asked.user_id', '=', 'memberships.user_id')
-        .on('asked.app_id', '=', appId),
-    )
-    .select(['memberships.role', 'own.who as ownWho', 'own.reserves_sensitive as ownReserves'])
-    .select(['platform.who as platformWho', 'platform.reserves_sensitive as platformReserves'])
-    .select([
-      'platform.is_binding as isBinding',
-      'approval.status',
-      'approval.scopes',
-      'approval.reason as blockReason',
-    ])
-    .select(['asked.status as requestStatus', 'asked.approved_scopes as personalScopes'])
-    .select(['asked.reason as refusalReason', 'asked.requested_at as requestedAt'])
-    .where('memberships.user_id', '=', userId)
-    .where('memberships.business_id', '=', businessId),
+const readRules = preparedQuery(
+  (db, { appId, userId, businessId }: Omit<PermissionRequest, 'request'> & { appId: string }) =>
+    db
+      .selectFrom('memberships')
+      .leftJoin('app_policies as own', 'own.business_id', 'memberships.business_id')
+      .leftJoin('platform_app_policy as platform', (join) => join.onTrue())
+      .leftJoin('app_approvals as approval', (join) =>
+        join.onRef('approval.business_id', '=', 'memberships.business_id').on('approval.app_id', '=', appId),
+      )
+      .leftJoin('app_requests as request', (join) =>
+        join
+          .onRef('request.business_id', '=', 'memberships.business_id')
+          .onRef('request.user_id', '=', 'memberships.user_id')
+          .on('request.app_id', '=', appId),
+      )
+      .select(['memberships.role', 'own.who as ownWho', 'own.reserves_sensitive as ownReserves'])
+      .select(['platform.who as platformWho', 'platform.reserves_sensitive as platformReserves'])
+      .select([
+        'platform.is_binding as isBinding',
+        'approval.status',
+        'approval.scopes',
+        'approval.reason as blockReason',
+      ])
+      .select(['request.status as requestStatus', 'request.approved_scopes as personalScopes'])
+      .select(['request.reason as refusalReason', 'request.requested_at as requestedAt'])
+      .where('memberships.user_id', '=', userId)
+      .where('memberships.business_id', '=', businessId),
 );
 
 function policyOf(rules: Rules): { who: WhoConnects; reservesSensitive: boolean } {
@@ -125,7 +132,7 @@ function permittedScopes(rules: Rules, scopes: Scopes): Scopes {
   return commonScopes(unreserved, [...parseScopes(rules.scopes ?? ''), ...parseScopes(rules.personalScopes ?? '')]);
 }
 
-function obstacleOf(rules: Rules, { scopes, optionalScopes }: AuthorizationRequest): Obstacle {
+function restrictionOf(rules: Rules, { scopes, optionalScopes }: AuthorizationRequest): Restriction {
   if (rules.status === 'blocked') return { kind: 'app_blocked', reason: rules.blockReason ?? '' };
   const { who, reservesSensitive } = policyOf(rules);
   const required = scopesBeyond(scopes, optionalScopes);
@@ -137,12 +144,12 @@ function obstacleOf(rules: Rules, { scopes, optionalScopes }: AuthorizationReque
   return { kind: 'approval_required', requestedAt: rules.requestStatus === 'requested' ? rules.requestedAt : null };
 }
 
-/** What the app is told. The reason of an owner is for the member alone. */
-export function obstacleError(obstacle: Obstacle): OAuthError {
-  return new OAuthError('access_denied', obstacle.kind, DESCRIPTIONS[obstacle.kind]);
+/** The error for the app. Only the member sees the reason that an owner gave. */
+export function restrictionError(restriction: Restriction): OAuthError {
+  return new OAuthError('access_denied', restriction.kind, DESCRIPTIONS[restriction.kind]);
 }
 
-const DESCRIPTIONS: Record<Obstacle['kind'], string> = {
+const DESCRIPTIONS: Record<Restriction['kind'], string> = {
   app_blocked: 'An owner of the business has blocked this app.',
   app_refused: 'An owner of the business has refused to let this user connect the app.',
   approval_required: 'An owner of the business has to approve this app first. The user can ask for it.',

@@ -40,8 +40,8 @@ function mountConfirmations(host: FastifyInstance, { section, db, clock, show, l
 <p>${effect}</p>
 <div class="form-actions"><a class="button secondary" href="${path}">Cancel</a>
 ${postForm({ action: `${path}/${verb}`, csrf: viewer.context.csrf, body: html`<button class="danger">${title} app</button>` })}</div>`;
-      const asked = { title: `${title} ${app.name}?`, back: { to: path, name: app.name }, body: explanation };
-      return show(reply, viewer, question(asked));
+      const confirmation = { title: `${title} ${app.name}?`, back: { to: path, name: app.name }, body: explanation };
+      return show(reply, viewer, question(confirmation));
     });
   }
 }

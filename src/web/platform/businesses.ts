@@ -52,9 +52,9 @@ function mountBusiness(host: FastifyInstance, deps: WebDeps): void {
     const { shown, next } = takePage(await listMembers(db, business.id, { ...listing, limit: PAGE_SIZE + 1 }));
     const apps = await searchApps(db, { search: business.id, after: undefined, limit: APPS_SHOWN + 1 });
     const impact = await countAffected(db, { business_id: business.id }, clock());
-    const nobody = listing.search ? `No member found for “${listing.search}”.` : 'No members.';
+    const none = listing.search ? `No member found for “${listing.search}”.` : 'No members.';
     const members = html`${searchForm({ path: listing.path, search: listing.search, label: 'Search by name or email' })}
-${shown.length === 0 ? emptyState({ icon: 'users', text: nobody }) : html`<ul class="rows">${shown.map(memberRow)}</ul>`}
+${shown.length === 0 ? emptyState({ icon: 'users', text: none }) : html`<ul class="rows">${shown.map(memberRow)}</ul>`}
 ${pager(listing, next)}`;
     const body = html`${pageHead({ title: business.name, avatar: avatar({ ...business, shape: 'square' }), intro: 'Its members, its own apps, and how much is connected.', back: { to: PATH, name: 'Businesses' } })}
 ${facts(business, impact)}

@@ -113,7 +113,7 @@ function requestRow(context: MembersContext, request: AppRequest, platformName: 
 ${appOrigin(app, request.makerName, platformName)}
 <p class="small"><strong>${userName}</strong> (${userEmail}) asked ${time(requestedAt)}.</p>
 ${note && html`<blockquote>${note}</blockquote>`}
-${scopeList(scopes, 'asked')}
+${scopeList(scopes, 'requested')}
 ${isOwn ? html`<p class="notice">Another owner has to decide about your own request.</p>` : verdictForms(context, request)}</div></li>`;
 }
 
@@ -147,8 +147,8 @@ function targetOf(redirectUri: string): string {
 }
 
 /** A tick stands for what is approved. */
-function scopeList(scopes: Scopes, status: 'asked' | 'approved' = 'approved'): Html {
-  return html`<ul class="scopes ${status === 'asked' && status}">${listScopes(scopes).map(({ meaning }) => html`<li>${meaning}</li>`)}</ul>`;
+function scopeList(scopes: Scopes, status: 'requested' | 'approved' = 'approved'): Html {
+  return html`<ul class="scopes ${status === 'requested' && status}">${listScopes(scopes).map(({ meaning }) => html`<li>${meaning}</li>`)}</ul>`;
 }
 
 interface Decisions {

@@ -164,7 +164,7 @@ async function requireRequest(deps: WebDeps, request: FastifyRequest<RequestRout
   const { app: appId, user: userId } = request.params;
   const key = { businessId: context.business.businessId, appId, userId };
   const app = await findApp(deps.storage.durable, appId);
-  const asked = app && isId(userId) ? await findRequest(deps.storage.durable, key) : undefined;
-  if (!app || !asked) throw notFound();
+  const found = app && isId(userId) ? await findRequest(deps.storage.durable, key) : undefined;
+  if (!app || !found) throw notFound();
   return { context, app, key };
 }

@@ -83,7 +83,7 @@ export function disconnectButton({ app, user, business }: Connection, viewer: Vi
     csrf: viewer.csrf,
     body: html`<input type="hidden" name="app" value="${app.id}"><button class="danger">Disconnect</button>`,
   };
-  const asked = dialog({
+  const confirmation = dialog({
     id: `disconnect-${app.id}-${business.id}`,
     open: 'Disconnect…',
     label: `Disconnect ${app.name} from ${business.name}`,
@@ -91,5 +91,5 @@ export function disconnectButton({ app, user, business }: Connection, viewer: Vi
     text: `It loses its access to ${business.name} at once. You can allow it again.`,
     action: postForm(form),
   });
-  return html`<div>${asked}</div>`;
+  return html`<div>${confirmation}</div>`;
 }

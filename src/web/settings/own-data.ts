@@ -80,12 +80,12 @@ async function show(
   const body = question({
     title,
     back: { to: '/settings/account', name: 'Account' },
-    body: isBlocked ? obstacle(ended) : deletionForm(context, { ended, impact, problem }),
+    body: isBlocked ? onlyOwnerNotice(ended) : deletionForm(context, { ended, impact, problem }),
   });
   return sendPage(reply, { title, platformName, width: 'wide', context, body }, { status });
 }
 
-function obstacle(ended: EndedMembership[]): Html {
+function onlyOwnerNotice(ended: EndedMembership[]): Html {
   const owned = ended.filter(({ needsOwner }) => needsOwner);
   return html`<p>Other people belong to these businesses, and you are their only owner. Make someone else an owner first, or remove the other members:</p>
 <ul>${owned.map((membership) => html`<li><a href="${businessPath(membership, 'members')}">${membership.businessName}</a></li>`)}</ul>`;

@@ -15,7 +15,7 @@ test('an error page for a signed-in user has the menu and a link back', async ()
 
   for (const [status, page] of Object.entries(refused)) {
     assert.equal(page.status, Number(status));
-    assert.match(page.text, /<nav class="places" aria-label="Settings">.*Connected apps.*Developer/s, status);
+    assert.match(page.text, /<nav class="site-menu" aria-label="Settings">.*Connected apps.*Developer/s, status);
     assert.match(page.text, /<a class="button" href="\/settings\/connected-apps">Back to Connected apps<\/a>/, status);
     assert.doesNotMatch(page.text, /aria-current="page"/, status);
   }

@@ -88,12 +88,12 @@ test('the mailed link verifies the unproven account of its address, and no other
   await smtp.has(since + 1);
   const { shown, mailed } = await invite(email, boss);
 
-  const obstacle = await browser.open(shown);
+  const page = await browser.open(shown);
   const stranger = await (await server.signedIn(await server.addUser(`Else${++people}`))).open(mailed);
   const joined = await browser.submit(await browser.open(mailed), mailed);
 
-  assert.match(obstacle.text, /Your email address is not verified yet/);
-  assert.match(obstacle.text, /Have a link sent to your address/);
+  assert.match(page.text, /Your email address is not verified yet/);
+  assert.match(page.text, /Have a link sent to your address/);
   assert.match(stranger.text, /This invitation is for a different address/);
   assert.match(joined.text, /Welcome to the business/);
   assert.equal(await isVerified(email), true);

@@ -158,8 +158,8 @@ export const CONSENT_MUTATIONS: Mutation[] = [
     promise: 'C10',
     breaks: 'the page of an app that is not approved is skipped',
     file: 'src/web/consent.ts',
-    find: 'if (permission.obstacle) return openObstacle(deps, reply, { ...context, authRequest: asked }, permission.obstacle);',
-    replace: 'if (permission.obstacle) permission.request = asked as never;',
+    find: 'return openRestriction(deps, reply, { ...context, authRequest: requested }, permission.restriction);',
+    replace: 'permission.request = requested as never;',
     tests: [APPROVAL],
   },
   {

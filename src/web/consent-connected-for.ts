@@ -6,14 +6,14 @@ import { bdi } from './components/display.ts';
 import type { Screen } from './consent-screen.ts';
 import { type Form, text } from './forms.ts';
 
-interface ForWhom extends Screen {
+interface ConnectedForField extends Screen {
   consent: Consent;
   /** What the user has chosen on the screen before. */
   connectedFor: ConnectedFor | undefined;
 }
 
 /** Only owners and admins can choose. */
-export function forWhomChoice(screen: ForWhom): Html | null {
+export function connectedForField(screen: ConnectedForField): Html | null {
   const { texts, authRequest, context, consent, connectedFor = 'user' } = screen;
   const { app } = authRequest;
   const { current } = context;
