@@ -13,6 +13,12 @@ after(async () => {
   await server.remove();
 });
 
+const UNSENDABLE = {
+  toPostgres() {
+    throw new Error('no text for this value');
+  },
+};
+
 function countDescriptions(of: pg.Client): { count: number } {
   const descriptions = { count: 0 };
   (of as unknown as { connection: pg.Connection }).connection.on('rowDescription', () => {
@@ -95,4 +101,45 @@ test('a statement whose columns have changed is rejected', async () => {
   await client.query('alter table widened add column b integer');
 
   await assert.rejects(read(), /cached plan must not change result type/);
+});
+
+test('a value that cannot be sent rejects its own statement, and others on the connection go on', async () => {
+  const echo = (value: unknown) => run('echo', 'select $1::text as value', [value]);
+
+  // Before the statement is described, and after.
+  for (const sent of ['first', 'second']) {
+    const [failed, other] = await Promise.allSettled([echo(UNSENDABLE), run('beside', 'select 1 as one')]);
+
+    assert.match(String(failed.status === 'rejected' && failed.reason), /no text for this value/);
+    assert.deepEqual(other.status === 'fulfilled' && other.value.rows, [{ one: 1 }]);
+    assert.deepEqual((await echo(sent)).rows, [{ value: sent }]);
+  }
+});
+
+test('a value that cannot be sent leaves no timeout behind, which would close the connection', async () => {
+  const limited = new pg.Client({ connectionString: server.url, pipeline: true, query_timeout: 60_000 });
+  await limited.connect();
+  keepDescriptions(limited);
+  const echo = (value: unknown) => runDescribed(limited, { name: 'echo', text: 'select $1::text', values: [value] });
+  const countTimeouts = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+  await echo('described');
+  const before = countTimeouts();
+
+  await assert.rejects(echo(UNSENDABLE), /no text for this value/);
+
+  assert.equal(countTimeouts(), before);
+  await limited.end();
+});
+
+test('a column that cannot be read rejects its own statement, and others on the connection go on', async () => {
+  pg.types.setTypeParser(pg.types.builtins.CIDR, (text) => (text === '10.2.0.0/16' ? assert.fail('no net') : text));
+  const text = `select ('10.' || n || '.0.0/16')::cidr as net from generate_series(1, $1::int) as n`;
+  const read = (count: number) => run('nets', text, [count]);
+  assert.deepEqual((await read(1)).rows, [{ net: '10.1.0.0/16' }]);
+
+  const [failed, other] = await Promise.allSettled([read(3), run('beside', 'select 1 as one')]);
+
+  assert.match(String(failed.status === 'rejected' && failed.reason), /no net/);
+  assert.deepEqual(other.status === 'fulfilled' && other.value.rows, [{ one: 1 }]);
+  assert.deepEqual((await read(1)).rows, [{ net: '10.1.0.0/16' }]);
 });

@@ -26,8 +26,10 @@ type NamedQuery = Required<Pick<pg.QueryConfig, 'name' | 'text' | 'values'>>;
 export async function runDescribed(client: pg.ClientBase, query: NamedQuery): Promise<pg.QueryResult> {
   const known = columnsOn.get(client);
   const columns = known?.get(query.name);
-  if (columns) return runUndescribed(client, query, columns);
-  const result = await client.query(query);
+  // Before anything is sent: pg forgets neither the name nor the timeout of a statement whose values it cannot convert.
+  const values = query.values.map((value) => prepareValue(value));
+  if (columns) return runUndescribed(client, { ...query, values }, columns);
+  const result = await client.query({ ...query, values });
   known?.set(query.name, result.fields.map(toColumn));
   return result;
 }
@@ -48,20 +50,30 @@ type Callback = (error: Error | null, result: pg.QueryResult) => void;
 const Query = pg.Query as unknown as new (text: string, values: unknown[], callback: Callback) => QueryMessages;
 
 /** How pg itself converts parameters. */
-const { prepareValue } = (pg as unknown as { utils: { prepareValue(value: unknown): string } }).utils;
+const { prepareValue } = (pg as unknown as { utils: { prepareValue(value: unknown): string | Buffer | null } }).utils;
 
 function runUndescribed(client: pg.ClientBase, { name, text, values }: NamedQuery, columns: Column[]) {
   return new Promise<pg.QueryResult>((resolve, reject) => {
     const rows: object[] = [];
-    const query = new Query(text, values, (error, result) => (error ? reject(error) : resolve({ ...result, rows })));
+    let unreadable: Error | undefined;
+    const query = new Query(text, values, (failure, result) => {
+      const error = failure ?? unreadable;
+      if (error) reject(error);
+      else resolve({ ...result, rows });
+    });
     query.name = name;
     query.prepare = (connection) => {
-      connection.bind({ statement: name, values, valueMapper: prepareValue }, true);
+      connection.bind({ statement: name, values }, true);
       connection.execute(null, true);
       connection.sync();
     };
+    // The rest of the response has to be read as well: the next one on the connection is that of another statement.
     query.handleDataRow = ({ fields }) => {
-      rows.push(toRow(columns, fields));
+      try {
+        rows.push(toRow(columns, fields));
+      } catch (error) {
+        unreadable ??= error as Error;
+      }
     };
     client.query(query);
   });
