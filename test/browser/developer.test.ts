@@ -102,7 +102,7 @@ flowTest(
     await page.getByText('"type": "endpoint.test"').waitFor();
     await assertAccessible(page);
     await clickButton(page, 'Send again');
-    await receiver.has(2);
+    await receiver.waitFor(2);
     while ((await page.locator('.attempt').count()) < 2) await page.reload();
     await page.getByText('200 OK').first().waitFor();
     await assertAccessible(page);

@@ -19,7 +19,7 @@ flowTest(
     await waitForText(page, /If there is an account with this address/);
     await assertAccessible(page);
 
-    await page.goto(server.web + linkInMail(await smtp.has(1), server.web));
+    await page.goto(server.web + linkInMail(await smtp.waitFor(1), server.web));
     await assertAccessible(page);
     await page.getByLabel('New password').fill(NEW_PASSWORD);
     await clickButton(page, 'Set password');
@@ -60,7 +60,7 @@ flowTest(
     await waitForText(owner, /An email with a link is on its way to vera@acme\.example/);
     await assertAccessible(owner);
 
-    const page = await openPage(linkInMail(await smtp.has(1), server.web));
+    const page = await openPage(linkInMail(await smtp.waitFor(1), server.web));
     await assertAccessible(page);
     await page.getByLabel('Your name').fill('Vera');
     await page.getByLabel('Password').fill(NEW_PASSWORD);
@@ -84,7 +84,7 @@ flowTest(
     await clickButton(page, 'Send link');
     await waitForText(page, /An email with a link is on its way/);
 
-    await smtp.has(2);
+    await smtp.waitFor(2);
     const mail = smtp.received.find(({ recipients }) => recipients.includes('ada@new.example'));
     assert.ok(mail);
     await page.goto(server.web + linkInMail(mail, server.web));

@@ -10,7 +10,7 @@ const NOTICES = { sendsMail: true, wantsNotices: true, worksWithoutScript: true 
 /** The mail of a user with this subject. */
 async function mailTo(smtp: MailServer, { email }: { email: string }, subject: RegExp): Promise<ReceivedMail> {
   for (let count = 1; ; count++) {
-    const mail = await smtp.has(count);
+    const mail = await smtp.waitFor(count);
     if (mail.recipients.includes(email) && subject.test(mail.subject ?? '')) return mail;
   }
 }

@@ -100,11 +100,11 @@ test('a running server delivers to an endpoint that the command line added; the 
   const { id, secret } = await add('--url', receiver.url, '--event', 'grant.created');
 
   const { eventId } = await onEndpoint('test', id);
-  const [tested] = await receiver.has(1);
+  const [tested] = await receiver.waitFor(1);
   const replaced = await onEndpoint('replace-secret', id);
   const delivery = await untilDelivered(() => onEndpoint('log', id));
   await onEndpoint('resend', id, '--delivery', delivery.id);
-  const [, again] = await receiver.has(2);
+  const [, again] = await receiver.waitFor(2);
   await server.end('SIGTERM');
 
   assert.equal(tested?.headers['webhook-signature'], signed(tested, secret));

@@ -68,14 +68,14 @@ test('a key is replaced without ending a token or losing a webhook, and once the
   const stillNeeded = await cli.run(['keys', 'prune'], { env });
   const resealed = await keys('reseal');
   await sendTest();
-  const [first] = await receiver.has(1);
+  const [first] = await receiver.waitFor(1);
   const pruned = await keys('prune');
   const last = await restart();
   const oldToken = await last.listInvoices(before.access_token);
   const oldRefresh = await last.refresh(before.refresh_token);
   const newToken = await last.listInvoices(after.access_token);
   await sendTest();
-  const [, second] = await receiver.has(2);
+  const [, second] = await receiver.waitFor(2);
   await server.end('SIGKILL');
 
   assert.notEqual(fresh, old);

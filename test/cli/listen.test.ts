@@ -23,7 +23,7 @@ test('listen sends what happens from now on to a receiver on this machine, signe
   const [secret = ''] = /whsec_[A-Za-z0-9+/=]+/.exec(String(announcement)) ?? [];
 
   await server.allow({ state: 'later' });
-  const [received] = await receiver.has(1);
+  const [received] = await receiver.waitFor(1);
   const [printed] = await once(child.stdout, 'data');
   child.kill('SIGINT');
   await once(child, 'close');

@@ -42,7 +42,7 @@ suite('a clock that is moved', { concurrency: true }, () => {
       await apiClient.revoke(revoked.refresh_token);
       await apiClient.revoke(half.access_token);
       // Four grants and one that ended. What is still to be sent when the clock goes back waits until it is right again.
-      await receiver.has(5);
+      await receiver.waitFor(5);
       const statuses = async () => [
         (await apiClient.use(revoked.access_token))?.status,
         (await apiClient.refresh(business.app, revoked.refresh_token))?.status,
@@ -57,7 +57,7 @@ suite('a clock that is moved', { concurrency: true }, () => {
       const exchanged = await apiClient.exchange(business.app, code);
       const [newcomer] = (await house.connect(1)) as [Tokens];
       const page = await business.owner.browser.open('/settings/connected-apps');
-      const told = (await receiver.has(6)).length;
+      const told = (await receiver.waitFor(6)).length;
       await moveBy(0);
       const afterwards = await statuses();
       const renewed = await apiClient.refresh(business.app, newcomer.refresh_token);
@@ -75,7 +75,7 @@ suite('a clock that is moved', { concurrency: true }, () => {
       );
       assert.deepEqual(retried?.body.refresh_token, next?.body.refresh_token, 'a retry gives the same pair');
       assert.equal((await apiClient.use(renewed?.body.access_token))?.status, 401);
-      await receiver.has(told + 1);
+      await receiver.waitFor(told + 1);
       await assertLimited(house);
     });
   }

@@ -74,5 +74,5 @@ test('without the first key its tokens are rejected with a reason and the pages 
   assert.equal((await server.listInvoices(fresh.access_token)).status, 200, 'the second key counts as well');
   const message = await browser.submit(await browser.open(log), `${log}/test`);
   assert.equal(message.status, 200);
-  await receiver.has(1);
+  await receiver.waitFor(1);
 });

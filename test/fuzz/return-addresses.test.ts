@@ -103,7 +103,7 @@ async function postSignedOut(path: string, fields: Record<string, string>, refer
 
 test('none of 200 return addresses leads off this host, on any page that accepts one [S7][S8]', async () => {
   for (const return_to of addresses) {
-    const switched = await browser.ask('/settings/current-business', {
+    const switched = await browser.fetch('/settings/current-business', {
       method: 'POST',
       body: toBody({ csrf, return_to, business: server.acme.id }),
     });

@@ -31,7 +31,7 @@ test('the files of the guide are imported and exported, and bad lines are report
   ];
   const env = { FOLDER: folder, DATABASE_URL: `sqlite:${join(folder, 'gatehouse.db')}` };
 
-  const printed = await workspace.bash(script.join('\n'), { cwd: workspace.checkout, env }).ends();
+  const printed = await workspace.bash(script.join('\n'), { cwd: workspace.checkout, env }).waitForExit();
 
   for (const line of ['Imported: 2 companies.', 'Checked: 2 contacts can be imported.', 'Imported: 2 invoices.']) {
     assert.ok(printed.includes(line), printed);

@@ -12,7 +12,7 @@ const desk = createWorkspace();
 const env = { BASE_URL: server.api };
 
 test('the server is discovered as the guide says', async () => {
-  const printed = await desk.bash(guide.take('See what a client discovers', 'sh'), { env }).ends();
+  const printed = await desk.bash(guide.take('See what a client discovers', 'sh'), { env }).waitForExit();
 
   assert.match(printed, new RegExp(`resource_metadata="${server.api}/.well-known/oauth-protected-resource/mcp"`));
   assert.match(printed, new RegExp(`"authorization_servers":\\["${server.api}"\\]`));
@@ -21,7 +21,7 @@ test('the server is discovered as the guide says', async () => {
 });
 
 test('the registration of the guide gives a client_id that a user can allow', async () => {
-  const { client_id } = JSON.parse(await desk.bash(guide.take('Say who the agent is', 'sh'), { env }).ends());
+  const { client_id } = JSON.parse(await desk.bash(guide.take('Say who the agent is', 'sh'), { env }).waitForExit());
 
   await assertConnects(client_id);
 });
@@ -30,7 +30,7 @@ test('so does its document', async () => {
   const documents = await startDocumentHost();
   const clientId = documents.newClientId();
   const document = JSON.parse(guide.take('Say who the agent is', 'json'));
-  documents.answer((_, response) => sendDocument(response, { ...document, client_id: clientId }));
+  documents.respondWith((_, response) => sendDocument(response, { ...document, client_id: clientId }));
 
   await assertConnects(clientId);
 });
@@ -46,16 +46,16 @@ async function assertConnects(clientId: string): Promise<void> {
 
 test('the agent lists invoices, and asks again before it creates a company', async () => {
   await server.addInvoice(server.acme, { number: 'INV-7' });
-  desk.borrow('@modelcontextprotocol');
+  desk.linkPackage('@modelcontextprotocol');
   desk.save('agent.ts', guide.take('Call a tool', 'ts') + guide.take('Ask for more when you need it', 'ts'));
   const browser = await server.signedIn();
   const PORT = String(await freePort());
   const program = desk.run([process.execPath, 'agent.ts'], { env: { MCP_URL: `${server.api}/mcp`, PORT } });
 
-  const first = await allowPrinted(await program.prints(/^Open (.+)\n/m));
-  await program.prints(/^INV-7 .*\n/m);
-  const second = await allowPrinted(await program.prints(/^INV-7 .*\nOpen (.+)\n/m));
-  const printed = await program.ends();
+  const first = await allowPrinted(await program.waitForOutput(/^Open (.+)\n/m));
+  await program.waitForOutput(/^INV-7 .*\n/m);
+  const second = await allowPrinted(await program.waitForOutput(/^INV-7 .*\nOpen (.+)\n/m));
+  const printed = await program.waitForExit();
 
   assert.doesNotMatch(first, /contacts/);
   assert.match(second, /You have allowed this app before/);

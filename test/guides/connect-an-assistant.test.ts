@@ -46,7 +46,7 @@ test('the guide names the host of each assistant, and settings that exist', () =
 test('the sentences that the guide quotes are those of the pages', async () => {
   const server = await startTestServer({ WEBHOOKS_TO_LOOPBACK: 'yes' });
   const documents = await startDocumentHost();
-  documents.answer((_, response) => response.writeHead(500).end());
+  documents.respondWith((_, response) => response.writeHead(500).end());
   const asked = { client_id: documents.newClientId(), resource: `${server.api}/mcp` };
   const browser = await server.signedIn();
 

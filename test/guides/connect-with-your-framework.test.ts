@@ -11,10 +11,10 @@ const recipe = await openRecipe({ section: 'Auth.js', callback: '/auth/callback/
 test('the Auth.js recipe signs a user in and lists invoices', async () => {
   const { take, desk, env, home, server } = recipe;
   assert.equal(take('sh'), 'npm install @auth/core\n');
-  desk.borrow('@auth');
+  desk.linkPackage('@auth');
   desk.save('app.mjs', take('js'));
   const program = desk.run([process.execPath, 'app.mjs'], { env: { ...env, AUTH_SECRET: 'a secret of the test' } });
-  await program.prints(/^Open (.+)$/m);
+  await program.waitForOutput(/^Open (.+)$/m);
   const visitor = newVisitor();
 
   const { csrfToken } = (await (await visitor.open(`${home}/auth/csrf`)).json()) as { csrfToken: string };

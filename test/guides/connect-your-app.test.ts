@@ -28,15 +28,15 @@ async function register() {
     cwd: desk.checkout,
     env: { DATABASE_URL: server.settings.databaseUrl, BUSINESS: server.acme.id },
   });
-  return JSON.parse(await program.ends());
+  return JSON.parse(await program.waitForExit());
 }
 
 test('the curl of the guide connects, lists, refreshes and revokes', async () => {
   const program = desk.bash(guide.take('With curl', 'sh'), { env });
 
-  const address = await program.prints(/^Open (.+)$/m);
-  program.say((await decide(server, address)).href);
-  const printed = await program.ends();
+  const address = await program.waitForOutput(/^Open (.+)$/m);
+  program.writeLine((await decide(server, address)).href);
+  const printed = await program.waitForExit();
 
   assert.match(printed, /"token_type":"bearer"/);
   assert.match(printed, /\[\{"id":"[^"]+","number":"INV-3","status":"SENT","total":"1234.50"/);
@@ -46,12 +46,12 @@ test('the curl of the guide connects, lists, refreshes and revokes', async () =>
 const typescript = { install: guide.take('With TypeScript', 'sh'), source: guide.take('With TypeScript', 'ts') };
 
 test('the TypeScript of the guide is a working app', async () => {
-  await desk.bash(typescript.install, { env }).ends();
+  await desk.bash(typescript.install, { env }).waitForExit();
   desk.save('app.mts', typescript.source);
   const PORT = String(await freePort());
 
   const program = desk.run([process.execPath, 'app.mts'], { env: { ...env, PORT } });
-  const home = await program.prints(/^Open (.+)$/m);
+  const home = await program.waitForOutput(/^Open (.+)$/m);
 
   await assertWorks(home);
   program.stop();
@@ -61,12 +61,12 @@ const python = { install: guide.take('With Python', 'sh'), source: guide.take('W
 
 test('the Python of the guide is a working app', { skip: packages.missing }, async () => {
   // What builds the library comes from here, and not from the network.
-  await desk.bash(python.install, { env: { ...env, PIP_FIND_LINKS: packages.wheels ?? '' } }).ends();
+  await desk.bash(python.install, { env: { ...env, PIP_FIND_LINKS: packages.wheels ?? '' } }).waitForExit();
   desk.save('app.py', python.source);
   const PORT = String(await freePort());
 
   const program = desk.run(['python3', 'app.py'], { env: { ...env, PORT, PYTHONPATH: 'packages' } });
-  const home = await program.prints(/^Open (.+)$/m);
+  const home = await program.waitForOutput(/^Open (.+)$/m);
 
   await assertWorks(home);
   program.stop();

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { APP_RULES, ask, block, decideWho } from '../support/app-rules.ts';
+import { APP_RULES, blockApp, requestApproval, setAppPolicy } from '../support/app-rules.ts';
 import { ROOT } from '../support/guides.ts';
 import { startTestServer } from '../support/test-server.ts';
 
@@ -14,10 +14,10 @@ test('every label that the guide names is on the pages, in the words of the guid
   await server.connect();
   const mia = await server.addUser('Mia', [[server.acme, 'member']]);
   const member = await server.signedIn(mia);
-  await decideWho(owner, 'approved');
-  await ask(server, member);
+  await setAppPolicy(owner, 'approved');
+  await requestApproval(server, member);
   const other = await server.addApp({ name: 'Other', ownerBusinessId: server.acme.id });
-  await block(owner, other);
+  await blockApp(owner, other);
   const connection = server.acmePath(`connected-apps/${server.ledger.id}/${server.ada.id}`);
   const paths = ['/settings/business', APP_RULES, connection];
   const pages = (await Promise.all(paths.map((path) => owner.open(path)))).map(({ text }) => text).join('');

@@ -14,19 +14,19 @@ test('the demo prints the address of its MCP server, and an agent on this machin
   const port = await freePort(5);
   const addresses = { BASE_URL: `http://localhost:${port}`, CONSENT_URL: `http://localhost:${port + 1}` };
   const demo = desk.run([process.execPath, join(ROOT, 'src/cli/main.js'), 'demo'], { env: addresses });
-  const MCP_URL = await demo.prints(/^ {2}(http\S+\/mcp) .*\n/m);
-  desk.borrow('@modelcontextprotocol');
+  const MCP_URL = await demo.waitForOutput(/^ {2}(http\S+\/mcp) .*\n/m);
+  desk.linkPackage('@modelcontextprotocol');
   desk.save('agent.ts', guide.take('Call a tool', 'ts'));
   const agent = desk.run([process.execPath, 'agent.ts'], { env: { MCP_URL, PORT: String(await freePort()) } });
   const browser = createBrowser(addresses.CONSENT_URL, Object.values(addresses));
   await browser.signIn(DEMO_USERS.owner.email, DEMO_PASSWORD);
 
-  const consent = await browser.open(await agent.prints(/^Open (.+)\n/m));
+  const consent = await browser.open(await agent.waitForOutput(/^Open (.+)\n/m));
   const { leftTo } = await browser.submit(consent, '/consent', { decision: 'allow' });
   assert.ok(leftTo, consent.text);
   await fetch(leftTo);
 
-  assert.match(await agent.prints(/^(\S+ [\d.]+ [A-Z]{3})\n/m), /^\S+ \d+\.\d\d /);
+  assert.match(await agent.waitForOutput(/^(\S+ [\d.]+ [A-Z]{3})\n/m), /^\S+ \d+\.\d\d /);
   const { text } = await browser.open('/settings/connected-apps');
   assert.match(text, />Bookkeeper<.*AI assistant/s);
   agent.stop();

@@ -38,7 +38,9 @@ const described = new Map(
 
 before(async () => {
   const env = { GATEHOUSE: desk.checkout };
-  await desk.bash('npm pack --silent "$GATEHOUSE/sdk/typescript" && npm install --silent ./*.tgz', { env }).ends();
+  await desk
+    .bash('npm pack --silent "$GATEHOUSE/sdk/typescript" && npm install --silent ./*.tgz', { env })
+    .waitForExit();
 });
 
 test('the guide names every event that there is', () => {
@@ -63,19 +65,19 @@ async function assertReceives(command: string[]): Promise<void> {
   const PYTHONPATH = join(desk.checkout, 'sdk/python/src');
   const env = { PORT: port, WEBHOOK_SECRETS: secrets.join(' '), PYTHONPATH };
   const program = desk.run(command, { env });
-  await program.prints(/^Listening at/m);
+  await program.waitForOutput(/^Listening at/m);
 
   const code = await server.allow({ client_id: app.id }, browser);
-  await program.prints(/ grant\.created .*\n/);
+  await program.waitForOutput(/ grant\.created .*\n/);
   const credentials = { client_id: app.id, client_secret: app.secret };
   const { refresh_token } = (await server.exchange(code, credentials)).body;
   await server.addInvoice(cafe, { number: `INV-${port}` });
-  await program.prints(/ invoice\.created .*\n/);
+  await program.waitForOutput(/ invoice\.created .*\n/);
   await gatehouse(blocks.test, { ENDPOINT: endpoint.id });
-  await program.prints(/ endpoint\.test .*\n/);
+  await program.waitForOutput(/ endpoint\.test .*\n/);
   await sendFirstAgain(endpoint.id);
   await server.revoke(refresh_token);
-  await program.prints(/ grant\.revoked .*\n/);
+  await program.waitForOutput(/ grant\.revoked .*\n/);
 
   const events = await eventsIn(program);
   const types = ['grant.created', 'invoice.created', 'endpoint.test', 'grant.revoked'];
@@ -108,7 +110,7 @@ async function addEndpoint() {
   };
   const gatehouse = async (script: string, more: Record<string, string> = {}) => {
     const env = { ...settings, CLIENT_ID: app.id, URL: url, ...more };
-    return JSON.parse(await desk.bash(script, { cwd: desk.checkout, env }).ends());
+    return JSON.parse(await desk.bash(script, { cwd: desk.checkout, env }).waitForExit());
   };
   return { app, url, port, gatehouse, endpoint: await gatehouse(blocks.add) };
 }
@@ -120,7 +122,7 @@ async function sendFirstAgain(endpointId: string): Promise<void> {
 }
 
 async function eventsIn(program: Program) {
-  const lines = (await program.prints(/.*/s)).matchAll(/^([\da-f-]{36}) (\S+) (\{.*\})$/gm);
+  const lines = (await program.waitForOutput(/.*/s)).matchAll(/^([\da-f-]{36}) (\S+) (\{.*\})$/gm);
   return [...lines].map(([, id = '', type = '', data = '']) => ({ id, type, data: JSON.parse(data) }));
 }
 

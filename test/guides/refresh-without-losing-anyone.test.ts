@@ -14,7 +14,9 @@ const env = { BASE_URL: server.api, CLIENT_ID: client_id, CLIENT_SECRET: client_
 const browser = await server.signedIn();
 
 before(async () => {
-  await desk.bash('npm pack --silent "$GATEHOUSE/sdk/typescript" && npm install --silent ./*.tgz', { env }).ends();
+  await desk
+    .bash('npm pack --silent "$GATEHOUSE/sdk/typescript" && npm install --silent ./*.tgz', { env })
+    .waitForExit();
 });
 
 const typescript = guide.take('In TypeScript', 'ts');
@@ -55,11 +57,11 @@ async function assertRefreshes(
   const kept = () => refreshTokenOf(JSON.parse(readFileSync(join(desk.folder, file), 'utf8'))) ?? '';
   const first = kept();
 
-  const refreshed = await desk.run(command, { env: given }).ends();
+  const refreshed = await desk.run(command, { env: given }).waitForExit();
   const second = kept();
   await server.revoke(second);
   server.advanceClock(3_600_000);
-  const ended = await desk.run(command, { env: given }).ends();
+  const ended = await desk.run(command, { env: given }).waitForExit();
 
   assert.match(refreshed, /^Connected to Acme\.$/m);
   assert.equal(statSync(join(desk.folder, file)).mode & 0o777, 0o600);

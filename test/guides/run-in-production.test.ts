@@ -33,7 +33,7 @@ test('a machine is set up as the guide says, and serves behind its proxy', async
     env: { LISTEN: `127.0.0.1:${port}`, CONSENT_LISTEN: `127.0.0.1:${await freePort()}` },
   });
 
-  await program.prints(/Server listening[^\n]*\n[^\n]*Server listening/);
+  await program.waitForOutput(/Server listening[^\n]*\n[^\n]*Server listening/);
   const ready = await fetch(`http://127.0.0.1:${port}/readyz`);
   const metadata = await fetch(`http://127.0.0.1:${port}/.well-known/oauth-authorization-server`);
 
@@ -65,7 +65,7 @@ test('the container of the guide has settings that exist, the ports of the image
   const { script } = createDeployment();
   const image = readImage();
 
-  const printed = await desk.bash(script(guide.take('Run a container with Docker', 'sh'))).ends();
+  const printed = await desk.bash(script(guide.take('Run a container with Docker', 'sh'))).waitForExit();
 
   const variables = optionsIn(printed, 'env').map((pair) => pair.split('=')[0] ?? '');
   assert.ok(variables.length >= 4 && variables.every((name) => SETTINGS.includes(name)), variables.join(' '));
@@ -82,7 +82,7 @@ test('the guide makes every secret and names every variable of the Compose file'
   const { folder, script } = createDeployment();
   const text = guide.take('Run several containers with Docker Compose', 'sh');
 
-  const printed = await desk.bash(script(text)).ends();
+  const printed = await desk.bash(script(text)).waitForExit();
 
   const variables = /^export (.*)$/m
     .exec(text)?.[1]
@@ -103,7 +103,7 @@ test('the guide sets values that the chart has, and makes the Secret that it mou
   const { script } = createDeployment();
   const values = parse(readText('deploy/helm/gatehouse/values.yaml'));
 
-  const printed = await desk.bash(script(guide.take('Install the Helm chart on Kubernetes', 'sh'))).ends();
+  const printed = await desk.bash(script(guide.take('Install the Helm chart on Kubernetes', 'sh'))).waitForExit();
 
   const paths = optionsIn(printed, 'set').map((pair) => pair.split('=')[0] ?? '');
   assert.ok(paths.length >= 4);
@@ -125,7 +125,7 @@ test('the guide writes the files that the unit reads', async () => {
   const { folder, script } = createDeployment();
   const unit = readText('deploy/systemd/gatehouse.service');
 
-  const printed = await desk.bash(script(guide.take('Run the package with systemd', 'sh'))).ends();
+  const printed = await desk.bash(script(guide.take('Run the package with systemd', 'sh'))).waitForExit();
 
   const read = [...unit.matchAll(/(?<=^LoadCredential=[\w-]+:|^EnvironmentFile=)\/\S+/gm)];
   assert.equal(read.length, 3);

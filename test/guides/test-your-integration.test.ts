@@ -31,16 +31,16 @@ test('a server is started, seeded, tested through the consent screen, made to fa
   ];
   const program = desk.bash(script.join('\n'), { cwd: desk.checkout, env: { PORT: String(await freePort()) } });
 
-  const own = (await program.prints(/^Own app at (.+)$/m)).split(' with ');
-  program.say(await clickThrough(own[0] ?? '', own[1] ?? ''));
-  const printed = await program.ends();
+  const own = (await program.waitForOutput(/^Own app at (.+)$/m)).split(' with ');
+  program.writeLine(await clickThrough(own[0] ?? '', own[1] ?? ''));
+  const printed = await program.waitForExit();
 
   assert.match(printed, /"error":"invalid_token".*"reason":"app_disabled"/);
 });
 
 /** With the guide's own Playwright. */
 async function clickThrough(baseUrl: string, clientId: string): Promise<string> {
-  desk.borrow('playwright-core');
+  desk.linkPackage('playwright-core');
   desk.save('click.ts', guide.take('Click through it', 'ts'));
   const query = new URLSearchParams({
     response_type: 'code',
@@ -50,7 +50,7 @@ async function clickThrough(baseUrl: string, clientId: string): Promise<string> 
     state: 'one',
   });
   const env = { URL: `${baseUrl}/api/v1/oauth/authorize?${query}`, CHROMIUM: await unpackChromium() };
-  return (await desk.run([process.execPath, 'click.ts'], { env }).ends()).trim();
+  return (await desk.run([process.execPath, 'click.ts'], { env }).waitForExit()).trim();
 }
 
 async function unpackChromium(): Promise<string> {

@@ -24,7 +24,7 @@ const canary = await (async () => {
 })();
 
 afterEach(() => {
-  names.answer(() => undefined);
+  names.respondWith(() => undefined);
   canary.heard.at = [];
 });
 
@@ -113,7 +113,7 @@ test('with loopback allowed, it is reached in any notation, and no other address
 
 /** From now on every name has these addresses: those of the first list when first asked, and so on; the last stay. */
 function answerWith(...answers: string[][]): void {
-  names.answer((_, nth) => answers[Math.min(nth, answers.length - 1)]);
+  names.respondWith((_, nth) => answers[Math.min(nth, answers.length - 1)]);
 }
 
 const RESOLVED = [
@@ -156,7 +156,7 @@ test('a host is resolved once per connection, and the address that was checked i
 
   assert.equal((await post('rebinding.example', { allowsLoopback: true })).status, 200);
 
-  assert.equal(names.asked('rebinding.example'), 1);
+  assert.equal(names.queryCount('rebinding.example'), 1);
   assert.deepEqual(canary.heard.at, ['127.0.0.1']);
 });
 
@@ -166,7 +166,7 @@ test('a host that changes to a private address between two deliveries is rejecte
   assert.equal((await post('rebinding.example', { allowsLoopback: true })).status, 200);
   await assert.rejects(post('rebinding.example', { allowsLoopback: true }), ForbiddenAddress);
 
-  assert.equal(names.asked('rebinding.example'), 2, 'nothing is remembered, and no connection is kept');
+  assert.equal(names.queryCount('rebinding.example'), 2, 'nothing is remembered, and no connection is kept');
   assert.equal(canary.heard.at.length, 1);
 });
 
@@ -175,12 +175,12 @@ test('a rejected host is not resolved again, so DNS rebinding has no effect [W5]
 
   await assert.rejects(post('rebinding.example'), ForbiddenAddress);
 
-  assert.equal(names.asked('rebinding.example'), 1);
+  assert.equal(names.queryCount('rebinding.example'), 1);
   assert.equal(canary.heard.at.length, 0);
 });
 
 test('a host with addresses of one family is reached, and one with none is not', async () => {
-  names.answer((name) => ({ 'four.example': ['127.0.0.1'], 'six.example': ['::1'], 'none.example': [] })[name]);
+  names.respondWith((name) => ({ 'four.example': ['127.0.0.1'], 'six.example': ['::1'], 'none.example': [] })[name]);
 
   for (const host of ['four.example', 'six.example']) {
     assert.equal((await post(host, { allowsLoopback: true })).status, 200, host);
@@ -189,7 +189,7 @@ test('a host with addresses of one family is reached, and one with none is not',
 });
 
 test('a DNS query without a response delays no other, and times out', async () => {
-  names.answer((name) => (name === 'quick.example' ? ['127.0.0.1'] : null));
+  names.respondWith((name) => (name === 'quick.example' ? ['127.0.0.1'] : null));
   let ended = 0;
   const stuck = Array.from({ length: 20 }, async (_, place) => {
     await assert.rejects(post(`tarpit${place}.example`, { timeout: 3000 }), { name: 'TimeoutError' });

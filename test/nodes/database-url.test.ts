@@ -79,18 +79,18 @@ test('a database of a newer Gatehouse is rejected', async () => {
 
 test('two nodes may migrate the same empty database at once: one does it, and both succeed', async () => {
   await runAsAdmin(postgres.url, ['create database twice']);
-  const given = { env: { DATABASE_URL: databaseUrl(postgres.url, 'twice') } };
+  const options = { env: { DATABASE_URL: databaseUrl(postgres.url, 'twice') } };
 
-  const [one, two] = await Promise.all([cli.json(['migrate'], given), cli.json(['migrate'], given)]);
+  const [one, two] = await Promise.all([cli.json(['migrate'], options), cli.json(['migrate'], options)]);
 
   assert.deepEqual([...one.applied, ...two.applied], listMigrations());
 });
 
 test('after migrate the command line and serve work on PostgreSQL as on SQLite', async () => {
-  const given = { env: { DATABASE_URL: databaseUrl(postgres.url, 'twice') } };
+  const options = { env: { DATABASE_URL: databaseUrl(postgres.url, 'twice') } };
 
-  const business = await cli.json(['business', 'add', '--name', 'Acme'], given);
-  const { businesses } = await cli.json(['business', 'list'], given);
+  const business = await cli.json(['business', 'add', '--name', 'Acme'], options);
+  const { businesses } = await cli.json(['business', 'list'], options);
 
   assert.deepEqual(
     businesses.map(({ id }: { id: string }) => id),

@@ -13,18 +13,18 @@ import {
   startPostgres,
 } from '../support/postgres-server.ts';
 
-/** A client that goes on refreshing with what it holds, and remembers what it was told. */
+/** A client that keeps refreshing its token, and records the errors. */
 interface Refresher {
   tokens: Tokens;
-  answered: number;
-  refused: string[];
+  completed: number;
+  rejections: string[];
   longestGap: number;
 }
 
 const CLIENTS = 6;
 
 for (const [kind, synchronous] of [
-  ['a synchronous standby, which has all that was acknowledged', true],
+  ['a synchronous standby, which has every acknowledged write', true],
   ['an asynchronous standby, which may lag', false],
 ] as const) {
   test(`after a failover to ${kind}, every client continues to refresh with its token`, {
@@ -41,21 +41,21 @@ for (const [kind, synchronous] of [
     const journal = { exchanged: [] as Tokens[], revoked: [] as Tokens[] };
     const refreshers: Refresher[] = [];
     for (let i = 0; i < CLIENTS; i++) {
-      refreshers.push({ tokens: await connect(), answered: 0, refused: [], longestGap: 0 });
+      refreshers.push({ tokens: await connect(), completed: 0, rejections: [], longestGap: 0 });
     }
 
     let isOver = false;
     const load = refreshers.map(async (refresher, i) => {
       let last = performance.now();
       while (!isOver) {
-        const via = i % 2 === 0 ? client : other;
-        const response = await via.refresh(refresher.tokens.refresh_token, credentials).catch(() => undefined);
+        const node = i % 2 === 0 ? client : other;
+        const response = await node.refresh(refresher.tokens.refresh_token, credentials).catch(() => undefined);
         if (response?.status === 200) {
           refresher.longestGap = Math.max(refresher.longestGap, performance.now() - last);
           last = performance.now();
           refresher.tokens = response.body;
-          refresher.answered += 1;
-        } else if (response && response.status < 500) refresher.refused.push(response.body.error_description);
+          refresher.completed += 1;
+        } else if (response && response.status < 500) refresher.rejections.push(response.body.error_description);
         await setTimeout(20);
       }
     });
@@ -73,13 +73,13 @@ for (const [kind, synchronous] of [
     while (journal.exchanged.length < 8 || journal.revoked.length < 8) await setTimeout(20);
     await primary.stop('SIGKILL');
     await runAsAdmin(standby.url, ['select pg_promote(true)']);
-    const before = refreshers.map(({ answered }) => answered);
-    while (refreshers.some(({ answered }, i) => answered < (before[i] ?? 0) + 5)) await setTimeout(50);
+    const before = refreshers.map(({ completed }) => completed);
+    while (refreshers.some(({ completed }, i) => completed < (before[i] ?? 0) + 5)) await setTimeout(50);
     isOver = true;
     await Promise.all([...load, others]);
 
     assert.deepEqual(
-      refreshers.flatMap(({ refused }) => refused),
+      refreshers.flatMap(({ rejections }) => rejections),
       [],
     );
     const gap = Math.max(...refreshers.map(({ longestGap }) => longestGap));
@@ -88,7 +88,7 @@ for (const [kind, synchronous] of [
     );
     if (synchronous) {
       for (const { access_token } of journal.exchanged) {
-        assert.equal((await other.listInvoices(access_token)).status, 200, 'what was exchanged still is');
+        assert.equal((await other.listInvoices(access_token)).status, 200, 'the exchange is not lost');
       }
       for (const { refresh_token } of journal.revoked) {
         const response = await other.refresh(refresh_token, credentials);
@@ -98,7 +98,7 @@ for (const [kind, synchronous] of [
   });
 }
 
-/** Two real servers, of which the second follows the first; the nodes know both. */
+/** Two PostgreSQL servers, a primary and its standby. The URL names both. */
 async function startPair(synchronous: boolean) {
   const primary = await startPostgres();
   after(() => primary.remove());
@@ -125,7 +125,7 @@ test('a repeated revocation is acknowledged only when the synchronous standby ha
 
   await standby.stop();
   const first = await revoke();
-  // When the primary recovers, the row is revoked there, and nowhere else.
+  // After its recovery, only the primary has the revoked row.
   await primary.stop('SIGKILL');
   await startAgain(primary, ['synchronous_standby_names=*']);
   while ((await client.get('/readyz')).status !== 200) await setTimeout(50);
@@ -149,7 +149,7 @@ test('a node leaves a primary that was replaced, though it still accepts connect
   const browser = await client.signedIn();
   const { access_token } = await client.connect({}, browser);
   const other = await client.connect({}, browser);
-  await untilReceived(primary, standby);
+  await waitForReplay(primary, standby);
 
   await runAsAdmin(standby.url, ['select pg_promote(true)']);
   await runAsAdmin(databaseUrl(standby.url, TEMPLATE), [
@@ -157,7 +157,7 @@ test('a node leaves a primary that was replaced, though it still accepts connect
   ]);
   while ((await client.listInvoices(access_token)).status !== 401) await setTimeout(50);
   const revoked = await client.listInvoices(other.access_token);
-  // Only the replaced one is left, and nobody trusts it.
+  // Only the replaced primary is left, which the node must not use.
   await standby.stop();
   const afterwards = await client.listInvoices(access_token);
 
@@ -165,8 +165,8 @@ test('a node leaves a primary that was replaced, though it still accepts connect
   assert.equal(afterwards.status, 503);
 });
 
-/** Until the standby has replayed all that the primary has written. */
-async function untilReceived(primary: PostgresServer, standby: PostgresServer): Promise<void> {
+/** Waits until the standby has replayed the WAL of the primary. */
+async function waitForReplay(primary: PostgresServer, standby: PostgresServer): Promise<void> {
   const [from, to] = [new pg.Client(primary.url), new pg.Client(standby.url)];
   await Promise.all([from.connect(), to.connect()]);
   const { rows } = await from.query('select pg_current_wal_lsn() as lsn');

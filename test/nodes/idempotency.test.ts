@@ -43,21 +43,21 @@ for (const [title, count, url] of [
       .values({ ...contact, created_at: 0, updated_at: 0 })
       .execute();
 
-    /** A busy machine may send 503, which asks the client to repeat the request with the same key. */
-    const create = async (place: number, key: string): Promise<{ status: number; text: string }> => {
+    /** Repeats the request with the same key after a 503, which a busy machine may send. */
+    const create = async (index: number, key: string): Promise<{ status: number; text: string }> => {
       const lines = [{ description: 'Beans', quantity: '1', unitPrice: '1.00' }];
       const body = JSON.stringify({ currency: 'GBP', customerId: contactId, lines });
-      const { api = '' } = nodes[place % count] ?? {};
+      const { api = '' } = nodes[index % count] ?? {};
       const sent = { method: 'POST', headers: { ...headers, 'idempotency-key': key }, body };
       const response = await fetch(api + INVOICES, sent);
       const [status, text] = [response.status, await response.text()];
-      return status === 503 ? create(place, key) : { status, text };
+      return status === 503 ? create(index, key) : { status, text };
     };
     const countInvoices = async () =>
       (await storage.durable.selectFrom('invoices').select('id').where('business_id', '=', acme.id).execute()).length;
 
     test('fifty creates at once with one idempotency key make one invoice and get equal responses', async () => {
-      const responses = await Promise.all(Array.from({ length: REQUESTS }, (_, place) => create(place, 'once')));
+      const responses = await Promise.all(Array.from({ length: REQUESTS }, (_, index) => create(index, 'once')));
 
       assert.deepEqual([...new Set(responses.map(({ status }) => status))], [201]);
       assert.equal(new Set(responses.map(({ text }) => text)).size, 1);
@@ -67,8 +67,8 @@ for (const [title, count, url] of [
     test('a node that is killed meanwhile leaves one invoice, and a retry gets it', async () => {
       const before = await countInvoices();
       const [node] = nodes;
-      const requests = Array.from({ length: REQUESTS }, (_, place) => create(place, 'killed').catch(() => undefined));
-      // Some requests are under way, whatever the machine is busy with.
+      const requests = Array.from({ length: REQUESTS }, (_, index) => create(index, 'killed').catch(() => undefined));
+      // The kill comes after the first response or a millisecond, while most requests are in flight.
       await Promise.race([requests[0], setTimeout(1)]);
       await node?.stop('SIGKILL');
       await Promise.all(requests);

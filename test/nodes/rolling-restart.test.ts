@@ -13,28 +13,28 @@ after(() => postgres.remove());
 await createTemplate(postgres.url);
 const { nodes, clients } = await startNodes(3, databaseUrl(postgres.url, TEMPLATE));
 
-/** When each node was told to stop. */
+/** When each node received SIGTERM, by its index. */
 const stoppedAt = new Map<number, number>();
 
 /**
- * As a load balancer does: a node to which no connection can be made is passed over. What was sent is sent again only if the node
- * closes the connection after it has drained: then the connection was idle, and the request arrived at that moment.
+ * Acts as a load balancer: it skips nodes that accept no connection. It repeats a sent request only if the node closes the
+ * connection after it has drained: the request then reached an idle connection while the node closed it.
  */
-async function viaSome<Result>(turn: number, ask: (client: Client) => Promise<Result>): Promise<Result> {
+async function sendToAnyNode<Result>(index: number, send: (client: Client) => Promise<Result>): Promise<Result> {
   for (let i = 0; i < clients.length; i++) {
-    const place = (turn + i) % clients.length;
-    const client = clients[place];
+    const nodeIndex = (index + i) % clients.length;
+    const client = clients[nodeIndex];
     try {
-      if (client) return await ask(client);
+      if (client) return await send(client);
     } catch (error) {
       const cause =
         error instanceof Error ? (error.cause as { syscall?: string; code?: string } | undefined) : undefined;
-      const isDrained = Date.now() - (stoppedAt.get(place) ?? Date.now()) >= DRAIN_TIMEOUT;
+      const isDrained = Date.now() - (stoppedAt.get(nodeIndex) ?? Date.now()) >= DRAIN_TIMEOUT;
       const isClosed = isDrained && cause?.code === 'UND_ERR_SOCKET';
       if (cause?.syscall !== 'connect' && !isClosed) throw error;
     }
   }
-  throw new Error('no node takes connections');
+  throw new Error('no node accepts connections');
 }
 
 test('a rolling restart of three nodes under load drops no request, and each node stops within ten seconds', {
@@ -43,34 +43,34 @@ test('a rolling restart of three nodes under load drops no request, and each nod
   const [first] = clients as [Client];
   const { access_token } = await first.connect();
   let isOver = false;
-  let answered = 0;
+  let completed = 0;
   const failures: string[] = [];
   const load = Array.from({ length: 8 }, async (_, worker) => {
-    for (let turn = worker; !isOver; turn++) {
-      const outcome = await viaSome(turn, (client) => client.listInvoices(access_token)).then(
+    for (let index = worker; !isOver; index++) {
+      const outcome = await sendToAnyNode(index, (client) => client.listInvoices(access_token)).then(
         ({ status }) => String(status),
         (error) => String(error.cause ?? error),
       );
-      if (outcome === '200') answered += 1;
+      if (outcome === '200') completed += 1;
       else failures.push(outcome);
     }
   });
 
-  for (const [place, node] of nodes.entries()) {
-    stoppedAt.set(place, Date.now());
+  for (const [nodeIndex, node] of nodes.entries()) {
+    stoppedAt.set(nodeIndex, Date.now());
     assert.equal(await node.stop('SIGTERM'), 0);
     await node.start();
-    stoppedAt.delete(place);
+    stoppedAt.delete(nodeIndex);
   }
   isOver = true;
   await Promise.all(load);
 
-  context.diagnostic(`${answered} requests answered, ${failures.length} failed`);
+  context.diagnostic(`${completed} requests completed, ${failures.length} failed`);
   assert.deepEqual(failures, []);
-  assert.ok(answered > 100);
+  assert.ok(completed > 100);
 });
 
-test('a client that never completes its request cannot keep a node from stopping', {
+test('a client that never completes its request cannot prevent a node from stopping', {
   timeout: 300_000,
 }, async () => {
   const node = nodes[1];

@@ -13,7 +13,7 @@ await createTemplate(postgres.url);
 const env = { LIMIT_SIGN_IN_PER_ACCOUNT: String(LIMIT) };
 const { nodes, acme, addUser } = await startNodes(3, databaseUrl(postgres.url, TEMPLATE), env);
 
-/** A browser at each node, in which the password of the user was right. */
+/** Enters the password of the user in a browser at each node. */
 async function enterPasswordAtEach(user: { email: string }) {
   return Promise.all(
     nodes.map(async ({ web }) => {

@@ -6,7 +6,7 @@ import { SAMPLE_CONTRACT, SAMPLE_EXPAND } from '../support/sample-migrations.ts'
 
 const from = findLastRelease();
 
-/** `npm run upgrade-test` also reports latencies and waits for locks, which depend on the machine. */
+/** `npm run upgrade-test` also reports latencies and lock waits, which depend on the machine. */
 test('two nodes of the last release are upgraded one after the other, and no request fails', {
   timeout: 600_000,
   skip: from === undefined && 'this clone does not have the last release',

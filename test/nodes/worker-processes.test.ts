@@ -11,7 +11,7 @@ import { readExposition } from '../telemetry/exposition.ts';
 
 const cli = createCommandLine();
 
-test('if no worker can start, the command says why, once, and exits with 1', async () => {
+test('if no worker can start, the command prints the reason once and exits with 1', async () => {
   const taken = createServer();
   await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve));
   const address = taken.address();
@@ -28,7 +28,7 @@ test('if no worker can start, the command says why, once, and exits with 1', asy
   assert.match(unknown.stderr, /^DATABASE_URL points at .*\n$/);
 });
 
-/** A request of which a worker has the first half. */
+/** Sends the first half of a request. */
 async function beginRequest({ api }: Workers): Promise<Socket> {
   const { hostname, port } = new URL(api);
   const socket = connect(Number(port), hostname);
@@ -46,8 +46,8 @@ async function finishRequest(socket: Socket): Promise<string> {
   return String(response);
 }
 
-async function untilGone(workers: Workers): Promise<void> {
-  while (!workers.isGone()) await setTimeout(20);
+async function waitForExit(workers: Workers): Promise<void> {
+  while (!workers.hasExited()) await setTimeout(20);
 }
 
 suite('workers start and stop', { concurrency: true, timeout: 60_000 }, () => {
@@ -80,7 +80,7 @@ suite('workers start and stop', { concurrency: true, timeout: 60_000 }, () => {
     assert.equal(code, 0);
   });
 
-  test('Ctrl+C, which reaches every process, lets them finish their requests, and exits with 0', async () => {
+  test('Ctrl+C, which reaches every process, lets them finish their requests and exits with 0', async () => {
     const workers = await startWorkers(2, createCommandLine().databaseUrl);
     const begun = await beginRequest(workers);
 
@@ -92,8 +92,8 @@ suite('workers start and stop', { concurrency: true, timeout: 60_000 }, () => {
 
     assert.match(response, /^HTTP\/1\.1 400 /);
     assert.equal(code, 0);
-    assert.equal(workers.said.length, 1, workers.said.join('\n'));
-    assert.equal(workers.isGone(), true);
+    assert.equal(workers.stderrLines.length, 1, workers.stderrLines.join('\n'));
+    assert.equal(workers.hasExited(), true);
   });
 
   test('when the process that started them is killed, workers finish their requests and exit, too', async () => {
@@ -103,25 +103,25 @@ suite('workers start and stop', { concurrency: true, timeout: 60_000 }, () => {
     workers.signal('SIGKILL');
     await setTimeout(200);
     const response = await finishRequest(begun);
-    await untilGone(workers);
+    await waitForExit(workers);
 
     assert.match(response, /^HTTP\/1\.1 400 /);
   });
 
-  test('a second signal stops it at once: it says so and exits with 1', async () => {
+  test('a second signal kills the workers, prints a line and exits with 1', async () => {
     const workers = await startWorkers(2, createCommandLine().databaseUrl);
     const begun = await beginRequest(workers);
     begun.on('error', () => {});
 
     workers.signal('SIGTERM');
     await setTimeout(1200);
-    const endedByItself = workers.isGone();
+    const exitedBefore = workers.hasExited();
     workers.signal('SIGTERM');
     const code = await workers.end();
 
-    assert.equal(endedByItself, false);
+    assert.equal(exitedBefore, false);
     assert.equal(code, 1);
-    assert.match(workers.said.at(-1) ?? '', /^1 worker did not stop in time and was killed\.$/);
-    assert.equal(workers.isGone(), true);
+    assert.match(workers.stderrLines.at(-1) ?? '', /^1 worker did not stop in time and was killed\.$/);
+    assert.equal(workers.hasExited(), true);
   });
 });

@@ -16,7 +16,7 @@ import { startWebhookReceiver } from '../support/webhook-receiver.ts';
 import { createWorkersClient, startWorkers, type Workers } from '../support/workers.ts';
 
 const COUNT = 4;
-const WAYS = 50;
+const REQUESTS = 50;
 const ROUNDS = Number(process.env.TEST_ROUNDS ?? 2);
 const WRONG_SECRETS = 20;
 const [ENDPOINTS, GRANTS] = [5, 20];
@@ -39,29 +39,29 @@ const started = await Promise.all(
   }),
 );
 
-/** The same request, many times at once: each has a connection of its own, and the connections are dealt out. */
-const race = (ways: number, ask: () => Promise<ApiResponse>) =>
-  Promise.all(Array.from({ length: ways }, () => repeatUnavailable(ask)));
+/** Sends the same request many times in parallel, each on its own connection, so that all workers receive some. */
+const race = (times: number, send: () => Promise<ApiResponse>) =>
+  Promise.all(Array.from({ length: times }, () => repeatUnavailable(send)));
 
-/** On a busy machine a new connection to PostgreSQL can take too long: the 503 then asks the client to repeat the request. */
-async function repeatUnavailable(ask: () => Promise<ApiResponse>): Promise<ApiResponse> {
-  const response = await ask();
-  return response.status === 503 ? repeatUnavailable(ask) : response;
+/** Repeats a request after a 503: on a busy machine, a new connection to PostgreSQL can take too long. */
+async function repeatUnavailable(send: () => Promise<ApiResponse>): Promise<ApiResponse> {
+  const response = await send();
+  return response.status === 503 ? repeatUnavailable(send) : response;
 }
 
 const statuses = (responses: ApiResponse[]) => responses.map(({ status }) => status);
 const count = (responses: ApiResponse[], status: number) =>
   statuses(responses).filter((each) => each === status).length;
 
-/** The log comes a little later than the response. */
-async function listResponders({ responses }: Workers, asked: ApiResponse[]): Promise<Set<number>> {
-  const ids = asked.map(({ headers }) => headers.get('x-request-id') ?? '');
+/** The processes that handled these requests. Their log lines may come after the responses. */
+async function listResponders({ responses }: Workers, sent: ApiResponse[]): Promise<Set<number>> {
+  const ids = sent.map(({ headers }) => headers.get('x-request-id') ?? '');
   while (ids.some((id) => !responses.has(id))) await setTimeout(10);
   return new Set(ids.map((id) => responses.get(id) ?? 0));
 }
 
-/** Whether anything is still to be told, or is just being told. */
-async function isAnythingDue({ durable }: Storage): Promise<boolean> {
+/** Whether an event or a delivery is pending or in progress. */
+async function hasPendingDeliveries({ durable }: Storage): Promise<boolean> {
   const events = durable.selectFrom('events').select('id').where('dispatched_at', 'is', null);
   const deliveries = durable.selectFrom('deliveries').select('id').where('due_at', 'is not', null);
   const claimed = durable.selectFrom('endpoints').select('id').where('claimed_until', '>', 0);
@@ -69,31 +69,31 @@ async function isAnythingDue({ durable }: Storage): Promise<boolean> {
   return found.flat().length > 0;
 }
 
-// Side by side: most of what these take is waiting.
+// These run concurrently, since they mostly wait.
 suite('workers', { concurrency: true }, () => {
   for (const { engine, workers, client, addApp, ada, ledger, storage, keys } of started) {
     suite(`on ${engine}`, { concurrency: 1 }, () => {
       const connect = async (): Promise<Tokens> => client.connect({}, await signedIn);
       const signedIn = client.signedIn(ada);
 
-      test(`of ${WAYS} exchanges of one code by ${COUNT} workers on ${engine} exactly one wins [T12]`, async () => {
+      test(`of ${REQUESTS} exchanges of one code by ${COUNT} workers on ${engine} exactly one wins [T12]`, async () => {
         for (let round = 0; round < ROUNDS; round++) {
           const code = await client.allow({}, await signedIn);
 
-          const responses = await race(WAYS, () => client.exchange(code));
+          const responses = await race(REQUESTS, () => client.exchange(code));
 
           assert.equal(count(responses, 200), 1, String(statuses(responses)));
-          assert.equal(responses.filter(({ body }) => body.error === 'invalid_grant').length, WAYS - 1);
+          assert.equal(responses.filter(({ body }) => body.error === 'invalid_grant').length, REQUESTS - 1);
           assert.equal((await listResponders(workers, responses)).size, COUNT);
         }
       });
 
-      test(`${WAYS} refreshes of one token by ${COUNT} workers on ${engine} give one pair [T15]`, async () => {
+      test(`${REQUESTS} refreshes of one token by ${COUNT} workers on ${engine} give one pair [T15]`, async () => {
         let { refresh_token } = await connect();
         for (let round = 0; round < ROUNDS; round++) {
-          const responses = await race(WAYS, () => client.refresh(refresh_token));
+          const responses = await race(REQUESTS, () => client.refresh(refresh_token));
 
-          assert.equal(count(responses, 200), WAYS, String(statuses(responses)));
+          assert.equal(count(responses, 200), REQUESTS, String(statuses(responses)));
           assert.equal(new Set(responses.map(({ body }) => `${body.access_token} ${body.refresh_token}`)).size, 1);
           refresh_token = responses[0]?.body.refresh_token;
         }
@@ -127,35 +127,35 @@ suite('workers', { concurrency: true }, () => {
 
       test(`with ${COUNT} workers on ${engine} each endpoint receives every event once [W7]`, async () => {
         const receiver = await startWebhookReceiver();
-        const endpoints = Array.from({ length: ENDPOINTS }, (_, place) => `${receiver.url}/${place}`);
+        const endpoints = Array.from({ length: ENDPOINTS }, (_, i) => `${receiver.url}/${i}`);
         for (const url of endpoints) {
-          const wish = { appId: ledger.id, url, eventTypes: ['grant.created'] };
-          await storage.transaction((db) => insertEndpoint(db, keys, wish, Date.now()));
+          const endpoint = { appId: ledger.id, url, eventTypes: ['grant.created'] };
+          await storage.transaction((db) => insertEndpoint(db, keys, endpoint, Date.now()));
         }
         const browser = await signedIn;
         const codes = await Promise.all(Array.from({ length: GRANTS }, () => client.allow({}, browser)));
 
-        await receiver.has(ENDPOINTS * GRANTS);
-        while (await isAnythingDue(storage)) await setTimeout(50);
+        await receiver.waitFor(ENDPOINTS * GRANTS);
+        while (await hasPendingDeliveries(storage)) await setTimeout(50);
 
         assert.equal(receiver.received.length, ENDPOINTS * GRANTS);
-        for (const [path, heard] of Map.groupBy(receiver.received, ({ path }) => path)) {
-          const grants = heard.map(({ event }) => event.data.grantId);
+        for (const [path, deliveries] of Map.groupBy(receiver.received, ({ path }) => path)) {
+          const grants = deliveries.map(({ event }) => event.data.grantId);
           assert.deepEqual(grants.toSorted(), codes.map(grantIdIn).sort(), path);
         }
       });
 
       test(`a worker killed under load on ${engine} loses no acknowledged write, and is replaced [T19]`, async () => {
-        const load = newLoad(workers, client);
+        const load = createLoad(workers, client);
         const grants = [await connect(), await connect(), await connect(), await connect()];
         const running = grants.map((tokens) => load.refreshOn(tokens));
         const listing = load.listOn(grants[0] as Tokens);
         const [victim = 0] = workers.pids;
         const before = workers.pids.size;
-        await load.untilAnswered(50);
+        await load.waitForCompleted(50);
         process.kill(victim, 'SIGKILL');
         while (workers.pids.size === before) await setTimeout(20);
-        await load.untilAnswered(load.answered() + 50);
+        await load.waitForCompleted(load.completed() + 50);
         load.stop();
         const newest = await Promise.all(running);
         await listing;
@@ -163,20 +163,20 @@ suite('workers', { concurrency: true }, () => {
         for (const { refresh_token } of newest) assert.equal((await client.refresh(refresh_token)).status, 200);
         // The replacement opens its connections under load.
         assert.deepEqual(
-          load.wrong.filter((status) => status !== 503),
+          load.errorStatuses.filter((status) => status !== 503),
           [],
         );
-        const lines = workers.said.filter((line) => line.includes(String(victim)));
+        const lines = workers.stderrLines.filter((line) => line.includes(String(victim)));
         assert.equal(lines.length, 1);
         // A worker that has run for a while is replaced without a delay.
         assert.match(lines[0] ?? '', /^Worker \d+ has exited: SIGKILL\. A replacement starts (now|in 0\.5 s)\.$/);
       });
 
-      test(`SIGTERM under load on ${engine} lets every open request finish, and exits with 0`, async () => {
-        const load = newLoad(workers, client);
+      test(`SIGTERM under load on ${engine} lets every open request finish and exits with 0`, async () => {
+        const load = createLoad(workers, client);
         const tokens = await connect();
         const running = [load.refreshOn(tokens), ...Array.from({ length: 8 }, () => load.listOn(tokens))];
-        await load.untilAnswered(100);
+        await load.waitForCompleted(100);
         workers.signal('SIGTERM');
 
         const code = await workers.end();
@@ -184,22 +184,26 @@ suite('workers', { concurrency: true }, () => {
         await Promise.all(running);
 
         assert.equal(code, 0);
-        assert.deepEqual(load.wrong, []);
-        assert.deepEqual(load.cutOff, []);
-        assert.equal(workers.isGone(), true);
+        assert.deepEqual(load.errorStatuses, []);
+        assert.deepEqual(load.broken, []);
+        assert.equal(workers.hasExited(), true);
       });
     });
   }
 });
 
-/** Requests over connections that are kept. Those that were never let in are tried again, and are nobody's loss. */
-function newLoad({ api }: Workers, { credentials }: Client) {
+/** Sends requests over keep-alive connections. A failed connection attempt is no error, and is repeated. */
+function createLoad({ api }: Workers, { credentials }: Client) {
   const agent = new Agent({ keepAlive: true });
-  const [wrong, cutOff]: [wrong: number[], cutOff: string[]] = [[], []];
-  let answered = 0;
+  const [errorStatuses, broken]: [number[], string[]] = [[], []];
+  let completed = 0;
   let isOver = false;
 
-  async function ask(path: string, headers: Record<string, string>, body?: object): Promise<Tokens | undefined> {
+  async function sendRequest(
+    path: string,
+    headers: Record<string, string>,
+    body?: object,
+  ): Promise<Tokens | undefined> {
     const sent = request(api + path, {
       agent,
       headers,
@@ -214,39 +218,39 @@ function newLoad({ api }: Workers, { credentials }: Client) {
           .end(body && JSON.stringify(body));
       });
       const read = (await json(response)) as Tokens;
-      answered += 1;
+      completed += 1;
       if (response.statusCode === 200) return read;
-      wrong.push(response.statusCode ?? 0);
+      errorStatuses.push(response.statusCode ?? 0);
     } catch (error) {
-      if (sent.reusedSocket) cutOff.push(String(error));
+      if (sent.reusedSocket) broken.push(String(error));
       await setTimeout(20);
     }
     return undefined;
   }
 
   return {
-    wrong,
-    /** What failed on a connection that had been let in. */
-    cutOff,
-    answered: () => answered,
+    errorStatuses,
+    /** The errors of requests on established connections. */
+    broken,
+    completed: () => completed,
     stop() {
       isOver = true;
       agent.destroy();
     },
-    async untilAnswered(many: number) {
-      while (answered < many) await setTimeout(10);
+    async waitForCompleted(minimum: number) {
+      while (completed < minimum) await setTimeout(10);
     },
     async listOn({ access_token }: Tokens): Promise<void> {
       const headers = { authorization: `Bearer ${access_token}` };
-      while (!isOver) await ask('/api/v1/businesses', headers);
+      while (!isOver) await sendRequest('/api/v1/businesses', headers);
     },
     /** Refreshes with the newest token until the load stops, and repeats a request that gets no response. Returns the newest pair. */
     async refreshOn(tokens: Tokens): Promise<Tokens> {
       let newest = tokens;
       const headers = { 'content-type': 'application/json' };
       while (!isOver) {
-        const question = { grant_type: 'refresh_token', refresh_token: newest.refresh_token, ...credentials };
-        newest = (await ask('/api/v1/oauth/token', headers, question)) ?? newest;
+        const body = { grant_type: 'refresh_token', refresh_token: newest.refresh_token, ...credentials };
+        newest = (await sendRequest('/api/v1/oauth/token', headers, body)) ?? newest;
       }
       return newest;
     },

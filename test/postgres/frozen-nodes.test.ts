@@ -36,7 +36,10 @@ test('a node that was frozen while a newer release contracted the schema stops, 
 
   assert.deepEqual(waiting, []);
   assert.equal(code, 1);
-  assert.match(node.said.at(-1) ?? '', /changed by a newer Gatehouse \(901-sample-contract\)\. Run that version\.$/);
+  assert.match(
+    node.stderrLines.at(-1) ?? '',
+    /changed by a newer Gatehouse \(901-sample-contract\)\. Run that version\.$/,
+  );
 });
 
 test('with worker processes, the replacement of one that was frozen does not start either', {
@@ -50,7 +53,7 @@ test('with worker processes, the replacement of one that was frozen does not sta
   await upgrade(storage, { migrations: [...MIGRATIONS, SAMPLE_EXPAND, SAMPLE_CONTRACT] });
   node.signalAll('SIGCONT');
   const rejected = /has exited: .*changed by a newer Gatehouse/;
-  while (node.said.filter((line) => rejected.test(line)).length < 4) await new Promise(setImmediate);
+  while (node.stderrLines.filter((line) => rejected.test(line)).length < 4) await new Promise(setImmediate);
   const response = await fetch(`${node.api}/readyz`).catch(() => undefined);
   node.signal('SIGTERM');
   await node.end();

@@ -121,9 +121,9 @@ async function receiveAll({ storage, clock, ...rest }: TestServer): Promise<Rece
   // Three grants, the end, the transfer and the narrowing of one each, three of the invoice, two of secrets, and the test; each change of a state has two.
   const ofRecords = RESOURCES.map(({ state }) => 2 + 2 * Object.keys(state?.events ?? {}).length);
   const before = ofRecords.reduce((sum, count) => sum + count, 12);
-  await receiver.has(before);
+  await receiver.waitFor(before);
   rest.advanceClock(28 * DAY);
   await storage().transaction((db) => warnOfExpiring(db, 100, clock()));
   // Of the two grants that have not ended.
-  return receiver.has(before + 2);
+  return receiver.waitFor(before + 2);
 }

@@ -3,14 +3,14 @@ import type { TestServer } from './test-server.ts';
 
 export const APP_RULES = '/settings/business/apps';
 
-type Who = 'anyone' | 'approved' | 'admins';
+type Connectors = 'anyone' | 'approved' | 'admins';
 
-/** The owner decides who may connect apps to Acme. */
-export async function decideWho(owner: Browser, who: Who, reserves = 'no'): Promise<void> {
+/** The owner sets who may connect apps to Acme. */
+export async function setAppPolicy(owner: Browser, who: Connectors, reserves = 'no'): Promise<void> {
   await owner.submit(await owner.open(APP_RULES), `${APP_RULES}/policy`, { who, reserves });
 }
 
-interface Asked {
+interface ApprovalRequest {
   app: { id: string };
   user: { id: string };
 }
@@ -18,20 +18,25 @@ interface Asked {
 type Verdict = 'approve_person' | 'approve_all' | 'refuse';
 
 /** The owner decides about a request that is on the page. */
-export async function decide(owner: Browser, { app, user }: Asked, verdict: Verdict, reason = '') {
+export async function decideRequest(owner: Browser, { app, user }: ApprovalRequest, verdict: Verdict, reason = '') {
   return owner.submit(await owner.open(APP_RULES), requestPath({ app, user }), { verdict, reason });
 }
 
-export function requestPath({ app, user }: Asked): string {
+export function requestPath({ app, user }: ApprovalRequest): string {
   return `${APP_RULES}/${app.id}/requests/${user.id}`;
 }
 
-/** A member asks for approval, on the page that the app leads to. */
-export async function ask(server: TestServer, browser: Browser, query: Record<string, string> = {}, note = 'For work') {
+/** Requests an owner's approval on the consent page. */
+export async function requestApproval(
+  server: TestServer,
+  browser: Browser,
+  query: Record<string, string> = {},
+  note = 'For work',
+) {
   return browser.submit(await browser.open(server.authorizeUrl(query)), '/consent', { decision: 'ask', note });
 }
 
-export async function block(owner: Browser, app: { id: string }, reason = '') {
+export async function blockApp(owner: Browser, app: { id: string }, reason = '') {
   const path = `${APP_RULES}/${app.id}/block`;
   return owner.submit(await owner.open(path), path, { reason });
 }

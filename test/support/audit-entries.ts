@@ -19,7 +19,7 @@ export function parseAuditTable({ text }: { text: string }) {
     const [where, business] = rest.reverse();
     const [who, email] = actor.split('<p');
     const [done, more] = what.split('<p');
-    const whole = {
+    const cells = {
       when,
       who,
       email: email && `<p${email}`,
@@ -29,7 +29,7 @@ export function parseAuditTable({ text }: { text: string }) {
       business,
       where,
     };
-    return Object.fromEntries(Object.entries(whole).map(([name, cell]) => [name, plain(cell)])) as AuditTableRow;
+    return Object.fromEntries(Object.entries(cells).map(([name, cell]) => [name, plain(cell)])) as AuditTableRow;
   });
 }
 
@@ -37,7 +37,7 @@ type AuditTableRow = Record<'when' | 'who' | 'email' | 'what' | 'more' | 'onWhat
 
 /** The lines of a CSV export, as objects by column name. */
 export async function fetchAuditExport(browser: Browser, address: string): Promise<Record<string, string>[]> {
-  const [head = [], ...lines] = parseCsv(await (await browser.ask(address)).text());
+  const [head = [], ...lines] = parseCsv(await (await browser.fetch(address)).text());
   return lines.map((cells) => Object.fromEntries(head.map((name, i) => [name, cells[i] ?? ''])));
 }
 

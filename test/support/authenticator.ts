@@ -34,28 +34,32 @@ export function createAuthenticator(origin: string) {
   const id = randomBytes(16).toString('base64url');
   let owner = '';
 
-  function clientData(type: string, challenge: string, lies: AuthenticatorOverrides): Buffer {
-    const said = { type: lies.type ?? type, challenge: lies.challenge ?? challenge, origin: lies.origin ?? origin };
-    return Buffer.from(JSON.stringify({ ...said, crossOrigin: false }));
+  function clientData(type: string, challenge: string, overrides: AuthenticatorOverrides): Buffer {
+    const data = {
+      type: overrides.type ?? type,
+      challenge: overrides.challenge ?? challenge,
+      origin: overrides.origin ?? origin,
+    };
+    return Buffer.from(JSON.stringify({ ...data, crossOrigin: false }));
   }
 
   function authenticatorData(
     rpId: string,
     flags: number,
-    { counter = 0, isVerified = true, ...lies }: AuthenticatorOverrides,
+    { counter = 0, isVerified = true, ...overrides }: AuthenticatorOverrides,
   ): Buffer {
     const count = Buffer.alloc(4);
     count.writeUInt32BE(counter);
     const state = Buffer.from([flags | PRESENT | (isVerified ? VERIFIED : 0)]);
-    return Buffer.concat([sha256(lies.rpId ?? rpId), state, count]);
+    return Buffer.concat([sha256(overrides.rpId ?? rpId), state, count]);
   }
 
   return {
     id,
     /** The text that a page would post after `navigator.credentials.create`. */
-    create({ challenge, rp, user }: CreationOptions, lies: AuthenticatorOverrides = {}): string {
+    create({ challenge, rp, user }: CreationOptions, overrides: AuthenticatorOverrides = {}): string {
       owner = user.id;
-      const credentialId = Buffer.from(lies.credentialId ?? id, 'base64url');
+      const credentialId = Buffer.from(overrides.credentialId ?? id, 'base64url');
       const length = Buffer.from([credentialId.length >> 8, credentialId.length & 0xff]);
       const cose = Buffer.concat([
         Buffer.from('a5010203262001215820', 'hex'),
@@ -64,27 +68,32 @@ export function createAuthenticator(origin: string) {
         Buffer.from(y, 'base64url'),
       ]);
       const attested = [Buffer.alloc(16), length, credentialId, cose];
-      const authData = Buffer.concat([authenticatorData(rp.id, WITH_CREDENTIAL, lies), ...attested]);
-      return answer(lies.credentialId ?? id, {
-        clientDataJSON: clientData('webauthn.create', challenge, lies),
+      const authData = Buffer.concat([authenticatorData(rp.id, WITH_CREDENTIAL, overrides), ...attested]);
+      return credentialJson(overrides.credentialId ?? id, {
+        clientDataJSON: clientData('webauthn.create', challenge, overrides),
         attestationObject: attestation(authData),
       });
     },
     /** The text that a page would post after `navigator.credentials.get`. */
-    get({ challenge, rpId }: RequestOptions, lies: AuthenticatorOverrides = {}): string {
-      const clientDataJSON = clientData('webauthn.get', challenge, lies);
-      const authData = authenticatorData(rpId, 0, lies);
+    get({ challenge, rpId }: RequestOptions, overrides: AuthenticatorOverrides = {}): string {
+      const clientDataJSON = clientData('webauthn.get', challenge, overrides);
+      const authData = authenticatorData(rpId, 0, overrides);
       const signature = sign('sha256', Buffer.concat([authData, sha256(clientDataJSON)]), privateKey);
-      const userHandle = Buffer.from(lies.userHandle ?? owner, 'base64url');
-      return answer(lies.credentialId ?? id, { clientDataJSON, authenticatorData: authData, signature, userHandle });
+      const userHandle = Buffer.from(overrides.userHandle ?? owner, 'base64url');
+      return credentialJson(overrides.credentialId ?? id, {
+        clientDataJSON,
+        authenticatorData: authData,
+        signature,
+        userHandle,
+      });
     },
   };
 }
 
-function answer(id: string, response: Record<string, Buffer>): string {
+function credentialJson(id: string, response: Record<string, Buffer>): string {
   const texts = Object.entries(response).map(([name, bytes]) => [name, bytes.toString('base64url')]);
-  const said = { transports: ['internal'], ...Object.fromEntries(texts) };
-  return JSON.stringify({ id, rawId: id, type: 'public-key', clientExtensionResults: {}, response: said });
+  const fields = { transports: ['internal'], ...Object.fromEntries(texts) };
+  return JSON.stringify({ id, rawId: id, type: 'public-key', clientExtensionResults: {}, response: fields });
 }
 
 /** CBOR for { fmt: 'none', attStmt: {}, authData }. */

@@ -15,13 +15,13 @@ const withoutScript = new WeakSet<Page>();
 const WITHOUT_SCRIPT = DEVICES.map((device) => ({ ...device, javaScriptEnabled: false }));
 
 interface FlowOptions {
-  /** Forms may be rejected. */
+  /** The server may reject forms. */
   rejects?: boolean;
-  /** Runs it again in browsers that run no scripts. */
+  /** Runs the flow again with JavaScript disabled. */
   worksWithoutScript?: boolean;
-  /** Mail is on; the server that receives it is `smtp` of the context. */
+  /** Turns mail on. `smtp` in the context receives it. */
   sendsMail?: boolean;
-  /** That server keeps notices, too. */
+  /** `smtp` also stores notices. */
   wantsNotices?: boolean;
   /** Settings of the server. */
   env?: Record<string, string>;
@@ -29,7 +29,7 @@ interface FlowOptions {
 
 interface FlowContext {
   server: TestServer;
-  /** Of a flow that sends mail. */
+  /** Receives mail if the flow has `sendsMail`. */
   smtp: MailServer;
   /** Opens a page in a new browser and signs in. */
   openSignedIn(who: { email: string }, path: string): Promise<Page>;
@@ -59,7 +59,7 @@ export function createFlowTest(chromium: Awaited<ReturnType<typeof launchChromiu
           return page;
         };
         await run({ server, smtp, openSignedIn, openPage });
-        // A browser reports each form that is sent back with a problem.
+        // Chromium logs each response with an error status.
         const expected = (text: string) => rejects && /Failed to load resource: .* status of 40[01]/.test(text);
         assert.deepEqual(
           errors.flat().filter((text) => !expected(text)),

@@ -15,21 +15,21 @@ export interface BrowserPage {
 export type Fields = Record<string, string | string[]>;
 export type Browser = ReturnType<typeof createBrowser>;
 
-/** A minimal browser: forms, cookies and redirects. `always` are headers that it sends. test/browser uses Chromium. */
-export function createBrowser(home: string, ours: string[], always: Record<string, string> = {}) {
+/** A minimal browser: forms, cookies and redirects. It adds `extraHeaders` to every request. test/browser uses Chromium. */
+export function createBrowser(home: string, ownOrigins: string[], extraHeaders: Record<string, string> = {}) {
   const cookies = new Map<string, string>();
 
   async function send(url: string, init: RequestInit = {}): Promise<BrowserPage> {
-    const headers = new Headers({ ...always, ...(init.headers as Record<string, string>) });
+    const headers = new Headers({ ...extraHeaders, ...(init.headers as Record<string, string>) });
     if (url.startsWith(home)) headers.set('cookie', cookieHeader(cookies));
     rememberTypedSecrets(init.body);
     const response = await fetch(url, { ...init, headers, redirect: 'manual' });
     const text = await response.text();
     scanResponse({ method: init.method ?? 'GET', url, status: response.status, headers: response.headers, text });
-    for (const cookie of response.headers.getSetCookie()) keep(cookies, cookie);
+    for (const cookie of response.headers.getSetCookie()) storeCookie(cookies, cookie);
     const location = response.headers.get('location');
     const next = location === null ? undefined : new URL(location, url);
-    if (next && ours.includes(next.origin)) return send(next.href);
+    if (next && ownOrigins.includes(next.origin)) return send(next.href);
     return { status: response.status, url, leftTo: next, text, headers: response.headers };
   }
 
@@ -42,7 +42,7 @@ export function createBrowser(home: string, ours: string[], always: Record<strin
     return scannedFetch(new URL(address, home), { ...init, headers, redirect: 'manual' });
   }
 
-  /** A page about a business has a short address, which redirects to it. Forms have none. */
+  /** Resolves `/settings/…`, which redirects to the page of the business. Forms do not redirect. */
   async function resolve(address: string): Promise<string> {
     if (!isShortAddress(address)) return address;
     const location = (await sendOnce(address)).headers.get('location');
@@ -52,7 +52,7 @@ export function createBrowser(home: string, ours: string[], always: Record<strin
   return {
     cookies,
     open,
-    /** Submits a form of a page, with these fields changed. On the consent screen, boxes that are ticked stay ticked. */
+    /** Submits a form of a page, with these fields changed. On the consent screen, checked boxes stay checked. */
     submit(page: BrowserPage, action: string, fields: Fields = {}, headers: Record<string, string> = {}) {
       const form = findForm(page.text, action);
       const checked = action === '/consent' ? checkedFields(form.body) : {};
@@ -64,7 +64,7 @@ export function createBrowser(home: string, ours: string[], always: Record<strin
       return send(new URL(await resolve(address), home).href, { method: 'POST', body: toBody(fields), headers });
     },
     /** Sends one request with this browser's cookies, without following redirects. */
-    async ask(address: string, init: RequestInit = {}): Promise<Response> {
+    async fetch(address: string, init: RequestInit = {}): Promise<Response> {
       return sendOnce(await resolve(address), init);
     },
     /** The CSRF token of this browser's forms. */
@@ -93,7 +93,7 @@ export function hiddenFields(text: string, action: string): Record<string, strin
   return findForm(text, action).fields;
 }
 
-/** The form with this action, which can be given without the business. */
+/** The form with this action. A short action, without the business, also matches. */
 function findForm(text: string, action: string): { action: string; fields: Record<string, string>; body: string } {
   const forms = [...text.matchAll(/<form method="post"[^>]*action="([^"]*)"[^>]*>(.*?)<\/form>/gs)];
   const form = forms.find(([, to = '']) => to === action || shortAddress(to) === action);
@@ -103,7 +103,7 @@ function findForm(text: string, action: string): { action: string; fields: Recor
   return { action: unescaped(form[1] ?? ''), fields, body: form[2] ?? '' };
 }
 
-/** What a browser would send of the checkboxes and radio buttons that are checked. */
+/** The fields of the checked checkboxes and radio buttons. */
 function checkedFields(form: string): Fields {
   const fields: Record<string, string[]> = {};
   for (const [input] of form.matchAll(/<input type="(?:checkbox|radio)"[^>]* checked[^>]*>/g)) {
@@ -115,12 +115,12 @@ function checkedFields(form: string): Fields {
 
 const SHORT_ADDRESS = /^\/settings\/(?:connected-apps|members|business|audit-log|developer)(?:[/?.]|$)/;
 
-/** Whether it is the address of a page about a business, without the business. */
+/** Whether this address of a business's page leaves out the business. */
 function isShortAddress(address: string): boolean {
   return SHORT_ADDRESS.test(address);
 }
 
-/** Without the business: most tests are about one. */
+/** Removes the business from an address. Most tests have only one business. */
 export function shortAddress(address: string): string {
   return address
     .replace(/^\/businesses\/[^/]+\/settings(?=\/|$)/, '/settings/business')
@@ -132,7 +132,7 @@ export function toBody(fields: Fields): URLSearchParams {
   return new URLSearchParams(pairs);
 }
 
-function keep(cookies: Map<string, string>, header: string): void {
+function storeCookie(cookies: Map<string, string>, header: string): void {
   const [pair = ''] = header.split(';');
   const [name = '', value = ''] = pair.split(/=(.*)/s);
   if (/max-age=0|expires=thu, 01 jan 1970/i.test(header)) cookies.delete(name);

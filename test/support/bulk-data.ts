@@ -13,30 +13,30 @@ interface Options {
   businessId: string;
   userId: string;
   appId: string;
-  /** The number of apps that the user has connected, and of users that have connected the app: half of all connections each. */
+  /** This many apps are connected by the user, and this many users have connected the app. */
   half: number;
 }
 
 /** Fills every list of a business with thousands of rows. */
 export async function addManyConnections(storage: Storage, { businessId, userId, appId, half }: Options, now: number) {
-  const places = Array.from({ length: half }, (_, place) => ({ place, appId: newId(now), userId: newId(now) }));
+  const entries = Array.from({ length: half }, (_, index) => ({ index, appId: newId(now), userId: newId(now) }));
   const parties = { business_id: businessId };
-  const pairs = places.flatMap((each) => [
+  const pairs = entries.flatMap((each) => [
     { app_id: each.appId, user_id: userId },
     { app_id: appId, user_id: each.userId },
   ]);
   const insert = createBatchInsert(storage);
   await insert(
     'apps',
-    places.map((each) => ({
+    entries.map((each) => ({
       ...APP,
       id: each.appId,
-      name: `Gadget ${each.place}`,
+      name: `Gadget ${each.index}`,
       owner_business_id: businessId,
       created_at: now,
     })),
   );
-  const userIds = places.map((each) => each.userId);
+  const userIds = entries.map((each) => each.userId);
   await addMembers(storage, { businessId, userIds }, now);
   await insert(
     'consents',
@@ -57,12 +57,12 @@ export async function addManyConnections(storage: Storage, { businessId, userId,
       last_at: now,
     })),
   );
-  // As autovacuum does after a while.
+  // Updates the planner's statistics, as autovacuum would.
   await sql`analyze`.execute(storage.durable);
-  return places;
+  return entries;
 }
 
-/** Person 0, Person 1 and so on. */
+/** Adds members named Person 0, Person 1 and so on. */
 export async function addMembers(
   storage: Storage,
   { businessId, userIds }: { businessId: string; userIds: string[] },
@@ -71,11 +71,11 @@ export async function addMembers(
   const insert = createBatchInsert(storage);
   await insert(
     'users',
-    userIds.map((id, place) => ({
+    userIds.map((id, index) => ({
       id,
-      email: `person-${place}@example.com`,
-      email_skeleton: `person-${place}@example.com`,
-      name: `Person ${place}`,
+      email: `person-${index}@example.com`,
+      email_skeleton: `person-${index}@example.com`,
+      name: `Person ${index}`,
       password_hash: '',
       platform_admin: 0,
       created_at: now,
@@ -113,9 +113,9 @@ function liveGrant(now: number) {
 function createBatchInsert(storage: Storage) {
   return <Name extends keyof Tables>(table: Name, rows: Partial<Tables[Name]>[]): Promise<void> =>
     storage.transaction(async (db) => {
-      for (let place = 0; place < rows.length; place += BATCH_SIZE) {
-        const some = rows.slice(place, place + BATCH_SIZE) as never;
-        await db.insertInto(table).values(some).execute();
+      for (let index = 0; index < rows.length; index += BATCH_SIZE) {
+        const batch = rows.slice(index, index + BATCH_SIZE) as never;
+        await db.insertInto(table).values(batch).execute();
       }
     });
 }

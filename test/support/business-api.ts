@@ -5,7 +5,7 @@ import type { TestServer } from './test-server.ts';
 
 type Headers = Record<string, string>;
 
-/** A business of its own, and requests to the business API with a token that has all scopes in it. */
+/** Adds a business, and sends requests to its API with a token that has all scopes. */
 export async function connectBusiness(server: TestServer, name: string) {
   const business = await server.addBusiness(name);
   const user = await server.addUser(name.replaceAll(' ', ''), [[business, 'owner']]);

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer } from 'node:net';
 import { after } from 'node:test';
 
-/** A server of this machine that no request may reach. It counts the connections, on all addresses. */
+/** A server on all addresses of this machine that must receive no request. It counts its connections. */
 export async function startCanaryServer() {
   let connections = 0;
   const server = createServer((socket) => {

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Why no certificate can be created; false if one can. */
+/** The reason to skip tests that need a certificate, or false. */
 export const NO_CERTIFICATES =
   spawnSync('openssl', ['version']).status === 0 ? false : 'needs openssl to create a certificate';
 

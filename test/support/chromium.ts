@@ -21,15 +21,15 @@ function createFolder(): string {
 export async function launchChromium() {
   folder ??= createFolder();
   // The package unpacks into the temporary folder that is set when it is loaded.
-  const { TMPDIR: usual } = process.env;
+  const { TMPDIR: previous } = process.env;
   process.env.TMPDIR = folder;
   const { default: packed } = await import('@sparticuz/chromium');
   const browser = await chromium.launch({
     executablePath: await packed.executablePath(),
     args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update'],
   });
-  if (usual === undefined) delete process.env.TMPDIR;
-  else process.env.TMPDIR = usual;
+  if (previous === undefined) delete process.env.TMPDIR;
+  else process.env.TMPDIR = previous;
   after(() => browser.close());
   return {
     /** Opens a page in a new browser context, and collects its console errors. */
@@ -62,7 +62,7 @@ export async function signIn(page: Page, email: string, password: string): Promi
   await page.getByRole('button', { name: 'Sign in' }).click();
 }
 
-/** By the account menu. */
+/** Uses the account menu. */
 export async function signOut(page: Page): Promise<void> {
   await page.getByRole('button', { name: /^Account of/ }).click();
   await page.getByRole('button', { name: 'Sign out', exact: true }).click();
@@ -71,7 +71,7 @@ export async function signOut(page: Page): Promise<void> {
 
 /** The accessibility violations that axe-core finds on the page. */
 export async function findAxeViolations(page: Page): Promise<string[]> {
-  // While something fades in, its contrast is too low. What follows the scrolling never ends.
+  // An element that fades in has too little contrast. Scroll-driven animations never end, so this skips them.
   await page.evaluate(() => {
     const timed = document.getAnimations().filter(({ timeline }) => timeline === document.timeline);
     const ending = timed.filter((each) => each.effect?.getComputedTiming().endTime !== Infinity);

@@ -17,10 +17,10 @@ export const CALLBACK = 'https://assistant.example/callback';
 
 /** Serves client metadata documents on this machine, and counts the requests. */
 export async function startDocumentHost() {
-  const host = { paths: [] as string[], answering: undefined as Responder | undefined };
+  const host = { paths: [] as string[], responder: undefined as Responder | undefined };
   const server = createServer((request, response) => {
     host.paths.push(request.url ?? '');
-    if (host.answering) host.answering(request, response);
+    if (host.responder) host.responder(request, response);
     else sendDocument(response, describe(`${url}${request.url}`));
   });
   server.listen(0, '127.0.0.1');
@@ -34,15 +34,15 @@ export async function startDocumentHost() {
   return {
     url,
     paths: host.paths,
-    /** A client_id that has not been used before, so that no cache knows it. */
+    /** A client_id that is in no cache. */
     newClientId: () => `${url}/client-${++documents}.json`,
-    /** Undefined serves valid documents again. */
-    answer(next: Responder | undefined) {
-      host.answering = next;
+    /** With undefined, it serves valid documents again. */
+    respondWith(next: Responder | undefined) {
+      host.responder = next;
     },
     /** Serves the valid document with these fields changed. */
     change(fields: Record<string, unknown>, headers: Record<string, string> = {}) {
-      host.answering = ({ url: path }, response) =>
+      host.responder = ({ url: path }, response) =>
         sendDocument(response, { ...describe(`${url}${path}`), ...fields }, headers);
     },
   };
@@ -68,7 +68,7 @@ export function externalRequest({ api }: TestServer, clientId: string) {
   return { client_id: clientId, redirect_uri: CALLBACK, resource: `${api}/mcp`, ...PKCE };
 }
 
-/** How many rows an external client could have caused. */
+/** Counts the rows that an external client can cause. */
 export async function countStored(server: TestServer): Promise<number> {
   const db = server.storage().durable;
   const apps = await db.selectFrom('apps').select('id').where('owner_scope', '=', 'external').execute();

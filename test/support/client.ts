@@ -48,17 +48,17 @@ export function createClient({ api, browse, user, app, business, startSession, v
   const credentials = { client_id: app.id, client_secret: app.secret };
 
   function authorizeUrl(changes: Record<string, string | undefined> = {}): string {
-    const usual = {
+    const defaults = {
       response_type: 'code',
       client_id: app.id,
       redirect_uri: REDIRECT_URI,
       scope: 'read:invoices',
       state: 'state-1',
     };
-    const given = Object.entries({ ...usual, ...changes }).filter(
+    const params = Object.entries({ ...defaults, ...changes }).filter(
       (pair): pair is [string, string] => pair[1] !== undefined,
     );
-    return `${api}/api/v1/oauth/authorize?${new URLSearchParams(given)}`;
+    return `${api}/api/v1/oauth/authorize?${new URLSearchParams(params)}`;
   }
 
   async function signedInByPassword(who: User = user): Promise<Browser> {
@@ -84,23 +84,29 @@ export function createClient({ api, browse, user, app, business, startSession, v
   }
 
   async function allow(changes: Record<string, string | undefined> = {}, browser?: Browser): Promise<string> {
-    const answer = await authorize(changes, browser);
-    const code = answer.leftTo?.searchParams.get('code');
-    assert.ok(code, `a code came back, not ${answer.status} ${answer.leftTo} ${answer.text}`);
+    const page = await authorize(changes, browser);
+    const code = page.leftTo?.searchParams.get('code');
+    assert.ok(code, `a code came back, not ${page.status} ${page.leftTo} ${page.text}`);
     return code;
   }
 
   /** Every response is also validated against the server's OpenAPI document. */
-  const reading = once(() => fetchResponseValidator(api, variables?.()));
-  async function read(asked: ApiRequest, response: Response): Promise<ApiResponse> {
+  const validator = once(() => fetchResponseValidator(api, variables?.()));
+  async function read(request: ApiRequest, response: Response): Promise<ApiResponse> {
     const text = await response.text();
     const isJson = response.headers.get('content-type')?.includes('json');
-    const answer = { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
-    scanResponse({ method: asked.method, url: response.url, status: response.status, headers: response.headers, text });
-    rememberSecret('access token', answer.body.access_token);
-    rememberSecret('refresh token', answer.body.refresh_token);
-    (await reading())(asked, answer);
-    return answer;
+    const result = { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
+    scanResponse({
+      method: request.method,
+      url: response.url,
+      status: response.status,
+      headers: response.headers,
+      text,
+    });
+    rememberSecret('access token', result.body.access_token);
+    rememberSecret('refresh token', result.body.refresh_token);
+    (await validator())(request, result);
+    return result;
   }
 
   const post = async (path: string, fields: Fields, headers: Record<string, string> = {}): Promise<ApiResponse> => {
@@ -120,15 +126,15 @@ export function createClient({ api, browse, user, app, business, startSession, v
     post('token', { grant_type: 'refresh_token', refresh_token: token, ...credentials, ...changes });
 
   async function connect(changes: Record<string, string | undefined> = {}, browser?: Browser): Promise<Tokens> {
-    const answer = await exchange(await allow(changes, browser));
-    assert.equal(answer.status, 200, JSON.stringify(answer.body));
-    return answer.body;
+    const response = await exchange(await allow(changes, browser));
+    assert.equal(response.status, 200, JSON.stringify(response.body));
+    return response.body;
   }
 
   const get = async (path: string, headers: Record<string, string> = {}): Promise<ApiResponse> =>
     read({ method: 'GET', path }, await fetch(`${api}${path}`, { headers }));
 
-  /** Without a body if it is undefined. */
+  /** Sends no body if `body` is undefined. */
   const sendJson = async (method: string, path: string, body: unknown, headers: Record<string, string> = {}) => {
     const content: Record<string, string> = body === undefined ? {} : { 'content-type': 'application/json' };
     const sent = {
@@ -163,7 +169,7 @@ export function createClient({ api, browse, user, app, business, startSession, v
   };
 }
 
-/** As JSON; or as a form, if that can express the same. */
+/** Encodes as JSON, or as a form if `SENDS_FORMS` and all fields are strings. */
 function encode(fields: Fields): { headers: Record<string, string>; body: string | URLSearchParams } {
   const sent = Object.entries(fields).filter(([, value]) => value !== undefined);
   const isOfTexts = sent.every((entry): entry is [string, string] => typeof entry[1] === 'string');

@@ -34,7 +34,7 @@ export interface CommandResult {
 
 export type CommandLine = ReturnType<typeof createCommandLine>;
 
-/** The same with an empty, migrated database. */
+/** Like `createCommandLine`, with an empty, migrated database. */
 export async function createCommandLineWithDatabase(): Promise<CommandLine> {
   const cli = createCommandLine();
   await createMigratedFile(join(cli.folder, 'gatehouse.db'));
@@ -50,7 +50,7 @@ export function createCommandLine() {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  const usual = {
+  const baseEnv = {
     PATH: process.env.PATH,
     DATABASE_URL: `sqlite:${join(folder, 'gatehouse.db')}`,
     NODE_COMPILE_CACHE: fileURLToPath(new URL('../../node_modules/.cache/gatehouse', import.meta.url)),
@@ -58,7 +58,7 @@ export function createCommandLine() {
   };
 
   function start(args: string[], env: Record<string, string> = {}) {
-    return spawn(process.execPath, [MAIN, ...args], { cwd: folder, env: { ...usual, ...env } });
+    return spawn(process.execPath, [MAIN, ...args], { cwd: folder, env: { ...baseEnv, ...env } });
   }
 
   async function runProcess(args: string[], { env = {}, input = '' }: RunOptions): Promise<CommandResult> {
@@ -68,22 +68,22 @@ export function createCommandLine() {
     return { status: child.exitCode, stdout, stderr };
   }
 
-  /** In this process where possible, since loading takes most of the time of a new one. `serve` handles signals and exits. */
-  async function run(args: string[], given: RunOptions = {}): Promise<CommandResult> {
-    const { asProcess = given.input !== undefined || args[0] === 'serve' } = given;
-    if (asProcess) return runProcess(args, given);
+  /** Runs in this process where possible, which is faster. `serve` handles signals and exits, so it needs its own. */
+  async function run(args: string[], options: RunOptions = {}): Promise<CommandResult> {
+    const { asProcess = options.input !== undefined || args[0] === 'serve' } = options;
+    if (asProcess) return runProcess(args, options);
     const { runGatehouse } = await import('../../src/cli/gatehouse.ts');
-    return runInProcess(folder, () => runGatehouse(args, { ...usual, ...given.env }));
+    return runInProcess(folder, () => runGatehouse(args, { ...baseEnv, ...options.env }));
   }
 
   return {
     folder,
-    databaseUrl: usual.DATABASE_URL,
+    databaseUrl: baseEnv.DATABASE_URL,
     run,
     /** What a command prints with `--json`. */
     // biome-ignore lint/suspicious/noExplicitAny: tests read any field, and assert its value.
-    async json(args: string[], given: RunOptions = {}): Promise<any> {
-      const { status, stdout, stderr } = await run([...args, '--json'], given);
+    async json(args: string[], options: RunOptions = {}): Promise<any> {
+      const { status, stdout, stderr } = await run([...args, '--json'], options);
       if (status !== 0) throw new Error(`gatehouse ${args.join(' ')} ended with ${status}: ${stderr}`);
       return JSON.parse(stdout);
     },
@@ -94,13 +94,13 @@ export function createCommandLine() {
       const child = start(['serve'], { LOG_LEVEL: CHILD_LOG_LEVEL, ...env, BASE_URL: api, CONSENT_URL: web });
       recordOutput(child);
       running.add(child);
-      const said: string[] = [];
+      const stderr: string[] = [];
       await new Promise<void>((resolve, reject) => {
         child.stderr.on('data', (chunk) => {
-          said.push(String(chunk));
-          if (said.join('').includes('serves')) resolve();
+          stderr.push(String(chunk));
+          if (stderr.join('').includes('serves')) resolve();
         });
-        child.once('close', () => reject(new Error(`serve ended: ${said.join('')}`)));
+        child.once('close', () => reject(new Error(`serve ended: ${stderr.join('')}`)));
       });
       return {
         api,
@@ -121,6 +121,6 @@ export function createCommandLine() {
 interface RunOptions {
   env?: Record<string, string>;
   input?: string;
-  /** For tests of streams, or of a second process on the database. */
+  /** Runs in a new process, for tests of streams or of two processes on one database. */
   asProcess?: boolean;
 }

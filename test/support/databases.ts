@@ -71,7 +71,7 @@ export const TEMPLATE = 'gatehouse_template';
 async function createPostgresDatabase(server: string): Promise<TestDatabase> {
   const name = `gatehouse_${randomUUID().replaceAll('-', '')}`;
   const copies: string[] = [];
-  // The other strategy writes all pages to the log, which takes three times as long.
+  // The default strategy, wal_log, takes three times as long.
   await runAsAdmin(server, [`create database ${name} template ${TEMPLATE} strategy file_copy`]);
   const disconnectAll = `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`;
   return {

@@ -11,10 +11,10 @@ type Responder = (name: string, nth: number) => string[] | undefined | null;
 const TYPES = { A: 1, AAAA: 28 };
 
 /** A DNS server that receives every query of this process. */
-export async function startDnsServer(answering: Responder = () => undefined) {
-  const names = { answering, asked: new Map<string, number>() };
+export async function startDnsServer(responder: Responder = () => undefined) {
+  const state = { responder, queries: new Map<string, number>() };
   const server = createSocket('udp4', (query, { address, port }) => {
-    const reply = answer(names, query);
+    const reply = createResponse(state, query);
     if (reply) server.send(reply, port, address);
   });
   server.bind(0, '127.0.0.1');
@@ -26,10 +26,10 @@ export async function startDnsServer(answering: Responder = () => undefined) {
   });
   return {
     /** How often a name has been looked up. */
-    asked: (name: string) => names.asked.get(`${name} ${TYPES.A}`) ?? 0,
-    answer(next: Responder) {
-      names.answering = next;
-      names.asked.clear();
+    queryCount: (name: string) => state.queries.get(`${name} ${TYPES.A}`) ?? 0,
+    respondWith(next: Responder) {
+      state.responder = next;
+      state.queries.clear();
     },
   };
 }
@@ -51,23 +51,23 @@ function useOnly(server: string): () => void {
   return () => use(Resolver);
 }
 
-interface Names {
-  answering: Responder;
-  asked: Map<string, number>;
+interface State {
+  responder: Responder;
+  queries: Map<string, number>;
 }
 
 /** RFC 1035 §4.1: a header, the question, and an answer for each address. */
-function answer({ answering, asked }: Names, query: Buffer): Buffer | undefined {
+function createResponse({ responder, queries }: State, query: Buffer): Buffer | undefined {
   const labels: string[] = [];
-  let place = 12;
-  for (let length = query.readUInt8(place); length > 0; length = query.readUInt8(place)) {
-    labels.push(query.toString('latin1', place + 1, place + 1 + length));
-    place += 1 + length;
+  let offset = 12;
+  for (let length = query.readUInt8(offset); length > 0; length = query.readUInt8(offset)) {
+    labels.push(query.toString('latin1', offset + 1, offset + 1 + length));
+    offset += 1 + length;
   }
-  const [name, type] = [labels.join('.').toLowerCase(), query.readUInt16BE(place + 1)];
-  const nth = asked.get(`${name} ${type}`) ?? 0;
-  asked.set(`${name} ${type}`, nth + 1);
-  const addresses = answering(name, nth);
+  const [name, type] = [labels.join('.').toLowerCase(), query.readUInt16BE(offset + 1)];
+  const nth = queries.get(`${name} ${type}`) ?? 0;
+  queries.set(`${name} ${type}`, nth + 1);
+  const addresses = responder(name, nth);
   if (addresses === null) return undefined;
   const records = (addresses ?? []).filter((address) => (isIPv4(address) ? TYPES.A : TYPES.AAAA) === type).map(toBytes);
   const header = Buffer.from(query.subarray(0, 12));
@@ -75,7 +75,7 @@ function answer({ answering, asked }: Names, query: Buffer): Buffer | undefined 
   for (const [count, at] of [1, records.length, 0, 0].map((count, i) => [count, 4 + 2 * i] as const)) {
     header.writeUInt16BE(count, at);
   }
-  return Buffer.concat([header, query.subarray(12, place + 5), ...records.map((bytes) => record(type, bytes))]);
+  return Buffer.concat([header, query.subarray(12, offset + 5), ...records.map((bytes) => record(type, bytes))]);
 }
 
 /** With the name of the question, and a TTL of 0. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { CommandLine, CommandResult } from './command-line.ts';
 import { freePort } from './ports.ts';
 
-/** Not the default ports: a server may be running there. */
+/** A server may be running on the default ports. */
 export const UNUSED_PORTS = {
   BASE_URL: `http://localhost:${await freePort()}`,
   CONSENT_URL: `http://localhost:${await freePort()}`,

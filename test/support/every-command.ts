@@ -2,10 +2,10 @@ import { loadAll } from '../../src/cli/gatehouse.ts';
 import { examplesOf } from '../../src/cli/help.ts';
 import { PASSWORD_FILE } from './command-line.ts';
 
-/** They create a database, use none, or report a missing one themselves. */
+/** Commands that create a database, use none, or report a missing one themselves. */
 const OTHERS = ['serve', 'demo', 'migrate', 'restore', 'doctor', 'health', 'completion'];
 
-/** A call of every other command, with the options that it requires. */
+/** The arguments of a call of every other command, with its required options. */
 export async function commandsOnDatabase(): Promise<string[][]> {
   const commands = (await loadAll()).filter(({ name }) => !OTHERS.includes(name));
   return commands.map((command) => {

@@ -26,13 +26,13 @@ interface Block {
   isRun: boolean;
 }
 
-/** Opens a guide. The tests of the file have to run every code block of it, or of the given sections. */
+/** Opens a guide. The tests of the file must run all its code blocks, or all of the given sections. */
 export function openGuide(name: string, sections?: string[]) {
   const all = readBlocks(readFileSync(join(ROOT, 'docs/guides', `${name}.md`), 'utf8'));
   const blocks = all.filter(({ section }) => sections?.includes(section) ?? true);
   after(() => {
-    const left = blocks.filter(({ isRun }) => !isRun).map(({ section, text }) => `${section}: ${text}`);
-    assert.deepEqual(left, [], `every block of ${name}.md is run`);
+    const unused = blocks.filter(({ isRun }) => !isRun).map(({ section, text }) => `${section}: ${text}`);
+    assert.deepEqual(unused, [], `every block of ${name}.md is run`);
   });
   return {
     /** The code blocks of a section as one program. */
@@ -61,26 +61,26 @@ export function createWorkspace() {
   const folder = mkdtempSync(join(realpathSync(tmpdir()), 'gatehouse-guide-'));
   after(() => rmSync(folder, { recursive: true, force: true }));
   const checkout = join(folder, 'checkout');
-  const own = join(folder, 'own');
+  const project = join(folder, 'own');
   mkdirSync(checkout);
-  mkdirSync(own);
+  mkdirSync(project);
   cpSync(join(ROOT, 'sdk'), join(checkout, 'sdk'), { recursive: true });
   for (const name of ['node_modules', 'src', 'scripts', 'package.json', 'package-lock.json', 'demo']) {
     symlinkSync(join(ROOT, name), join(checkout, name));
   }
-  writeFileSync(join(own, 'package.json'), JSON.stringify({ name: 'own', private: true, type: 'module' }));
+  writeFileSync(join(project, 'package.json'), JSON.stringify({ name: 'own', private: true, type: 'module' }));
   return {
-    folder: own,
+    folder: project,
     checkout,
     /** Saves a file of the guide. */
-    save: (name: string, text: string) => writeFileSync(join(own, name), text),
+    save: (name: string, text: string) => writeFileSync(join(project, name), text),
     /** Links an npm package of the tests, instead of installing it from the registry. */
-    borrow(name: string) {
-      mkdirSync(join(own, 'node_modules'), { recursive: true });
-      symlinkSync(join(ROOT, 'node_modules', name), join(own, 'node_modules', name));
+    linkPackage(name: string) {
+      mkdirSync(join(project, 'node_modules'), { recursive: true });
+      symlinkSync(join(ROOT, 'node_modules', name), join(project, 'node_modules', name));
     },
-    run: (command: string[], { cwd = own, env = {} }: RunOptions = {}) => startProgram(command, { cwd, env }),
-    bash: (script: string, { cwd = own, env = {} }: RunOptions = {}) =>
+    run: (command: string[], { cwd = project, env = {} }: RunOptions = {}) => startProgram(command, { cwd, env }),
+    bash: (script: string, { cwd = project, env = {} }: RunOptions = {}) =>
       startProgram(['bash', '-euo', 'pipefail', '-c', `${defineGatehouse()}${script}`], { cwd, env }),
   };
 }
@@ -108,12 +108,12 @@ function startProgram([name = '', ...args]: string[], { cwd, env }: Required<Run
     // A new process group, so that its children end with it.
     detached: true,
   });
-  const said = { stdout: '', stderr: '' };
+  const output = { stdout: '', stderr: '' };
   child.stdout.on('data', (chunk) => {
-    said.stdout += chunk;
+    output.stdout += chunk;
   });
   child.stderr.on('data', (chunk) => {
-    said.stderr += chunk;
+    output.stderr += chunk;
   });
   const closed = once(child, 'close');
   const stop = () => {
@@ -125,28 +125,28 @@ function startProgram([name = '', ...args]: string[], { cwd, env }: Required<Run
   };
   after(stop);
   return {
-    say: (line: string) => child.stdin.write(`${line}\n`),
-    /** Waits until the program prints something. */
-    async prints(pattern: RegExp): Promise<string> {
+    writeLine: (line: string) => child.stdin.write(`${line}\n`),
+    /** Waits until stdout matches. */
+    async waitForOutput(pattern: RegExp): Promise<string> {
       for (;;) {
-        const found = pattern.exec(said.stdout);
+        const found = pattern.exec(output.stdout);
         if (found) return found[1] ?? found[0];
-        if (child.exitCode !== null) throw new Error(`It ended without ${pattern}:\n${said.stdout}${said.stderr}`);
+        if (child.exitCode !== null) throw new Error(`It ended without ${pattern}:\n${output.stdout}${output.stderr}`);
         await Promise.race([once(child.stdout, 'data'), closed]);
       }
     },
-    /** Its output, once it has exited with 0. */
-    async ends(): Promise<string> {
+    /** Waits until the program exits with 0, and returns its output. */
+    async waitForExit(): Promise<string> {
       child.stdin.end();
       await closed;
-      assert.equal(child.exitCode, 0, said.stdout + said.stderr);
-      return said.stdout;
+      assert.equal(child.exitCode, 0, output.stdout + output.stderr);
+      return output.stdout;
     },
     stop,
   };
 }
 
-/** Without the variables of `npm test`, which would affect npm in another folder. */
+/** The environment without the variables of `npm test`, which would affect npm in another folder. */
 function plainEnvironment(): NodeJS.ProcessEnv {
   const kept = Object.entries(process.env).filter(([name]) => !/^npm_|^NODE_TEST/i.test(name));
   return { ...Object.fromEntries(kept), npm_config_offline: 'true', PIP_NO_INDEX: '1' };

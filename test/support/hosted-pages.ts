@@ -2,7 +2,7 @@ import { createPasswordLink } from '../../src/accounts/password-links.ts';
 import { OPERATOR } from '../../src/audit/entries.ts';
 import { en, type Texts } from '../../src/languages/en.ts';
 import { DAY, MINUTE } from '../../src/lib/clock.ts';
-import { ask, block, decide, decideWho } from './app-rules.ts';
+import { blockApp, decideRequest, requestApproval, setAppPolicy } from './app-rules.ts';
 import type { Browser, BrowserPage } from './browser.ts';
 import { externalRequest, startDocumentHost } from './client-document-host.ts';
 import { PASSWORD } from './fixtures.ts';
@@ -12,7 +12,7 @@ import { startTestServer, type TestServer } from './test-server.ts';
 import { addTwoStepUser, enterPassword, SECOND_STEP } from './two-step.ts';
 import { registerByInvitation } from './unverified.ts';
 
-/** By what they show. */
+/** Keyed by a description of the page. */
 export type HostedPages = Map<string, BrowserPage>;
 
 /** Every hosted page in one language, with every message that its forms can show. */
@@ -75,7 +75,7 @@ async function openPasswords({ server, pages, smtp }: Site): Promise<void> {
   }
   const since = smtp.received.length;
   await browser.submit(form, '/password', { email: user.email });
-  const mailed = linkInMail(await smtp.has(since + 1), server.web);
+  const mailed = linkInMail(await smtp.waitFor(since + 1), server.web);
   pages.set('new password, mailed', await browser.open(mailed));
   pages.set('new password, closed', await browser.open('/password/unknown'));
 }
@@ -110,9 +110,9 @@ async function openConsent({ server, pages }: Site): Promise<void> {
     scopes: sensitive,
   });
   const request = { client_id: books.id, scope: sensitive.join(' ') };
-  const asked = await both.open(server.authorizeUrl(request));
-  pages.set('consent, sensitive', asked);
-  pages.set('consent, switched', await both.submit(asked, '/consent', { decision: 'switch', business: business.id }));
+  const page = await both.open(server.authorizeUrl(request));
+  pages.set('consent, sensitive', page);
+  pages.set('consent, switched', await both.submit(page, '/consent', { decision: 'switch', business: business.id }));
 }
 
 async function openExternalConsent(
@@ -157,7 +157,7 @@ async function openInvitations({ server, pages, smtp }: Site): Promise<void> {
   await openUnverified({ server, pages, smtp }, owner);
   const since = smtp.received.length;
   const last = await inviteInBrowser(owner, { email: 'late@example.com' });
-  const mailed = linkInMail(await smtp.has(since + 1), server.web);
+  const mailed = linkInMail(await smtp.waitFor(since + 1), server.web);
   server.advanceClock(31 * MINUTE);
   pages.set('invitation, old mail', await server.browse().open(mailed));
   await submitAccount(server.browse(), last);
@@ -194,25 +194,25 @@ async function openErrors({ server, pages }: Site): Promise<void> {
   pages.set('error, foreign redirect', await browser.open(server.authorizeUrl({ redirect_uri: foreign })));
 }
 
-/** Last: they change who may connect apps. */
+/** Has to run last, since it changes who may connect apps. */
 async function openRestrictions({ server, pages }: Site): Promise<void> {
   const owner = await server.signedIn();
   const mia = await server.addUser('Mia', [[server.acme, 'member']]);
   const member = await server.signedIn(mia);
   const open = (changes: Record<string, string> = {}) => member.open(server.authorizeUrl(changes));
   const app = await server.addApp({ name: 'Notes', ownerBusinessId: server.acme.id });
-  const asked = { client_id: app.id };
-  await decideWho(owner, 'approved');
-  pages.set('restriction, approval', await open(asked));
-  pages.set('restriction, long note', await ask(server, member, asked, 'x'.repeat(300)));
-  pages.set('restriction, asked', await ask(server, member, asked));
-  await decide(owner, { app, user: mia }, 'refuse', 'Because');
-  pages.set('restriction, refused', await open(asked));
-  await decideWho(owner, 'admins');
-  pages.set('restriction, admins', await open(asked));
-  await decideWho(owner, 'anyone', 'yes');
+  const request = { client_id: app.id };
+  await setAppPolicy(owner, 'approved');
+  pages.set('restriction, approval', await open(request));
+  pages.set('restriction, long note', await requestApproval(server, member, request, 'x'.repeat(300)));
+  pages.set('restriction, requested', await requestApproval(server, member, request));
+  await decideRequest(owner, { app, user: mia }, 'refuse', 'Because');
+  pages.set('restriction, refused', await open(request));
+  await setAppPolicy(owner, 'admins');
+  pages.set('restriction, admins', await open(request));
+  await setAppPolicy(owner, 'anyone', 'yes');
   const staff = await server.addApp({ name: 'Staff', ownerBusinessId: server.acme.id, scopes: ['read:employees'] });
   pages.set('restriction, owners', await open({ client_id: staff.id, scope: 'read:employees' }));
-  await block(owner, app, 'Because');
-  pages.set('restriction, blocked', await open(asked));
+  await blockApp(owner, app, 'Because');
+  pages.set('restriction, blocked', await open(request));
 }

@@ -1,6 +1,6 @@
 import { crc32, deflateSync } from 'node:zlib';
 
-/** Made by Chromium: 48 × 40 pixels, with color profiles. */
+/** The images come from Chromium: 48 × 40 pixels, with color profiles. */
 const decode = (text: string) => Buffer.from(text, 'base64');
 
 export const JPEG = decode(

@@ -13,13 +13,15 @@ export function reportLeaks(folder: string): number {
   }
   const logs = globSync(join(folder, 'log-*')).map((file) => ({ name: basename(file), bytes: readFileSync(file) }));
   const leaks = logs.flatMap(({ name, bytes }) =>
-    search.find(bytes).map(({ kind, text, form }) => `${name} holds the ${kind}, ${form}: ${textBefore(bytes, text)}`),
+    search
+      .find(bytes)
+      .map(({ kind, text, form }) => `${name} contains the ${kind}, ${form}: ${textBefore(bytes, text)}`),
   );
   for (const file of globSync(join(folder, 'leaks-*')))
     leaks.push(...readFileSync(file, 'utf8').split('\n').filter(Boolean));
   const size = logs.reduce((sum, { bytes }) => sum + bytes.length, 0);
   console.log(
-    `\n${search.size} secrets were looked for in every answer, webhook and database, and in ${(size / 1e6).toFixed(1)} MB of logs: ${leaks.length} found.`,
+    `\n${search.size} secrets were searched for in every response, webhook and database, and in ${(size / 1e6).toFixed(1)} MB of logs: ${leaks.length} found.`,
   );
   for (const leak of leaks) console.log(leak);
   return leaks.length > 0 || search.size === 0 || size === 0 ? 1 : 0;

@@ -33,7 +33,7 @@ export function assertNoSecrets(
   if (leak) throw new Error(leak);
 }
 
-/** The same without throwing, for clean-up code: the run fails at its end. */
+/** Like `assertNoSecrets`, but records the leak, which fails the run at its end. Clean-up code must not throw. */
 export function recordLeak(
   source: string,
   content: string | Uint8Array,
@@ -54,12 +54,12 @@ export const CHILD_LOG_LEVEL = isScanning ? 'trace' : 'silent';
 let children = 0;
 const nextLogFile = (folder: string) => join(folder, `log-${process.pid}-${++children}`);
 
-/** Standard output of such a server: a file that is searched after the run. */
+/** The stdout of a child server: a file that is searched after the run. */
 export function openChildLog(): number | 'ignore' {
   return FOLDER ? openSync(nextLogFile(FOLDER), 'a') : 'ignore';
 }
 
-/** The same for a server whose output the test reads. */
+/** Copies the output of a server, which its test also reads, to such a file. */
 export function recordOutput({ stdout, stderr }: ChildProcess): void {
   if (!FOLDER) return;
   const file = nextLogFile(FOLDER);

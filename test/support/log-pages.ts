@@ -1,17 +1,17 @@
 import type { BrowserPage } from './browser.ts';
 
-/** What each entry of a log says, without its markup. */
+/** The text of each entry of a log, without its markup. */
 export function entriesOf({ text }: BrowserPage): string[] {
   const entries = [...text.matchAll(/<li class="entry">(.*?)<\/li>/gs)];
   return entries.map(([, entry = '']) => withoutMarkup(entry));
 }
 
-/** The ids of the entries, as the copy buttons have them. */
+/** The ids of the entries, from their copy buttons. */
 export function idsOf({ text }: BrowserPage): string[] {
   return [...text.matchAll(/class="copy" data-copy-value="([^"]*)"/g)].map(([, id = '']) => id);
 }
 
-/** The pages of the entries. */
+/** The paths of the entries' pages. */
 export function entryLinksOf({ text }: BrowserPage): string[] {
   return [...text.matchAll(/<li class="entry">.*?<a href="([^"]*)"/g)].map(([, path = '']) => path);
 }

@@ -7,12 +7,12 @@ export const CLOSE = '⟧';
 interface MadeUp {
   tag: string;
   direction: Texts['direction'];
-  /** How a text of the language reads, with the English one in it. */
+  /** Translates an English text. */
   write(english: string): string;
   writeHtml(english: Html): Html;
 }
 
-/** Every text twice, and marked. */
+/** Repeats every text, with marks around it. */
 export const LONG = madeUp({
   tag: 'x-long',
   direction: 'ltr',
@@ -20,7 +20,7 @@ export const LONG = madeUp({
   writeHtml: (text) => html`${OPEN}${text} ${text}${CLOSE}`,
 });
 
-/** Among Hebrew letters. */
+/** Replaces letters by Hebrew ones. */
 export const RIGHT_TO_LEFT = madeUp({
   tag: 'x-rtl',
   direction: 'rtl',
@@ -32,7 +32,7 @@ function toHebrew(text: string): string {
   return text.replace(/[a-z]/gi, (letter) => String.fromCodePoint(0x5d0 + (letter.toLowerCase().charCodeAt(0) - 97)));
 }
 
-/** A language like the English one, of which every text is written differently. */
+/** Translates every text of the English language. */
 function madeUp(language: MadeUp): Texts {
   const { tag, direction } = language;
   return { ...(translate(en, language) as Texts), tag, direction, name: tag };
@@ -40,9 +40,9 @@ function madeUp(language: MadeUp): Texts {
 
 function translate(value: unknown, language: MadeUp): unknown {
   if (typeof value === 'string') return language.write(value);
-  if (typeof value === 'function') return (...given: unknown[]) => translate(value(...given), language);
-  if (Array.isArray(value)) return value.map((one) => translate(one, language));
+  if (typeof value === 'function') return (...args: unknown[]) => translate(value(...args), language);
+  if (Array.isArray(value)) return value.map((item) => translate(item, language));
   if (typeof value !== 'object' || value === null) return value;
   if (Object.getOwnPropertySymbols(value).length > 0) return language.writeHtml(value as Html);
-  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, translate(one, language)]));
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, translate(item, language)]));
 }

@@ -6,7 +6,7 @@ import PostalMime, { type Email } from 'postal-mime';
 import { SMTPServer } from 'smtp-server';
 import { rememberSecret } from './leaks.ts';
 
-/** By the first part of their path. */
+/** Keyed by the first segment of the link's path. */
 const LINK_KINDS: Record<string, string> = {
   password: 'link to set a password',
   invitation: 'link of an invitation',
@@ -22,8 +22,8 @@ export interface ReceivedMail extends Email {
 export type MailServer = Awaited<ReturnType<typeof startMailServer>>;
 
 /**
- * A real SMTP server on a free port. `reject` can make it fail with a status. It forgets notices, which almost everything in
- * a test causes, unless they are wanted.
+ * A real SMTP server on a free port. `reject` can make it fail with a status. It discards notices, which most tests cause,
+ * unless `wantsNotices` is set.
  */
 export async function startMailServer({ wantsNotices = false } = {}) {
   const received: ReceivedMail[] = [];
@@ -50,7 +50,7 @@ export async function startMailServer({ wantsNotices = false } = {}) {
         rememberSecret(LINK_KINDS[kind] ?? kind, token);
       }
       callback();
-      for (const wake of waiting.splice(0)) wake();
+      for (const resolve of waiting.splice(0)) resolve();
     },
   });
   server.on('error', () => {});
@@ -69,7 +69,7 @@ export async function startMailServer({ wantsNotices = false } = {}) {
       status = next;
     },
     /** Waits until this many mails have arrived in total, and returns the last one. */
-    async has(count: number): Promise<ReceivedMail> {
+    async waitFor(count: number): Promise<ReceivedMail> {
       while (received.length < count) await new Promise<void>((resolve) => (waiting = [...waiting, resolve]));
       const last = received[count - 1];
       assert.ok(last);

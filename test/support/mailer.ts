@@ -2,7 +2,7 @@ import { LANGUAGES } from '../../src/languages/languages.ts';
 import { createKeyring } from '../../src/lib/keyring.ts';
 import type { Mailer } from '../../src/mail/mails.ts';
 
-/** For tests that queue mail without a server. */
+/** A mailer for tests that queue mail but run no server. */
 export const TEST_MAILER: Mailer = {
   isOn: true,
   keys: createKeyring(['the-key-that-the-tests-sign-their-tokens-with']),

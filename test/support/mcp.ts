@@ -25,7 +25,7 @@ export async function connectAgent(
   return client;
 }
 
-/** A message of one revision, as the specification has it on the wire. */
+/** The HTTP headers and JSON-RPC body of a message in one revision of the specification. */
 export function messageOf(
   revision: Revision,
   method: string,
@@ -47,14 +47,14 @@ export function messageOf(
   return { headers: { ...headers, 'mcp-method': method }, body };
 }
 
-interface Sent {
+interface OutgoingMessage {
   url: string;
   token?: string | undefined;
   headers?: Record<string, string>;
   body: unknown;
 }
 
-export async function postMessage({ url, token, headers = {}, body }: Sent) {
+export async function postMessage({ url, token, headers = {}, body }: OutgoingMessage) {
   const response = await fetch(url, {
     method: 'POST',
     headers: { ...headers, ...(token !== undefined && { authorization: `Bearer ${token}` }) },
@@ -66,25 +66,25 @@ export async function postMessage({ url, token, headers = {}, body }: Sent) {
   return { status: response.status, headers: response.headers, text, body: isJson ? JSON.parse(text) : undefined };
 }
 
-/** Calls a tool by one HTTP request. */
+/** Calls a tool with one HTTP request. */
 export async function callTool(
   { url, token, revision = '2026-07-28' }: { url: string; token?: string | undefined; revision?: Revision },
   name: string,
   args: Record<string, unknown> = {},
 ) {
-  const answer = await postMessage({ url, token, ...messageOf(revision, 'tools/call', { name, arguments: args }) });
-  return { ...answer, result: answer.body?.result, error: answer.body?.error };
+  const response = await postMessage({ url, token, ...messageOf(revision, 'tools/call', { name, arguments: args }) });
+  return { ...response, result: response.body?.result, error: response.body?.error };
 }
 
-/** A token of a new app for a resource, `/mcp` or below it. */
+/** An access token of a new app for a resource: `/mcp` or a path below it. */
 export async function connectTo(
   server: TestServer,
   resource: string,
   { user, business, scopes = SCOPES }: { user?: User; business?: Business; scopes?: string[] } = {},
 ): Promise<string> {
   const app = await server.addApp({ name: 'Agent', ownerBusinessId: (business ?? server.acme).id, scopes: SCOPES });
-  const asked = { client_id: app.id, scope: scopes.join(' '), resource: server.api + resource };
-  const code = await server.allow(asked, await server.signedIn(user ?? server.ada));
+  const request = { client_id: app.id, scope: scopes.join(' '), resource: server.api + resource };
+  const code = await server.allow(request, await server.signedIn(user ?? server.ada));
   const { body } = await server.exchange(code, { client_id: app.id, client_secret: app.secret });
   return body.access_token;
 }

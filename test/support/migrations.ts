@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 
-/** The names of all migrations, in order: each is a file. */
+/** The names of all migrations, in order. Each migration is a file. */
 export function listMigrations(): string[] {
   const files = readdirSync(new URL('../../src/storage/migrations', import.meta.url));
   return files

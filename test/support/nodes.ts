@@ -51,11 +51,11 @@ export async function startNodes(count: number, databaseUrl: string, env: Record
     await storage.close();
   });
   await Promise.all(nodes.map((node) => node.start()));
-  const people = await createFixtures(() => storage, Date.now);
+  const fixtures = await createFixtures(() => storage, Date.now);
   const browse = () => createBrowser(consentUrl, [baseUrl, consentUrl]);
   const clientOf = (node: Node) =>
-    createClient({ api: node.api, browse, user: people.ada, app: people.ledger, business: people.acme });
-  return { nodes, storage, ...people, clients: nodes.map(clientOf) };
+    createClient({ api: node.api, browse, user: fixtures.ada, app: fixtures.ledger, business: fixtures.acme });
+  return { nodes, storage, ...fixtures, clients: nodes.map(clientOf) };
 }
 
 function createNode(api: string, web: string, env: Record<string, string>): Node {

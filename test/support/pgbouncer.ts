@@ -8,7 +8,7 @@ import { setTimeout } from 'node:timers/promises';
 import { runAsAdmin } from './databases.ts';
 import { freePort } from './ports.ts';
 
-/** `PGBOUNCER` names another program than the one in the path. */
+/** `PGBOUNCER` takes precedence over the program in the PATH. */
 const PROGRAMS = [process.env.PGBOUNCER, 'pgbouncer', '/usr/sbin/pgbouncer'];
 
 export function findPgBouncer(): { program: string; version: string } | undefined {
@@ -20,7 +20,7 @@ export function findPgBouncer(): { program: string; version: string } | undefine
   return undefined;
 }
 
-/** In transaction mode, with fewer connections to PostgreSQL than clients have. Returns the URL of the same database. */
+/** Starts PgBouncer in transaction mode, with fewer server connections than client connections. Returns the URL of the database through it. */
 export async function startPgBouncer(program: string, postgresUrl: string, settings: string[] = []): Promise<string> {
   const url = new URL(postgresUrl);
   const [folder, port] = [mkdtempSync(join(tmpdir(), 'gatehouse-pgbouncer-')), await freePort()];

@@ -29,26 +29,26 @@ export function plain(text: string): string {
   return text.replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&amp;', '&');
 }
 
-/** Steps through the playground of an app of Acme, to where a test starts. */
+/** Steps through the playground of one of Acme's apps, to the page where a test starts. */
 export function createPlayground(server: TestServer, browser: Browser) {
-  /** To the page that shows the authorize request. */
+  /** Returns the page that shows the authorize request. */
   async function begin(app: RegisteredApp, fields: Fields = {}, as = browser): Promise<BrowserPage> {
-    const usual = { scope: ['read:invoices'], redirect_uri: app.redirectUris[0] ?? '' };
-    return as.submit(await as.open(tryPath(app)), tryPath(app), { ...usual, ...fields });
+    const defaults = { scope: ['read:invoices'], redirect_uri: app.redirectUris[0] ?? '' };
+    return as.submit(await as.open(tryPath(app)), tryPath(app), { ...defaults, ...fields });
   }
 
-  /** Through the consent screen. */
+  /** Opens the authorize request, and submits the consent screen. */
   async function decide(page: BrowserPage, decision = 'allow'): Promise<BrowserPage> {
-    const asked = await browser.open(primaryLink(page));
-    return asked.status === 200 && asked.url.includes('/consent?')
-      ? browser.submit(asked, '/consent', { decision })
-      : asked;
+    const consent = await browser.open(primaryLink(page));
+    return consent.status === 200 && consent.url.includes('/consent?')
+      ? browser.submit(consent, '/consent', { decision })
+      : consent;
   }
 
   const paste = (app: RegisteredApp, page: BrowserPage, pasted: string): Promise<BrowserPage> =>
     browser.submit(page, `${tryPath(app)}/callback`, { pasted });
 
-  /** To the page that asks for the secret. */
+  /** Returns the page that asks for the client secret. */
   async function reachExchange(app: RegisteredApp, fields: Fields = {}): Promise<BrowserPage> {
     const page = await begin(app, fields);
     return paste(app, page, (await decide(page)).leftTo?.href ?? '');

@@ -9,20 +9,20 @@ const BLOCKS = 550;
 let block: Promise<number[]> | undefined;
 
 /**
- * A port that no other test process gets while this one runs, not even after its server was killed.
- * With `inARow`, the first of several consecutive ports.
+ * A port that no other test process gets while this one runs, even after the server on it was killed.
+ * With `consecutive`, the first of that many consecutive ports.
  */
-export async function freePort(inARow = 1): Promise<number> {
+export async function freePort(consecutive = 1): Promise<number> {
   block ??= claimBlock();
   const mine = block;
-  const ports = (await mine).splice(0, inARow);
+  const ports = (await mine).splice(0, consecutive);
   const [first] = ports;
-  if (first === undefined || ports.length < inARow) {
+  if (first === undefined || ports.length < consecutive) {
     if (block === mine) block = undefined;
-    return freePort(inARow);
+    return freePort(consecutive);
   }
   const areFree = await Promise.all(ports.map(isFree));
-  return areFree.every(Boolean) ? first : freePort(inARow);
+  return areFree.every(Boolean) ? first : freePort(consecutive);
 }
 
 /** The process that listens on the first port of a block owns the others. */
@@ -32,7 +32,7 @@ async function claimBlock(tries = 500): Promise<number[]> {
   if (!server && tries === 0) throw new Error('No free block of ports.');
   if (!server) return claimBlock(tries - 1);
   server.unref();
-  return Array.from({ length: BLOCK - 1 }, (_, place) => flag + 1 + place);
+  return Array.from({ length: BLOCK - 1 }, (_, i) => flag + 1 + i);
 }
 
 /** A server of a process that has exited may still listen. */

@@ -20,10 +20,10 @@ export interface PostgresServer {
   remove(): Promise<void>;
 }
 
-/** The servers of all tests share it, and each keeps its connections open for a while. */
+/** The servers of all tests share one PostgreSQL, and each keeps idle connections open. */
 const FLAGS = ['listen_addresses=127.0.0.1', 'fsync=off', 'unix_socket_directories=', 'max_connections=500'];
 
-/** PostgreSQL does not run as root; then it runs as the user nobody. */
+/** PostgreSQL refuses to run as root, so root starts it as the system user `nobody`. */
 export const AS = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
 
 export async function startPostgres(flags: string[] = []): Promise<PostgresServer> {
@@ -63,7 +63,7 @@ interface Programs {
 
 let programs: Promise<Programs> | undefined;
 
-/** Those in `POSTGRES_BIN`; else those of the package, or a copy, if the user nobody cannot read their folder. */
+/** The programs in `POSTGRES_BIN`, or those of the npm package. If the system user `nobody` cannot read them, a copy. */
 function findPrograms(): Promise<Programs> {
   programs ??= (async () => {
     if (process.env.POSTGRES_BIN) return programsIn(process.env.POSTGRES_BIN);
@@ -83,7 +83,7 @@ function programsIn(bin: string): Programs {
   return { initdb: join(bin, 'initdb'), postgres: join(bin, 'postgres') };
 }
 
-/** After SIGKILL: for a moment its processes may still run, and then it does not start. */
+/** Restarts a server after SIGKILL. It retries, since the server cannot start while its old processes still run. */
 export async function startAgain(server: PostgresServer, flags?: string[], tries = 50): Promise<void> {
   await server.start(flags).catch(async (error) => {
     if (tries === 0) throw error;
@@ -121,7 +121,7 @@ function createServer(folder: string, port: number): PostgresServer {
   const data = join(folder, 'data');
   const url = `postgres://gatehouse:gatehouse@127.0.0.1:${port}/postgres`;
   let running: ChildProcess | undefined;
-  // Citus is a client, too, and a client looks for certificates in its home folder.
+  // Citus also connects as a client, and libpq reads certificates from the home folder.
   const env = { ...process.env, HOME: folder };
   const server: PostgresServer = {
     url,

@@ -13,7 +13,7 @@ const UNREACHABLE = /No matching distribution found|NewConnectionError|ConnectTi
 
 export type Packages = { wheels: string; missing: false } | { wheels?: undefined; missing: string };
 
-/** The pinned packages of a file, by default those of the Python library, as wheels compared with their hashes. Downloaded once. */
+/** Downloads the pinned packages of a requirements file as wheels, verifies their hashes, and caches them. */
 export async function downloadPythonPackages(requirements = REQUIREMENTS): Promise<Packages> {
   const version = readPipVersion();
   if (!version) return { missing: NO_PIP };
@@ -39,7 +39,7 @@ export async function downloadPythonPackages(requirements = REQUIREMENTS): Promi
   return { wheels, missing: false };
 }
 
-/** The same packages installed, in a folder for PYTHONPATH. pyproject.toml names it too. */
+/** Installs the packages in a folder for PYTHONPATH. pyproject.toml names the same folder. */
 export async function installPythonPackages(wheels: string, requirements = REQUIREMENTS): Promise<string> {
   const site = join(CACHE, requirements === REQUIREMENTS ? 'site' : `site-${digestOf('', requirements)}`);
   const stamp = join(site, 'installed-from');
@@ -54,7 +54,7 @@ export async function installPythonPackages(wheels: string, requirements = REQUI
 
 export const NO_PIP = 'there is no python3 with pip on the PATH';
 
-/** Names the version of Python, too. Empty if there is none. */
+/** Includes the version of Python. Empty without pip. */
 export function readPipVersion(): string {
   return spawnSync('python3', ['-m', 'pip', '--version'], { encoding: 'utf8' }).stdout ?? '';
 }

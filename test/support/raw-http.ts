@@ -16,7 +16,7 @@ export async function fetchOnce(url: string, init: RequestInit = {}): Promise<Ra
   return { status, headers, location: headers.get('location'), text: await response.text() };
 }
 
-/** For requests that `fetch` would normalize: odd characters in a path, repeated headers, a foreign Host. */
+/** Sends a request that `fetch` would normalize: unescaped characters in a path, repeated headers, another Host. */
 export function sendRaw(
   origin: string,
   { path, method = 'GET', headers = [], body = '' }: RawRequest,

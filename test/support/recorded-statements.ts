@@ -6,7 +6,7 @@ import { migrate } from '../../src/storage/migrate.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import { watchStatements } from '../../src/storage/statement-log.ts';
 
-/** A database in memory, and what tells which statements a function runs. */
+/** Opens a database in memory. `record` returns the statements that a function runs. */
 export async function openRecordedStorage() {
   const statements = new AsyncLocalStorage<string[]>();
   after(watchStatements(({ sql }) => statements.getStore()?.push(sql)));
@@ -23,9 +23,9 @@ export async function openRecordedStorage() {
       if (isDisabled) await markUserDisabled(storage.durable, added?.id ?? '', 1);
     },
     async record(work: () => Promise<unknown>): Promise<string[]> {
-      const seen: string[] = [];
-      await statements.run(seen, work);
-      return seen;
+      const recorded: string[] = [];
+      await statements.run(recorded, work);
+      return recorded;
     },
   };
 }

@@ -1,8 +1,11 @@
 import { newRandomId } from '../../src/lib/ids.ts';
 import type { NewRequest } from '../../src/request-log/log.ts';
 
-/** A logged request that failed, unless told otherwise. */
-export function requestOf(appId: string, { status = 400, ...given }: Partial<NewRequest> & { at: number }): NewRequest {
+/** An entry of the request log; by default, of a failed request. */
+export function requestOf(
+  appId: string,
+  { status = 400, ...fields }: Partial<NewRequest> & { at: number },
+): NewRequest {
   return {
     appId,
     method: 'POST',
@@ -13,6 +16,6 @@ export function requestOf(appId: string, { status = 400, ...given }: Partial<New
     requestId: newRandomId(),
     businessId: null,
     took: 12,
-    ...given,
+    ...fields,
   };
 }

@@ -8,8 +8,8 @@ export interface ApiRequest {
   path: string;
 }
 
-/** Headers of any response; every other header has to be in the reference. */
-const USUAL_HEADERS = [
+/** Headers that any response may have. The OpenAPI document must describe all others. */
+const COMMON_HEADERS = [
   'access-control-allow-origin',
   'access-control-expose-headers',
   'cache-control',
@@ -32,7 +32,7 @@ export const FORMATS = {
 };
 
 /** Disallows undocumented fields, unless the schema allows others. */
-function closed(document: Document): Document {
+function disallowUnknownFields(document: Document): Document {
   const isOpen = (schema: { properties?: object; additionalProperties?: unknown } | null) =>
     schema?.properties !== undefined && schema.additionalProperties === undefined;
   return JSON.parse(JSON.stringify(document), (_, value) =>
@@ -47,11 +47,11 @@ function templateOf(document: Document, path: string): string {
   return Object.keys(document.paths).find(isLike) ?? path;
 }
 
-const known = new Map<string, ResponseValidator>();
+const byContent = new Map<string, ResponseValidator>();
 
 /**
- * Fetches the OpenAPI document of a server. Compiling it takes longer than most tests, so equal documents share a validator.
- * Servers of this process with the same variables have the same document, which is then built only once.
+ * Fetches the OpenAPI document of a server and compiles it. That takes longer than most tests, so equal documents share a validator.
+ * Servers of this process with the same variables have equal documents, so only the first one is fetched.
  */
 export async function fetchResponseValidator(api: string, variables?: string): Promise<ResponseValidator> {
   if (variables === undefined) return readResponseValidator(api);
@@ -65,8 +65,8 @@ const byVariables = new Map<string, ResponseValidator>();
 async function readResponseValidator(api: string): Promise<ResponseValidator> {
   const text = await (await fetch(`${api}/openapi.json`)).text();
   const content = text.replaceAll(api, 'http://127.0.0.1');
-  const validator = known.get(content) ?? createResponseValidator(JSON.parse(text));
-  known.set(content, validator);
+  const validator = byContent.get(content) ?? createResponseValidator(JSON.parse(text));
+  byContent.set(content, validator);
   return validator;
 }
 
@@ -76,11 +76,11 @@ type ResponseValidator = ReturnType<typeof createResponseValidator>;
 export function createResponseValidator(document: Document) {
   // Other tests validate the document itself.
   const ajv = new Ajv2020({ strict: false, validateSchema: false, meta: false, formats: FORMATS });
-  ajv.addSchema({ $id: 'reference', ...closed(document) });
+  ajv.addSchema({ $id: 'reference', ...disallowUnknownFields(document) });
   const validators = new Map<string, ValidateFunction>();
 
-  function validatorAt(place: string[]): ValidateFunction {
-    const pointer = place.map((name) => name.replaceAll('~', '~0').replaceAll('/', '~1')).join('/');
+  function validatorAt(path: string[]): ValidateFunction {
+    const pointer = path.map((name) => name.replaceAll('~', '~0').replaceAll('/', '~1')).join('/');
     const compiled = validators.get(pointer) ?? ajv.compile({ $ref: `reference#/${encodeURI(pointer)}` });
     validators.set(pointer, compiled);
     return compiled;
@@ -94,15 +94,15 @@ export function createResponseValidator(document: Document) {
       assert.ok([404, 405].includes(status), `${method} ${name} is not in the reference`);
       return;
     }
-    const asked = `${method} ${name} → ${status} ${JSON.stringify(body)}`;
+    const summary = `${method} ${name} → ${status} ${JSON.stringify(body)}`;
     const described = operation.responses[status];
-    assert.ok(described, `not in the reference: ${asked}`);
+    assert.ok(described, `not in the reference: ${summary}`);
     const unknown = [...headers.keys()].filter(
-      (header) => !USUAL_HEADERS.includes(header) && described.headers?.[header] === undefined,
+      (header) => !COMMON_HEADERS.includes(header) && described.headers?.[header] === undefined,
     );
-    assert.deepEqual(unknown, [], `headers that the reference does not know: ${asked}`);
+    assert.deepEqual(unknown, [], `headers that are not in the reference: ${summary}`);
     const [type] = Object.keys(described.content ?? {});
-    assert.equal(headers.get('content-type')?.split(';')[0], type, asked);
+    assert.equal(headers.get('content-type')?.split(';')[0], type, summary);
     if (type !== 'application/json') return;
     const validate = validatorAt([
       'paths',
@@ -114,8 +114,9 @@ export function createResponseValidator(document: Document) {
       type,
       'schema',
     ]);
-    assert.ok(validate(body), `${ajv.errorsText(validate.errors)}: ${asked}`);
+    assert.ok(validate(body), `${ajv.errorsText(validate.errors)}: ${summary}`);
     const reasons = described.content?.[type]?.['x-reasons'];
-    if (reasons) assert.ok(reasons[error]?.includes(reason), `an error reason that is not in the reference: ${asked}`);
+    if (reasons)
+      assert.ok(reasons[error]?.includes(reason), `an error reason that is not in the reference: ${summary}`);
   };
 }

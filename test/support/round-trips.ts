@@ -2,12 +2,12 @@ import { connect, createServer, type Socket } from 'node:net';
 import { after } from 'node:test';
 
 interface RoundTrips {
-  /** Times that a client sent something to a server that had responded to everything before. */
+  /** How often a client sent a message while no response was pending. */
   trips: number;
   statements: number;
 }
 
-/** A proxy in front of PostgreSQL that counts what `work` sends. Connections have to be open before. */
+/** A proxy in front of PostgreSQL that counts the messages of `work`. Open the connections before. */
 export async function startRoundTripCounter(target: number) {
   const counts: RoundTrips = { trips: 0, statements: 0 };
   const sockets = new Set<Socket>();

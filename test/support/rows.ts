@@ -21,16 +21,16 @@ export async function countGrants(server: TestServer): Promise<number> {
 
 /** Runs `work` while the database rejects every write. */
 export async function withReadOnlyDatabase<Result>(server: TestServer, work: () => Promise<Result>): Promise<Result> {
-  const allowAgain = await server.database.rejectWrites(server.storage());
+  const allowWrites = await server.database.rejectWrites(server.storage());
   try {
     return await work();
   } finally {
-    await allowAgain();
+    await allowWrites();
   }
 }
 
 /** Copies the database. The returned function restores the copy, as after a failover or a restored backup. */
 export async function copyDatabase(server: TestServer): Promise<() => Promise<void>> {
-  const putBack = await server.database.copy(server.storage());
-  return () => server.restart({ meanwhile: putBack });
+  const restore = await server.database.copy(server.storage());
+  return () => server.restart({ meanwhile: restore });
 }

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Migration } from '../../src/storage/migrations/migration.ts';
 
-/** One of each kind of step, on the largest table. A release after this one could have them. */
+/** Migrations of an imaginary next release: one step of each kind, on the largest table. */
 export const SAMPLE_EXPAND: Migration = {
   name: '900-sample-expand',
   phase: 'expand',

@@ -1,4 +1,4 @@
-/** The promised scopes, in their order. */
+/** All scopes, in the order of the API reference. */
 export const SCOPES = [
   'read:invoices',
   'write:invoices',

@@ -7,7 +7,7 @@ import { secretsOf } from '../../src/webhooks/endpoint-secrets.ts';
 import { assertNoSecrets, isScanning, rememberSecret } from './leaks.ts';
 
 /** Routes that issue secrets, and of which kinds. */
-const ISSUING_ROUTES: [place: RegExp, kinds: string[]][] = [
+const ISSUING_ROUTES: [route: RegExp, kinds: string[]][] = [
   [/^POST \/(?:settings\/developer|platform\/developer\/apps)(?:\/[\w-]+\/secrets)?$/, ['client secret']],
   [/^POST \/[\w/-]+\/endpoints(?:\/[\w-]+\/secret)?$/, ['signing secret']],
   [/^POST \/settings\/members\/invite$/, ['link of an invitation']],
@@ -16,7 +16,7 @@ const ISSUING_ROUTES: [place: RegExp, kinds: string[]][] = [
   [/^POST \/api\/v1\/oauth\/token$/, ['access token', 'refresh token']],
 ];
 
-/** Routes whose responses, also errors, repeat secrets of the request. */
+/** Routes whose responses, including errors, repeat secrets of the request. */
 const ECHOING_ROUTES: typeof ISSUING_ROUTES = [
   [/^\w+ \/(?:invitation\/|sign-in)/, ['link of an invitation']],
   [/^\w+ \/password\//, ['link to set a password']],
@@ -36,16 +36,16 @@ export interface ScannedResponse {
 }
 
 /** Records issued secrets, and fails if the response contains others. */
-export function scanResponse({ method, url, status, headers: given, text }: ScannedResponse): void {
+export function scanResponse({ method, url, status, headers: receivedHeaders, text }: ScannedResponse): void {
   if (!isScanning) return;
-  const headers = given instanceof Headers ? given : toHeaders(given);
+  const headers = receivedHeaders instanceof Headers ? receivedHeaders : toHeaders(receivedHeaders);
   const { pathname } = new URL(url);
-  const asked = `${method} ${pathname}`;
-  const places = status < 400 ? [...ISSUING_ROUTES, ...ECHOING_ROUTES] : ECHOING_ROUTES;
-  const handsOut = places.filter(([place]) => place.test(asked)).flatMap(([, kinds]) => kinds);
-  const usual = [...headers].filter(([name]) => name !== 'set-cookie' && name !== 'location');
-  assertNoSecrets(`the answer to ${asked} (${status})`, `${JSON.stringify(usual)} ${text}`, handsOut);
-  rememberIssuedSecrets(headers, handsOut.length > 0 ? text : '');
+  const request = `${method} ${pathname}`;
+  const routes = status < 400 ? [...ISSUING_ROUTES, ...ECHOING_ROUTES] : ECHOING_ROUTES;
+  const issuedKinds = routes.filter(([route]) => route.test(request)).flatMap(([, kinds]) => kinds);
+  const scanned = [...headers].filter(([name]) => name !== 'set-cookie' && name !== 'location');
+  assertNoSecrets(`the response to ${request} (${status})`, `${JSON.stringify(scanned)} ${text}`, issuedKinds);
+  rememberIssuedSecrets(headers, issuedKinds.length > 0 ? text : '');
 }
 
 /** `fetch` that scans the response. */
@@ -84,7 +84,7 @@ function rememberIssuedSecrets(headers: Headers, page: string): void {
   for (const [token] of page.matchAll(/grt_[\w-]{60,}/g)) rememberSecret('refresh token', token);
 }
 
-/** Typed passwords and secrets count as secrets, also wrong ones. */
+/** Records submitted passwords and client secrets as secrets, including wrong ones. */
 export function rememberTypedSecrets(body: RequestInit['body']): void {
   if (!isScanning || !(body instanceof URLSearchParams)) return;
   // An email address as a password is rejected, and is not secret.
@@ -93,7 +93,7 @@ export function rememberTypedSecrets(body: RequestInit['body']): void {
   rememberSecret('client secret', body.get('client_secret'));
 }
 
-/** Most signing secrets are created by tests and shown on no page, so they are read from the database. */
+/** Reads signing secrets from the database: most tests insert them there, and no page shows them. */
 export async function rememberSigningSecrets(storage: Storage, keys: Keyring): Promise<void> {
   if (!isScanning) return;
   // A test may have broken the database.

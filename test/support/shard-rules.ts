@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { watchStatements } from '../../src/storage/statement-log.ts';
 
 /**
- * What the planner of Citus rejects once deploy/citus.sql has distributed `grants`, found in the text of a statement.
- * `npm run citus` asks the real one.
+ * Finds statements that Citus cannot plan after deploy/citus.sql has distributed `grants`.
+ * `npm run citus` runs them on a real Citus.
  */
 const RULES: [message: string, breaks: (sql: string) => boolean][] = [
   [
@@ -24,7 +24,7 @@ const RULES: [message: string, breaks: (sql: string) => boolean][] = [
 
 const readsGrants = (sql: string) => /(from|join|update) "grants"/.test(sql);
 
-/** A change and what follows from it in one statement, which the server does not send to Citus. */
+/** A data-modifying CTE, which the server does not send to Citus. */
 const isCombined = (sql: string) => /^with "changed" as \((insert|update|delete)/.test(sql);
 
 export function brokenShardRule(sql: string): string | undefined {

@@ -2,17 +2,17 @@ import { connect, createServer, type Socket } from 'node:net';
 import { after } from 'node:test';
 import { parseMessages } from './round-trips.ts';
 
-/** What clients have sent to PostgreSQL. */
+/** The messages of clients to PostgreSQL. */
 interface Recorded {
   /** The parameters of startup packets. */
   startups: Map<string, string>[];
-  /** Each text once. */
+  /** The distinct texts. */
   statements: Set<string>;
-  /** Of prepared statements; unnamed ones are not in it. */
+  /** The names of prepared statements, except the unnamed one. */
   names: Set<string>;
 }
 
-/** A proxy in front of PostgreSQL. */
+/** A proxy in front of PostgreSQL that records statements. */
 export async function startStatementRecorder(target: number): Promise<Recorded & { port: number }> {
   const recorded: Recorded = { startups: [], statements: new Set(), names: new Set() };
   const sockets = new Set<Socket>();

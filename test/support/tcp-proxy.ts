@@ -15,8 +15,8 @@ interface TcpProxy {
 
 export async function startTcpProxy(target: number): Promise<TcpProxy> {
   const pairs = new Set<[Socket, Socket]>();
-  const held: (() => void)[] = [];
-  let state: 'whole' | 'cut' | 'stalled' = 'whole';
+  const buffered: (() => void)[] = [];
+  let state: 'open' | 'cut' | 'stalled' = 'open';
   const server = createServer((near) => {
     near.on('error', () => {});
     if (state === 'cut') return near.destroy();
@@ -25,7 +25,7 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
     pairs.add(pair);
     for (const [from, to] of [pair, [far, near] as const]) {
       from.on('data', (bytes) => {
-        if (state === 'stalled') held.push(() => to.write(bytes));
+        if (state === 'stalled') buffered.push(() => to.write(bytes));
         else to.write(bytes);
       });
       from.on('close', () => {
@@ -54,12 +54,12 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
     },
     restore() {
       if (state === 'stalled') breakAll();
-      held.length = 0;
-      state = 'whole';
+      buffered.length = 0;
+      state = 'open';
     },
     resume() {
-      state = 'whole';
-      for (const send of held.splice(0)) send();
+      state = 'open';
+      for (const send of buffered.splice(0)) send();
     },
   };
 }

@@ -29,7 +29,7 @@ export async function startTestServer(
   startsAt = Date.UTC(2030, 0, 1),
   overrides: ServerOverrides = {},
 ) {
-  const callers = new Error().stack?.match(/[\w/-]+\.test\.ts/)?.[0] ?? 'a test';
+  const testFile = new Error().stack?.match(/[\w/-]+\.test\.ts/)?.[0] ?? 'a test';
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
   const database = await createTestDatabase(folder);
   const settings = readSettings({
@@ -57,11 +57,11 @@ export async function startTestServer(
     await server.close();
     await database.remove();
     rmSync(folder, { recursive: true, force: true });
-    for (const bytes of stored) recordLeak(`a database of ${callers}`, bytes);
+    for (const bytes of stored) recordLeak(`a database of ${testFile}`, bytes);
     checkShardRules();
   });
 
-  const people = await createFixtures(() => server.storage, clock);
+  const fixtures = await createFixtures(() => server.storage, clock);
   const browse = (headers?: Record<string, string>) =>
     createBrowser(settings.consentUrl, [settings.baseUrl, settings.consentUrl], headers);
   const startSessionOf = async (user: User) => {
@@ -78,10 +78,10 @@ export async function startTestServer(
     await meanwhile();
     server = await startServer({ ...settings, ...changes }, clock, overrides);
   };
-  const usual = { user: people.ada, app: people.ledger, business: people.acme };
+  const defaults = { user: fixtures.ada, app: fixtures.ledger, business: fixtures.acme };
   return {
-    ...people,
-    ...createClient({ api: settings.baseUrl, browse, ...usual, startSession: startSessionOf, variables }),
+    ...fixtures,
+    ...createClient({ api: settings.baseUrl, browse, ...defaults, startSession: startSessionOf, variables }),
     variables,
     startSession: startSessionOf,
     settings,
@@ -92,7 +92,7 @@ export async function startTestServer(
     web: settings.consentUrl,
     storage: () => server.storage,
     /** The address of a page about Acme, such as `members`. */
-    acmePath: (page: string) => businessPath({ businessId: people.acme.id }, page),
+    acmePath: (page: string) => businessPath({ businessId: fixtures.acme.id }, page),
     routes: server.routes,
     advanceClock(milliseconds: number) {
       now += milliseconds;

@@ -14,37 +14,37 @@ export interface Received {
 
 type Responder = (received: Received, response: ServerResponse) => unknown;
 
-/** The webhook receiver of an app: records events, and responds as the test says. */
-export async function startWebhookReceiver(answering: Responder = (_, response) => response.end()) {
+/** The webhook receiver of an app: records events, and responds with `responder`. */
+export async function startWebhookReceiver(responder: Responder = (_, response) => response.end()) {
   const received: Received[] = [];
-  const watched: string[] = [];
+  const requests: string[] = [];
   let waiting: (() => void)[] = [];
-  const receiver = { answering };
+  const receiver = { responder };
   const server = createServer(async (request, response) => {
     const body = await text(request);
     const one = { path: request.url ?? '', headers: request.headers, body, event: JSON.parse(body) };
     received.push(one);
-    watched.push(`${JSON.stringify(request.headers)} ${body}`);
-    for (const wake of waiting.splice(0)) wake();
-    receiver.answering(one, response);
+    requests.push(`${JSON.stringify(request.headers)} ${body}`);
+    for (const resolve of waiting.splice(0)) resolve();
+    receiver.responder(one, response);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   after(() => {
     server.closeAllConnections();
     server.close();
-    for (const text of watched) recordLeak('what was sent to a webhook', text);
+    for (const text of requests) recordLeak('a webhook request', text);
   });
   const address = server.address();
   const port = typeof address === 'object' && address ? address.port : 0;
   return {
     url: `http://127.0.0.1:${port}/hook`,
     received,
-    answer(next: Responder) {
-      receiver.answering = next;
+    respondWith(next: Responder) {
+      receiver.responder = next;
     },
     /** Waits until this many events have arrived in total. */
-    async has(count: number): Promise<Received[]> {
+    async waitFor(count: number): Promise<Received[]> {
       while (received.length < count) await new Promise<void>((resolve) => (waiting = [...waiting, resolve]));
       return received;
     },

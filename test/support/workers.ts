@@ -41,10 +41,10 @@ export async function startWorkers(count: number | 'auto', databaseUrl: string, 
   const ended = once(child, 'close');
   const group = -(child.pid ?? 0);
   after(() => {
-    if (areAnyLeft(group)) process.kill(group, 'SIGKILL');
+    if (isAnyRunning(group)) process.kill(group, 'SIGKILL');
   });
-  const said: string[] = [];
-  createInterface(child.stderr).on('line', (line) => said.push(line));
+  const stderrLines: string[] = [];
+  createInterface(child.stderr).on('line', (line) => stderrLines.push(line));
   const pids = new Set<number>();
   const responses = new Map<string, number>();
   createInterface(child.stdout).on('line', (line) => {
@@ -52,20 +52,20 @@ export async function startWorkers(count: number | 'auto', databaseUrl: string, 
     if (msg.startsWith('Server listening')) pids.add(pid);
     if (requestId) responses.set(requestId, pid);
   });
-  while (!said.some((line) => line.includes('serves'))) {
-    if (child.exitCode !== null) throw new Error(`serve ended: ${said.join('\n')}`);
+  while (!stderrLines.some((line) => line.includes('serves'))) {
+    if (child.exitCode !== null) throw new Error(`serve ended: ${stderrLines.join('\n')}`);
     await setTimeout(20);
   }
   return {
     api,
     web,
     pid: child.pid ?? 0,
-    said,
+    stderrLines,
     /** All processes that have listened. */
     pids,
     /** The process that handled a request, by request id. */
     responses,
-    isGone: () => !areAnyLeft(group),
+    hasExited: () => !isAnyRunning(group),
     signalAll: (signal: NodeJS.Signals) => process.kill(group, signal),
     signal: (signal: NodeJS.Signals) => child.kill(signal),
     async end(): Promise<number | null> {
@@ -76,7 +76,7 @@ export async function startWorkers(count: number | 'auto', databaseUrl: string, 
 }
 
 /** Whether any process of the group runs. */
-function areAnyLeft(group: number): boolean {
+function isAnyRunning(group: number): boolean {
   try {
     return process.kill(group, 0);
   } catch {
@@ -88,8 +88,8 @@ function areAnyLeft(group: number): boolean {
 export async function createWorkersClient({ api, web }: Workers, databaseUrl: string) {
   const storage = await openStorage(databaseUrl);
   after(() => storage.close());
-  const people = await createFixtures(() => storage, Date.now);
+  const fixtures = await createFixtures(() => storage, Date.now);
   const browse = () => createBrowser(web, [api, web]);
-  const client = createClient({ api, browse, user: people.ada, app: people.ledger, business: people.acme });
-  return { ...people, client, storage, keys: createKeyring([KEY]) };
+  const client = createClient({ api, browse, user: fixtures.ada, app: fixtures.ledger, business: fixtures.acme });
+  return { ...fixtures, client, storage, keys: createKeyring([KEY]) };
 }

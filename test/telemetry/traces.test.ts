@@ -129,7 +129,7 @@ test('a webhook span names the host, and a failure has the error status', async 
     const added = await insertEndpoint(db, keys, endpoint, server.clock());
     await sendTest(db, added.endpoint, server.clock());
   });
-  await hook.has(1);
+  await hook.waitFor(1);
 
   const isSent = ({ attributes }: Span) => read(attributes)['server.address'] === '127.0.0.1';
   const [sent] = (await stopUntil(server, isSent)).filter(isSent);
@@ -163,13 +163,13 @@ test('a collector that never responds does not keep the server from stopping', a
   const silent = await startWebhookReceiver(() => {});
   const server = await startTestServer({ OTEL_EXPORTER_OTLP_ENDPOINT: silent.url.replace('/hook', '') });
   let isGivenUp = false;
-  silent.answer((_, response) => response.once('close', () => (isGivenUp = true)));
+  silent.respondWith((_, response) => response.once('close', () => (isGivenUp = true)));
   await server.get('/readyz');
 
   await server.restart({ settings: { traces: undefined } });
 
   assert.equal(isGivenUp, false, 'the stop did not wait for it');
-  await silent.has(1);
+  await silent.waitFor(1);
 });
 
 test('traces that start here are sampled', async () => {

@@ -66,7 +66,7 @@ export async function signIn({ durable }: Storage, user: User, browser: Browser)
 /** Submits a form, without following the redirect. */
 export async function post({ browser, csrf }: Person, path: string, fields: Record<string, string> = {}) {
   const began = Date.now();
-  const response = await browser.ask(path, { method: 'POST', body: new URLSearchParams({ csrf, ...fields }) });
+  const response = await browser.fetch(path, { method: 'POST', body: new URLSearchParams({ csrf, ...fields }) });
   return { status: response.status, body: await response.text(), began, ended: Date.now() };
 }
 

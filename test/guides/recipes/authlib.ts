@@ -5,7 +5,7 @@ const { take, desk, env, home, server } = await openRecipe({ section: 'Authlib',
 
 test('the Authlib recipe signs a user in and lists invoices', async () => {
   desk.save('app.py', take('python'));
-  await desk.bash(`python3 -m venv venv; . venv/bin/activate; ${take('sh')}`, { env }).ends();
+  await desk.bash(`python3 -m venv venv; . venv/bin/activate; ${take('sh')}`, { env }).waitForExit();
 
   const program = desk.run(['venv/bin/python', 'app.py'], { env: { ...env, SECRET_KEY: 'a key of the test' } });
   await untilListening(program, home);

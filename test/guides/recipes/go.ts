@@ -5,7 +5,7 @@ const { take, desk, env, home, server } = await openRecipe({ section: 'Go', call
 
 test('the Go recipe signs a user in and lists invoices', async () => {
   desk.save('main.go', take('go'));
-  await desk.bash(`${take('sh')}\ngo build -o app .`, { env }).ends();
+  await desk.bash(`${take('sh')}\ngo build -o app .`, { env }).waitForExit();
 
   const program = desk.run(['./app'], { env });
   await untilListening(program, home);

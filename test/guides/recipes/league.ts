@@ -5,7 +5,7 @@ const { take, desk, env, home, server } = await openRecipe({ section: 'league/oa
 
 test('the recipe for league/oauth2-client signs a user in and lists invoices', async () => {
   desk.save('app.php', take('php'));
-  await desk.bash(take('sh'), { env }).ends();
+  await desk.bash(take('sh'), { env }).waitForExit();
 
   const program = desk.run(['php', '-S', new URL(home).host, 'app.php'], { env });
   await untilListening(program, home);

@@ -81,7 +81,7 @@ export async function assertShowsInvoices(server: TestServer, home: string): Pro
 /** Resolves when the program accepts connections. */
 export async function untilListening(program: Program, home: string): Promise<void> {
   let hasEnded = false;
-  const ended = program.ends().finally(() => {
+  const ended = program.waitForExit().finally(() => {
     hasEnded = true;
   });
   ended.catch(() => {});

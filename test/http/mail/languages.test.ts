@@ -23,7 +23,7 @@ async function start() {
 test('a mail is in the language of the page that caused it, until its reader chooses one', async () => {
   const { smtp, server, forget } = await start();
   await forget(server.ada.email, GERMAN);
-  const german = await smtp.has(1);
+  const german = await smtp.waitFor(1);
   assert.equal(german.subject, 'Neues Passwort für Gatehouse festlegen');
   assert.match(german.text ?? '', /^Guten Tag Ada,\n/);
   assert.match(german.html ?? '', /<html lang="de" dir="ltr">/);
@@ -31,7 +31,7 @@ test('a mail is in the language of the page that caused it, until its reader cho
   await setLanguage(server.storage().durable, server.ada.id, 'en');
   server.advanceClock(120_000);
   await forget(server.ada.email, GERMAN);
-  assert.equal((await smtp.has(2)).subject, 'Set a new password for Gatehouse');
+  assert.equal((await smtp.waitFor(2)).subject, 'Set a new password for Gatehouse');
 });
 
 test('an invitation is in the language of the inviter’s page, or in that of the invited account', async () => {
@@ -42,9 +42,9 @@ test('an invitation is in the language of the inviter’s page, or in that of th
   await setLanguage(server.storage().durable, eve.id, 'en');
 
   await inviteInBrowser(owner, { email: 'new@example.com' });
-  assert.equal((await smtp.has(1)).subject, 'Einladung zu einem Unternehmen bei Gatehouse');
+  assert.equal((await smtp.waitFor(1)).subject, 'Einladung zu einem Unternehmen bei Gatehouse');
   await inviteInBrowser(owner, { email: eve.email });
-  assert.equal((await smtp.has(2)).subject, 'Invitation to a business at Gatehouse');
+  assert.equal((await smtp.waitFor(2)).subject, 'Invitation to a business at Gatehouse');
 });
 
 test('a notice is in the language that the user chose, and in English on the account page', async () => {
@@ -54,7 +54,7 @@ test('a notice is in the language that the user chose, and in English on the acc
 
   await browser.signIn(server.ada.email, PASSWORD);
 
-  const mail = await smtp.has(1);
+  const mail = await smtp.waitFor(1);
   assert.equal(mail.subject, 'Neue Anmeldung (Gatehouse)');
   assert.match(mail.text ?? '', /Firefox auf Linux, IP-Adresse/);
   const account = await browser.open('/settings/account');
@@ -65,13 +65,13 @@ test('who creates an account on a German page gets notices in German', async () 
   const { smtp, server } = await start();
   const owner = await server.signedIn();
   await inviteInBrowser(owner, { email: 'uwe@example.com' });
-  const link = linkInMail(await smtp.has(1), server.web);
+  const link = linkInMail(await smtp.waitFor(1), server.web);
   const browser = server.browse(GERMAN);
   await browser.submit(await browser.open(link), `${link}/account`, { name: 'Uwe', password: PASSWORD });
 
   await server.browse().signIn('uwe@example.com', PASSWORD);
 
-  assert.equal((await smtp.has(2)).subject, 'Neue Anmeldung (Gatehouse)');
+  assert.equal((await smtp.waitFor(2)).subject, 'Neue Anmeldung (Gatehouse)');
 });
 
 test('an account that was created on a page in the default language has none, so the browser decides later', async () => {

@@ -52,7 +52,7 @@ test('a mail is sent as text and HTML, and its row keeps nothing of what it said
   const { smtp, server, queue, until } = await start();
 
   await queue({ userId: server.ada.id });
-  const mail = await smtp.has(1);
+  const mail = await smtp.waitFor(1);
   const [row] = await until(([one]) => one?.sent_at !== null);
 
   assert.deepEqual(mail.recipients, ['ada@example.com']);
@@ -117,7 +117,7 @@ test('a mail is sent after the server of the mail is back, and the recipient get
 
   smtp.reject();
   server.advanceClock(10 * SECOND);
-  await smtp.has(1);
+  await smtp.waitFor(1);
   await until(([one]) => one?.sent_at !== null);
 
   assert.equal(smtp.received.length, 1);
@@ -159,13 +159,13 @@ test('of several mails about one cause that wait, the newest is sent, and the ne
   assert.equal((await rows()).length, 1);
   server.advanceClock(10 * SECOND);
 
-  assert.equal(linkInMail(await smtp.has(1), server.web), '/password/third');
+  assert.equal(linkInMail(await smtp.waitFor(1), server.web), '/password/third');
   await until(([one]) => one?.sent_at !== null);
   await queue({ path: '/password/fourth' });
   await queue({ cause: 'somebody else', path: '/password/other' });
-  assert.equal(linkInMail(await smtp.has(2), server.web), '/password/other');
+  assert.equal(linkInMail(await smtp.waitFor(2), server.web), '/password/other');
   server.advanceClock(MINUTE);
-  assert.equal(linkInMail(await smtp.has(3), server.web), '/password/fourth');
+  assert.equal(linkInMail(await smtp.waitFor(3), server.web), '/password/fourth');
 });
 
 test('two nodes that claim mail at the same time claim each mail once', async () => {
@@ -192,7 +192,7 @@ test('mail that is queued while no worker runs is sent after the restart', async
   assert.equal(smtp.received.length, 0);
   await server.restart();
 
-  assert.equal(linkInMail(await smtp.has(1), server.web), RESET.path);
+  assert.equal(linkInMail(await smtp.waitFor(1), server.web), RESET.path);
 });
 
 test('without SMTP_URL nothing is queued', async () => {
@@ -215,7 +215,7 @@ for (const to of HOSTILE) {
     const { smtp, queue } = await start();
 
     await queue({ to });
-    const { recipients, to: shown, bcc, headers, html, raw } = await smtp.has(1);
+    const { recipients, to: shown, bcc, headers, html, raw } = await smtp.waitFor(1);
 
     assert.deepEqual(recipients, ['ada@example.com']);
     assert.deepEqual(
@@ -249,7 +249,7 @@ for (const address of [
 test('rows of mails are removed after 30 days', async () => {
   const { smtp, server, queue, rows, until } = await start();
   await queue();
-  await smtp.has(1);
+  await smtp.waitFor(1);
   await until(([one]) => one?.sent_at !== null);
   const db = server.storage().durable;
 

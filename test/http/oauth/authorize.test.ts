@@ -214,7 +214,7 @@ test('every redirect of a whole flow is a 303, those after signing in, Allow and
   const browser = server.browse();
   const form = hiddenFields((await browser.open(server.authorizeUrl())).text, '/sign-in');
   const typed = toBody({ ...form, email: user.email, password: PASSWORD });
-  const signedIn = await browser.ask('/sign-in', { method: 'POST', body: typed });
+  const signedIn = await browser.fetch('/sign-in', { method: 'POST', body: typed });
   await browser.signIn(user.email, PASSWORD);
   const page = await browser.open(server.authorizeUrl());
   const denied = await browser.submit(page, '/consent', { decision: 'deny' });

@@ -14,7 +14,7 @@ test('a client that is not registered has to send a redirect_uri, also if its do
   const request = { ...externalRequest(server, host.newClientId()), redirect_uri: undefined };
 
   const page = await (await server.signedIn()).open(server.authorizeUrl(request));
-  host.answer(undefined);
+  host.respondWith(undefined);
 
   assert.equal(page.status, 400);
   assert.match(page.text, /redirect_uri is missing\./);
@@ -29,7 +29,7 @@ test('if the name in the document has changed since the screen, Allow shows the 
   server.advanceClock(31 * SECOND);
 
   const again = await browser.submit(page, '/consent', { decision: 'allow' });
-  host.answer(undefined);
+  host.respondWith(undefined);
 
   assert.match(page.text, /<h1><strong><bdi>Claude<\/bdi><\/strong>/);
   assert.equal(again.leftTo, undefined);

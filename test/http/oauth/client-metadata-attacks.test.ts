@@ -112,7 +112,7 @@ const BROKEN: [what: string, answer: Answer, sentence: RegExp][] = [
 for (const [what, answer, sentence] of BROKEN) {
   test(`a metadata document that ${what} is rejected on a page, and nothing is stored [G1]`, async () => {
     const clientId = host.newClientId();
-    host.answer((_, response) => answer(response, clientId));
+    host.respondWith((_, response) => answer(response, clientId));
 
     const text = await refuse(clientId, sentence);
 
@@ -128,7 +128,7 @@ test('a redirect is not followed, to whatever place it leads [G1]', async () => 
   ] as const) {
     const clientId = host.newClientId();
     const before = host.paths.length;
-    host.answer((_, response) => response.writeHead(status, { location }).end());
+    host.respondWith((_, response) => response.writeHead(status, { location }).end());
 
     await refuse(clientId, new RegExp(`responds with status ${status}; 200 is needed, and redirects are not followed`));
 
@@ -140,7 +140,7 @@ test('a body of 5 MB is not read to its end [G1]', async () => {
   const size = 5 * 1024 * 1024;
   let sent = 0;
   let finished = false;
-  host.answer((_, response) => {
+  host.respondWith((_, response) => {
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': size });
     response.on('finish', () => (finished = true));
     const chunk = Buffer.alloc(64 * 1024, 32);
@@ -172,7 +172,7 @@ test('a host that sends nothing, or one byte at a time, is given up after the ti
     'interim responses': (response) => timers.push(setInterval(() => response.writeProcessing(), 20)),
   };
   for (const [what, respond] of Object.entries(slow)) {
-    host.answer((_, response) => respond(response));
+    host.respondWith((_, response) => respond(response));
 
     const text = await refuse(host.newClientId(), /cannot be used/);
 
@@ -183,7 +183,7 @@ test('a host that sends nothing, or one byte at a time, is given up after the ti
 });
 
 test('a host that closes the connection, or does not speak HTTP, is an error [G1]', async () => {
-  host.answer((_, response) => response.destroy());
+  host.respondWith((_, response) => response.destroy());
   await refuse(host.newClientId(), /does not respond/);
   const babble = createServer((socket) => socket.on('error', () => {}).end('hello\r\n\r\n'));
   babble.listen(0, '127.0.0.1');
@@ -221,7 +221,7 @@ test('a client_id that is not a plain https URL with a path is rejected without 
 });
 
 test('a client_id of more than 2,000 characters is rejected without a request [G1]', async () => {
-  host.answer(undefined);
+  host.respondWith(undefined);
   const longest = host.newClientId().padEnd(2000, 'x');
   assert.equal((await fetchOnce(server.authorizeUrl(externalRequest(server, longest)))).status, 303);
   const before = host.paths.length;
@@ -251,7 +251,7 @@ const OTHER_NOTATIONS = ['127.1', '2130706433', '0x7f000001', '0177.0.0.1', '[::
 
 test('no trick with an address makes the server fetch from its own network [G1]', async () => {
   const strict = await startTestServer(LIMIT);
-  names.answer((name) => (name === 'mixed.example' ? ['203.0.114.1', '127.0.0.1'] : ['10.0.0.1']));
+  names.respondWith((name) => (name === 'mixed.example' ? ['203.0.114.1', '127.0.0.1'] : ['10.0.0.1']));
   for (const address of [...LOOPBACK, ...MAPPED, ...LOCAL, ...OTHERS, ...OWN, 'mixed.example', 'inward.example']) {
     await refuse(`https://${address}:${port}/client.json`, /has no public address/, strict);
   }
@@ -264,17 +264,17 @@ test('no trick with an address makes the server fetch from its own network [G1]'
 
 test('a name that resolves to another address the second time is looked up only once, and not reached [G1]', async () => {
   const strict = await startTestServer(LIMIT);
-  names.answer((_, nth) => (nth === 0 ? ['203.0.114.1'] : ['127.0.0.1']));
+  names.respondWith((_, nth) => (nth === 0 ? ['203.0.114.1'] : ['127.0.0.1']));
   await strict.restart({ settings: { clientMetadataTimeout: 300 } });
 
   await refuse(`https://rebinding.example:${port}/client.json`, /cannot be used/, strict);
 
-  assert.equal(names.asked('rebinding.example'), 1);
+  assert.equal(names.queryCount('rebinding.example'), 1);
   assert.equal(connections(), 0);
 });
 
 test('with the setting for development, only loopback is reached, and no other address of the network [G1]', async () => {
-  names.answer(() => ['127.0.0.1', '10.0.0.1']);
+  names.respondWith(() => ['127.0.0.1', '10.0.0.1']);
   for (const address of [...LOCAL, ...OTHERS, ...MAPPED, 'tangled.example']) {
     await refuse(`https://${address}:${port}/client.json`, /has no public address/);
   }

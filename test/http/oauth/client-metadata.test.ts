@@ -61,7 +61,7 @@ test('nothing of an external client is fetched but its document, and its links t
 
   const { text } = await ada.open(server.authorizeUrl(externalRequest(server, clientId)));
 
-  host.answer(undefined);
+  host.respondWith(undefined);
   assert.match(text, /Assistant<\/bdi> is an app from <strong><bdi>127/);
   assert.doesNotMatch(text, /bank\.example|logo\.png|\/privacy|<img/);
   assert.deepEqual([...new Set(host.paths.slice(before))], [new URL(clientId).pathname]);
@@ -151,7 +151,7 @@ test('a document of ChatGPT, which can do without authentication, is accepted, a
   assert.match(beyond.location ?? '', /scope_not_registered/);
   const { searchParams } = new URL(beyond.location ?? '');
   assert.match(searchParams.get('error_description') ?? '', /Add it to the scope of its client metadata/);
-  host.answer(undefined);
+  host.respondWith(undefined);
 });
 
 test('every redirect URI of a long document can be used', async () => {
@@ -159,7 +159,7 @@ test('every redirect URI of a long document can be used', async () => {
   host.change({ redirect_uris: uris });
 
   assert.equal((await open(host.newClientId(), { redirect_uri: uris.at(-1) })).status, 303);
-  host.answer(undefined);
+  host.respondWith(undefined);
 });
 
 test('the token endpoint says that no user has allowed the client yet', async () => {
@@ -215,16 +215,16 @@ for (const [headers, keptFor] of CACHING) {
     await open(clientId);
 
     assert.deepEqual([early, fetches()], [1, 2]);
-    host.answer(undefined);
+    host.respondWith(undefined);
   });
 }
 
 test('requests at the same time share one fetch, and an error is not kept', async () => {
   const clientId = host.newClientId();
   const fetches = () => host.paths.filter((path) => clientId.endsWith(path)).length;
-  host.answer((_, response) => response.writeHead(500).end());
+  host.respondWith((_, response) => response.writeHead(500).end());
   assert.equal((await open(clientId)).status, 400);
-  host.answer(undefined);
+  host.respondWith(undefined);
 
   const answers = await Promise.all([open(clientId), open(clientId), open(clientId)]);
 
@@ -243,11 +243,11 @@ test('a changed document counts from the next request on; grants go on, and so t
 
   const old = await open(clientId);
   const { status } = await exchange(clientId, 'https://new.example/callback');
-  host.answer((_, response) => response.writeHead(404).end());
+  host.respondWith((_, response) => response.writeHead(404).end());
   server.advanceClock(5 * MINUTE);
   const gone = await open(clientId, { redirect_uri: 'https://new.example/callback' });
   const refreshed = await refresh(clientId, first.refresh_token);
-  host.answer(undefined);
+  host.respondWith(undefined);
 
   assert.match(old.text, /is not a redirect URI of Helper/);
   assert.deepEqual([status, gone.status, refreshed.status], [200, 400, 200]);
@@ -314,7 +314,7 @@ test('while slow hosts occupy all fetches, a known client connects by its docume
   await open(known, {}, busy);
   busy.advanceClock(5 * MINUTE);
   const waiting: ServerResponse[] = [];
-  host.answer((_, response) => waiting.push(response));
+  host.respondWith((_, response) => waiting.push(response));
   const refused = Promise.withResolvers<void>();
   const opened = Array.from({ length: 300 }, async () => {
     const { status } = await open(host.newClientId(), {}, busy);
@@ -325,7 +325,7 @@ test('while slow hosts occupy all fetches, a known client connects by its docume
   const { status } = await open(known, {}, busy);
   busy.advanceClock(DAY);
   const late = await open(known, {}, busy);
-  host.answer(undefined);
+  host.respondWith(undefined);
   for (const response of waiting) response.writeHead(404).end();
   await Promise.all(opened);
 

@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { test } from 'node:test';
 import { MINUTE } from '../../../src/lib/clock.ts';
 import { DEVELOPER, registerInBrowser } from '../../support/app-pages.ts';
-import { decideWho } from '../../support/app-rules.ts';
+import { setAppPolicy } from '../../support/app-rules.ts';
 import type { Browser } from '../../support/browser.ts';
 import { redirectParams } from '../../support/raw-http.ts';
 import { startTestServer } from '../../support/test-server.ts';
@@ -173,7 +173,7 @@ test('the screen of a public app warns of a program on this device that calls it
 
 test('the rules of a business are for public first-party apps, too, and not for those with a secret', async () => {
   const strict = await startTestServer();
-  await decideWho(await strict.signedIn(), 'admins');
+  await setAppPolicy(await strict.signedIn(), 'admins');
   const member = await strict.signedIn(await strict.addUser('Boris', [[strict.acme, 'member']]));
   const { id } = await strict.addApp({ name: 'Console', isPublic: true });
   const secret = await strict.addApp({ name: 'Portal' });

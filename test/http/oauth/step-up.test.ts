@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { decideWho } from '../../support/app-rules.ts';
+import { setAppPolicy } from '../../support/app-rules.ts';
 import { createClient } from '../../support/client.ts';
 import { connectionsIn } from '../../support/connections.ts';
 import { startTestServer } from '../../support/test-server.ts';
@@ -89,7 +89,7 @@ test('what the rules of the business reserve to owners since the first Allow is 
   const client = await newClient({ allowedScopes: ['read:invoices', 'read:contacts', 'read:employees'] });
   const boris = await server.signedIn(await server.addUser('Boris', [[server.acme, 'member']]));
   await client.connect({ resource: MCP, scope: 'read:invoices read:employees' }, boris);
-  await decideWho(await server.signedIn(), 'anyone', 'yes');
+  await setAppPolicy(await server.signedIn(), 'anyone', 'yes');
 
   const page = await boris.open(client.authorizeUrl({ resource: MCP, scope: 'read:contacts' }));
   const { leftTo } = await boris.submit(page, '/consent', { decision: 'allow' });

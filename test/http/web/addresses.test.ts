@@ -21,7 +21,7 @@ const newAddress = () => `new${++people}@example.org`;
 /** The mail to an address that arrives after the first `since`. */
 async function mailTo(address: string, since: number): Promise<ReceivedMail> {
   for (let count = since + 1; ; count++) {
-    const mail = await smtp.has(count);
+    const mail = await smtp.waitFor(count);
     if (mail.recipients.includes(address)) return mail;
   }
 }
@@ -224,7 +224,7 @@ test('a user with an unproven address has a link sent, which verifies it [E2]', 
   const { user } = await registerByInvitation(server, { owner, name: 'Guest', email });
   const browser = await server.signedIn(user);
   // The invitation.
-  await smtp.has(before + 1);
+  await smtp.waitFor(before + 1);
   const since = smtp.received.length;
   await browser.submit(await browser.open(PATH), '/settings/verify-address');
 

@@ -3,7 +3,14 @@ import { test } from 'node:test';
 import { appIdOf } from '../../../src/apps/client-ids.ts';
 import { OPERATOR } from '../../../src/audit/entries.ts';
 import { removeMember } from '../../../src/grants/member-changes.ts';
-import { APP_RULES, ask, block, decide, decideWho, requestPath } from '../../support/app-rules.ts';
+import {
+  APP_RULES,
+  blockApp,
+  decideRequest,
+  requestApproval,
+  requestPath,
+  setAppPolicy,
+} from '../../support/app-rules.ts';
 import { readAuditEntries } from '../../support/audit-entries.ts';
 import type { Browser, BrowserPage } from '../../support/browser.ts';
 import { externalRequest, startDocumentHost } from '../../support/client-document-host.ts';
@@ -16,7 +23,7 @@ import { startTestServer, type TestServer } from '../../support/test-server.ts';
 async function startWith(who: 'anyone' | 'approved' | 'admins', env: Record<string, string> = {}) {
   const server = await startTestServer(env);
   const owner = await server.signedIn();
-  if (who !== 'anyone') await decideWho(owner, who);
+  if (who !== 'anyone') await setAppPolicy(owner, who);
   const mia = await server.addUser('Mia', [[server.acme, 'member']]);
   const app = server.ledger;
   return { ...server, server, owner, mia, app, asked: { app, user: mia }, member: await server.signedIn(mia) };
@@ -58,7 +65,7 @@ test('a member who meets an app that is not approved is shown how to ask, and no
 test('owners see the app, its scopes, the person, the time and the note of a request', async () => {
   const { server, owner, member } = await startWith('approved');
 
-  const asked = await ask(server, member, {}, 'To send <b>bills</b>');
+  const asked = await requestApproval(server, member, {}, 'To send <b>bills</b>');
   const page = await owner.open(APP_RULES);
 
   assert.match(asked.text, /You asked for approval\./);
@@ -74,9 +81,9 @@ test('owners see the app, its scopes, the person, the time and the note of a req
 test('an approval for one person lets that person connect the app, and nobody else [C10]', async () => {
   const { server, owner, member, asked } = await startWith('approved');
   const other = await server.signedIn(await server.addUser('Ned', [[server.acme, 'admin']]));
-  await ask(server, member);
+  await requestApproval(server, member);
 
-  await decide(owner, asked, 'approve_person');
+  await decideRequest(owner, asked, 'approve_person');
 
   assert.ok(await server.allow({}, member));
   assert.match((await other.open(server.authorizeUrl())).text, /An owner has to approve Ledger/);
@@ -86,11 +93,11 @@ test('an approval for everyone lets every member connect the app, and ends the r
   const { server, owner, member, asked } = await startWith('approved');
   const other = await server.signedIn(await server.addUser('Ned', [[server.acme, 'member']]));
   const third = await server.signedIn(await server.addUser('Oda', [[server.acme, 'member']]));
-  await ask(server, member);
-  await ask(server, other);
-  await ask(server, third, { scope: 'read:invoices write:invoices' });
+  await requestApproval(server, member);
+  await requestApproval(server, other);
+  await requestApproval(server, third, { scope: 'read:invoices write:invoices' });
 
-  await decide(owner, asked, 'approve_all');
+  await decideRequest(owner, asked, 'approve_all');
 
   assert.ok(await server.allow({}, other));
   const page = await owner.open(APP_RULES);
@@ -100,8 +107,8 @@ test('an approval for everyone lets every member connect the app, and ends the r
 
 test('an approval covers the scopes that were asked for: more need another [C10]', async () => {
   const { server, owner, member, asked } = await startWith('approved');
-  await ask(server, member);
-  await decide(owner, asked, 'approve_all');
+  await requestApproval(server, member);
+  await decideRequest(owner, asked, 'approve_all');
 
   const more = await member.open(server.authorizeUrl({ scope: 'read:invoices write:invoices' }));
   const optional = await member.open(server.authorizeUrl({ optional_scope: 'write:invoices' }));
@@ -115,9 +122,9 @@ test('an approval covers the scopes that were asked for: more need another [C10]
 
 test('a refusal is shown with its reason to the member, and the app learns of it at the next authorize', async () => {
   const { server, owner, member, asked } = await startWith('approved');
-  await ask(server, member);
+  await requestApproval(server, member);
 
-  await decide(owner, asked, 'refuse', 'We use Books');
+  await decideRequest(owner, asked, 'refuse', 'We use Books');
   const page = await member.open(server.authorizeUrl());
 
   assert.match(page.text, /An owner has refused Ledger/);
@@ -131,10 +138,10 @@ test('a refusal is shown with its reason to the member, and the app learns of it
 test('owners get a notice of a request, and the member of the decision, by mail and on the account page', async () => {
   const smtp = await startMailServer({ wantsNotices: true });
   const { server, owner, member, asked } = await startWith('approved', smtp.env);
-  await ask(server, member);
-  await decide(owner, asked, 'refuse', 'We use Books');
+  await requestApproval(server, member);
+  await decideRequest(owner, asked, 'refuse', 'We use Books');
 
-  const [first, second] = [await smtp.has(1), await smtp.has(2)];
+  const [first, second] = [await smtp.waitFor(1), await smtp.waitFor(2)];
   const [request, refusal] = first.recipients[0] === 'ada@example.com' ? [first, second] : [second, first];
 
   assert.deepEqual(refusal.recipients, ['mia@example.com']);
@@ -146,7 +153,7 @@ test('owners get a notice of a request, and the member of the decision, by mail 
 
 test('nobody decides about their own request, not even as an owner by now [C10]', async () => {
   const { server, member, mia, asked } = await startWith('approved');
-  await ask(server, member);
+  await requestApproval(server, member);
   const csrf = await member.csrf();
   const fields = { csrf, business: server.acme.id, verdict: 'approve_all', scopes: 'read:invoices' };
   const asMember = await member.post(requestPath(asked), fields);
@@ -167,8 +174,8 @@ test('nobody decides about their own request, not even as an owner by now [C10]'
 
 test('an approval that is withdrawn while the screen is open counts when Allow is clicked [C10]', async () => {
   const { server, owner, member, app, asked } = await startWith('approved');
-  await ask(server, member);
-  await decide(owner, asked, 'approve_all');
+  await requestApproval(server, member);
+  await decideRequest(owner, asked, 'approve_all');
   const screen = await member.open(server.authorizeUrl());
   assert.match(screen.text, />Allow</);
 
@@ -183,7 +190,7 @@ test('a consent from before the rule gives nothing silently, and what is connect
   const { server, owner, member } = await startWith('anyone');
   const tokens = await server.connect({}, member);
 
-  await decideWho(owner, 'approved');
+  await setAppPolicy(owner, 'approved');
 
   assert.deepEqual(errorOf(await member.open(server.authorizeUrl({ prompt: 'none' }))), denied('approval_required'));
   assert.match((await member.open(server.authorizeUrl())).text, /An owner has to approve Ledger/);
@@ -195,7 +202,7 @@ test('a block ends every connection of the app at once, and nobody connects it a
   const tokens = await server.connect({}, member);
   const screen = await owner.open(server.authorizeUrl());
 
-  const blocked = await block(owner, app, 'It leaked data');
+  const blocked = await blockApp(owner, app, 'It leaked data');
 
   assert.match(blocked.text, /The app is blocked\./);
   assert.equal((await server.listInvoices(tokens.access_token)).body.reason, 'app_blocked');
@@ -214,7 +221,7 @@ test('a block ends every connection of the app at once, and nobody connects it a
 test('an unblocked app can be connected again, and its earlier tokens stay dead', async () => {
   const { server, owner, member, app } = await startWith('anyone');
   const tokens = await server.connect({}, member);
-  await block(owner, app);
+  await blockApp(owner, app);
 
   const page = await owner.submit(await owner.open(APP_RULES), `${APP_RULES}/${app.id}/withdraw`);
 
@@ -228,7 +235,7 @@ test('an app that is blocked in one business works in another', async () => {
   const beta = await server.addBusiness('Beta');
   const app = await server.addApp({ ownerBusinessId: server.acme.id, openToAnyBusiness: true });
   const bea = await server.signedIn(await server.addUser('Bea', [[beta, 'member']]));
-  await block(owner, app);
+  await blockApp(owner, app);
 
   assert.ok(await server.allow({ client_id: app.id }, bea));
 });
@@ -253,7 +260,7 @@ test('scopes about staff and money can be reserved to owners, and optional ones 
   const optional = { client_id: app.id, optional_scope: 'read:employees' };
   await server.allow(required, member);
 
-  await decideWho(owner, 'anyone', 'yes');
+  await setAppPolicy(owner, 'anyone', 'yes');
   const page = await member.open(server.authorizeUrl(required));
   const { body } = await server.exchange(await server.allow(optional, member), credentials);
 
@@ -272,7 +279,7 @@ test('platform admins set the default, which owners may change unless it is bind
 
   await settle({ who: 'approved' });
   assert.match((await member.open(server.authorizeUrl())).text, /An owner has to approve Ledger/);
-  await decideWho(owner, 'anyone');
+  await setAppPolicy(owner, 'anyone');
   assert.match((await member.open(server.authorizeUrl())).text, />Allow</);
   await settle({ who: 'admins', binding: 'yes' });
 
@@ -289,13 +296,13 @@ test('the platform’s own apps are not subject to the rules of a business', asy
 
   assert.ok(await server.allow({ client_id: app.id }, member));
   assert.equal((await owner.open(`${APP_RULES}/${app.id}/block`)).status, 200);
-  assert.match((await block(owner, app)).text, /An app of the platform cannot be blocked/);
+  assert.match((await blockApp(owner, app)).text, /An app of the platform cannot be blocked/);
 });
 
 test('an approval ends with the membership [C10]', async () => {
   const { server, owner, member, mia, asked } = await startWith('approved');
-  await ask(server, member);
-  await decide(owner, asked, 'approve_person');
+  await requestApproval(server, member);
+  await decideRequest(owner, asked, 'approve_person');
   await removeMember(
     OPERATOR,
     server.storage().durable,
@@ -309,7 +316,7 @@ test('an approval ends with the membership [C10]', async () => {
 
 test('a request that has changed since the owner read it is not decided', async () => {
   const { server, owner, member, asked } = await startWith('approved');
-  await ask(server, member);
+  await requestApproval(server, member);
   const page = await owner.open(APP_RULES);
   await server.storage().durable.updateTable('app_requests').set({ scopes: 'read:invoices write:invoices' }).execute();
 
@@ -335,12 +342,12 @@ test('an app that is not registered here needs approval, and can be blocked, lik
   const request = { ...externalRequest(server, clientId), scope: 'read:invoices' };
   const app = { id: appIdOf(clientId) };
 
-  await ask(server, member, request);
+  await requestApproval(server, member, request);
   const page = await owner.open(APP_RULES);
-  await decide(owner, { app, user: mia }, 'approve_person');
+  await decideRequest(owner, { app, user: mia }, 'approve_person');
 
   assert.match(page.text, new RegExp(`By ${new URL(clientId).host}`), 'owners see where it describes itself');
   assert.ok(await server.allow(request, member));
-  await block(owner, app);
+  await blockApp(owner, app);
   assert.match((await member.open(server.authorizeUrl(request))).text, /Assistant is blocked in Acme/);
 });

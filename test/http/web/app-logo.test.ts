@@ -28,7 +28,7 @@ async function upload(browser: Browser, file: Buffer, options: Upload = {}): Pro
   const body = new FormData();
   body.set('csrf', csrf);
   body.set('logo', new Blob([new Uint8Array(file)], { type }), name);
-  const response = await browser.ask(`${path}/logo`, { method: 'POST', body, headers });
+  const response = await browser.fetch(`${path}/logo`, { method: 'POST', body, headers });
   return { status: response.status, text: await response.text() };
 }
 
@@ -56,7 +56,7 @@ for (const [name, file, type] of [
 
 test('a logo is served without cookies, as a file in which nothing runs, and can be cached for good', async () => {
   await upload(owner, makePng());
-  const response = await owner.ask(`/logos/${await logoOf()}`);
+  const response = await owner.fetch(`/logos/${await logoOf()}`);
 
   assert.equal(response.headers.get('set-cookie'), null);
   assert.equal(response.headers.get('content-security-policy'), "default-src 'none'; frame-ancestors 'none'; sandbox");
@@ -137,7 +137,7 @@ test('an upload without a length is rejected', async () => {
   const headers = { 'content-type': 'multipart/form-data; boundary=x' };
   const init = { method: 'POST', body, headers, duplex: 'half' } as RequestInit;
 
-  assert.equal((await owner.ask(`${PATH}/logo`, init)).status, 413);
+  assert.equal((await owner.fetch(`${PATH}/logo`, init)).status, 413);
 });
 
 for (const [name, body] of Object.entries({
@@ -150,7 +150,7 @@ for (const [name, body] of Object.entries({
 })) {
   test(`an upload ${name} is a bad request, and no error of the server`, async () => {
     const type = name === 'without a boundary' ? 'multipart/form-data' : 'multipart/form-data; boundary=x';
-    const response = await owner.ask(`${PATH}/logo`, { method: 'POST', body, headers: { 'content-type': type } });
+    const response = await owner.fetch(`${PATH}/logo`, { method: 'POST', body, headers: { 'content-type': type } });
 
     assert.ok(response.status >= 400 && response.status < 500, String(response.status));
   });

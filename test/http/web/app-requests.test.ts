@@ -4,7 +4,7 @@ import { appIdOf } from '../../../src/apps/client-ids.ts';
 import { retentionSteps } from '../../../src/jobs.ts';
 import { DAY, MINUTE } from '../../../src/lib/clock.ts';
 import { removeExpired } from '../../../src/storage/retention.ts';
-import { APP_RULES, ask, decide, decideWho } from '../../support/app-rules.ts';
+import { APP_RULES, decideRequest, requestApproval, setAppPolicy } from '../../support/app-rules.ts';
 import { readAuditEntries } from '../../support/audit-entries.ts';
 import { CALLBACK, externalRequest } from '../../support/client-document-host.ts';
 import { startTestServer } from '../../support/test-server.ts';
@@ -13,7 +13,7 @@ import { startTestServer } from '../../support/test-server.ts';
 async function startWithApprovals(env: Record<string, string> = {}) {
   const server = await startTestServer(env);
   const owner = await server.signedIn();
-  await decideWho(owner, 'approved');
+  await setAppPolicy(owner, 'approved');
   const mia = await server.addUser('Mia', [[server.acme, 'member']]);
   const asked = { app: server.ledger, user: mia };
   const removeOld = () => removeExpired(server.storage().durable, retentionSteps(), server.clock());
@@ -23,15 +23,15 @@ async function startWithApprovals(env: Record<string, string> = {}) {
 test('a member has at most ten requests that wait, and can ask again after a decision', async () => {
   const { server, owner, member, mia, asked } = await startWithApprovals();
   const other = await server.signedIn(await server.addUser('Ned', [[server.acme, 'member']]));
-  await ask(server, member);
+  await requestApproval(server, member);
   for (let i = 1; i < 10; i++) {
     const app = await server.addApp({ name: `App ${i}`, ownerBusinessId: server.acme.id });
-    await ask(server, member, { client_id: app.id });
+    await requestApproval(server, member, { client_id: app.id });
   }
   const eleventh = await server.addApp({ name: 'Eleventh', ownerBusinessId: server.acme.id });
 
-  const refused = await ask(server, member, { client_id: eleventh.id });
-  const more = await ask(server, other, { client_id: eleventh.id });
+  const refused = await requestApproval(server, member, { client_id: eleventh.id });
+  const more = await requestApproval(server, other, { client_id: eleventh.id });
 
   assert.equal(refused.status, 400);
   assert.match(
@@ -41,23 +41,23 @@ test('a member has at most ten requests that wait, and can ask again after a dec
   assert.match(more.text, /You asked for approval\./, 'the limit is for each member');
   const requests = (await readAuditEntries(server)).filter(({ action }) => action === 'grant.approval_requested');
   assert.equal(requests.filter(({ actor_id }) => actor_id === mia.id).length, 10);
-  await decide(owner, asked, 'refuse');
-  assert.match((await ask(server, member, { client_id: eleventh.id })).text, /You asked for approval\./);
+  await decideRequest(owner, asked, 'refuse');
+  assert.match((await requestApproval(server, member, { client_id: eleventh.id })).text, /You asked for approval\./);
 });
 
 test('the request that has waited longest is listed first', async () => {
   const { server, owner, member } = await startWithApprovals();
   const other = await server.signedIn(await server.addUser('Ned', [[server.acme, 'member']]));
-  await ask(server, other);
+  await requestApproval(server, other);
   server.advanceClock(MINUTE);
-  await ask(server, member);
+  await requestApproval(server, member);
 
   assert.match((await owner.open(APP_RULES)).text, /Ned<\/strong>[\s\S]*Mia<\/strong>/);
 });
 
 test('a request that nobody decides about is removed after 90 days, and the member can ask again', async () => {
   const { server, mia, member, removeOld } = await startWithApprovals();
-  await ask(server, member);
+  await requestApproval(server, member);
 
   server.advanceClock(90 * DAY - MINUTE);
   await removeOld();
@@ -67,14 +67,14 @@ test('a request that nobody decides about is removed after 90 days, and the memb
 
   assert.match(kept.text, /Mia<\/strong>/);
   assert.doesNotMatch((await (await server.signedIn()).open(APP_RULES)).text, /Mia<\/strong>/);
-  assert.match((await ask(server, await server.signedIn(mia))).text, /You asked for approval\./);
+  assert.match((await requestApproval(server, await server.signedIn(mia))).text, /You asked for approval\./);
 });
 
 test('a request for more that nobody decides about leaves the earlier approval', async () => {
   const { server, owner, mia, member, asked, removeOld } = await startWithApprovals();
-  await ask(server, member);
-  await decide(owner, asked, 'approve_person');
-  await ask(server, member, { scope: 'read:invoices write:invoices' });
+  await requestApproval(server, member);
+  await decideRequest(owner, asked, 'approve_person');
+  await requestApproval(server, member, { scope: 'read:invoices write:invoices' });
 
   server.advanceClock(90 * DAY);
   await removeOld();
@@ -88,11 +88,11 @@ test('a request for more that nobody decides about leaves the earlier approval',
 
 test('approvals for one person add up', async () => {
   const { server, owner, member, asked } = await startWithApprovals();
-  await ask(server, member, { scope: 'read:invoices' });
-  await decide(owner, asked, 'approve_person');
-  await ask(server, member, { scope: 'write:invoices' });
+  await requestApproval(server, member, { scope: 'read:invoices' });
+  await decideRequest(owner, asked, 'approve_person');
+  await requestApproval(server, member, { scope: 'write:invoices' });
 
-  await decide(owner, asked, 'approve_person');
+  await decideRequest(owner, asked, 'approve_person');
 
   const page = await owner.open(APP_RULES);
   assert.match(page.text, /View invoices/);
@@ -102,11 +102,11 @@ test('approvals for one person add up', async () => {
 
 test('a refusal ends what was approved for the person before', async () => {
   const { server, owner, member, asked } = await startWithApprovals();
-  await ask(server, member, { scope: 'read:invoices' });
-  await decide(owner, asked, 'approve_person');
-  await ask(server, member, { scope: 'write:invoices' });
+  await requestApproval(server, member, { scope: 'read:invoices' });
+  await decideRequest(owner, asked, 'approve_person');
+  await requestApproval(server, member, { scope: 'write:invoices' });
 
-  await decide(owner, asked, 'refuse');
+  await decideRequest(owner, asked, 'refuse');
 
   const page = await member.open(server.authorizeUrl({ scope: 'read:invoices' }));
   assert.match(page.text, /An owner has refused Ledger/);
@@ -122,11 +122,11 @@ test('owners see where an app that registered itself sends people, in its reques
   const origin =
     /Registered itself; its name is not verified\. It sends people to assistant\.example, a program on their device\./;
 
-  await ask(server, member, request);
+  await requestApproval(server, member, request);
   const waiting = await owner.open(APP_RULES);
-  const personal = await decide(owner, asked, 'approve_person');
-  await ask(server, member, { ...request, scope: 'write:invoices' });
-  const general = await decide(owner, asked, 'approve_all');
+  const personal = await decideRequest(owner, asked, 'approve_person');
+  await requestApproval(server, member, { ...request, scope: 'write:invoices' });
+  const general = await decideRequest(owner, asked, 'approve_all');
 
   for (const page of [waiting, personal, general]) assert.match(page.text, origin);
   assert.match(general.text, /Approved for everyone/);
@@ -134,9 +134,9 @@ test('owners see where an app that registered itself sends people, in its reques
 
 test('owners see who made the app that they have decided about', async () => {
   const { server, owner, member, asked } = await startWithApprovals();
-  await ask(server, member);
+  await requestApproval(server, member);
 
-  const page = await decide(owner, asked, 'approve_all');
+  const page = await decideRequest(owner, asked, 'approve_all');
 
   assert.match(page.text, /Approved for everyone<\/span>\s*<p class="muted small">By Acme<\/p>/);
 });

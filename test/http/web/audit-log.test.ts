@@ -88,7 +88,7 @@ test('for a member, an admin and a user without a business the audit log is 404,
     const browser = await server.signedInByPassword(user);
     for (const method of ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
       for (const address of addresses) {
-        const { status } = await browser.ask(address, { method });
+        const { status } = await browser.fetch(address, { method });
         assert.equal(status, 404, `${user.name}: ${method} ${address}`);
       }
     }
@@ -252,7 +252,7 @@ test('an export is a file of plain text, with times in UTC, and runs nothing in 
   await addAct(server, '=cmd|"/c calc"!A1');
   await addAct(server, 'Other', 'member.added');
 
-  const response = await browser.ask(`${LOG}.csv?kind=app`);
+  const response = await browser.fetch(`${LOG}.csv?kind=app`);
   const [act, ...more] = await fetchAuditExport(browser, `${LOG}.csv?kind=app`);
 
   assert.equal(response.headers.get('content-type'), 'text/csv; charset=utf-8');

@@ -16,7 +16,7 @@ const owner = await server.signedIn();
 
 test('a business sees what a platform admin did as done by the platform, without their name, email, address or id', async () => {
   const page = await owner.open(LOG);
-  const csv = await (await owner.ask(`${LOG}.csv`)).text();
+  const csv = await (await owner.fetch(`${LOG}.csv`)).text();
   const [exported] = await fetchAuditExport(owner, `${LOG}.csv`);
 
   assert.deepEqual(

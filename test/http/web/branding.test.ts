@@ -86,7 +86,7 @@ test('a mail has the logo as a part of it, the color, and nothing that a reader 
   const visitor = server.browse();
   await visitor.submit(await visitor.open('/password'), '/password', { email: server.ada.email });
 
-  const received = await mail.has(1);
+  const received = await mail.waitFor(1);
 
   const [part] = received.attachments;
   assert.equal(part?.mimeType, 'image/png');

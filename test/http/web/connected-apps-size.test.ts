@@ -43,5 +43,5 @@ test('paging lists every person', async () => {
     address = nextPageLink({ text });
   }
 
-  assert.equal(seen.size, places.filter(({ place }) => String(place).startsWith('12')).length);
+  assert.equal(seen.size, places.filter(({ index: place }) => String(place).startsWith('12')).length);
 });

@@ -103,7 +103,7 @@ for (const { name, fields: token, headers = {} } of FORGERIES) {
 
     for (const [path, fields] of FORMS) {
       const body = toBody({ ...fields, ...token });
-      statuses.push([path, (await browser.ask(path, { method: 'POST', body, headers })).status]);
+      statuses.push([path, (await browser.fetch(path, { method: 'POST', body, headers })).status]);
     }
 
     assert.deepEqual(
@@ -121,7 +121,7 @@ test('every route that takes a form rejects one without its CSRF token [D1]', as
 
   for (const route of taking) {
     const path = route.replace(/:\w+/g, server.ledger.id);
-    statuses.set(route, (await browser.ask(path, { method: 'POST', body: toBody({ sure: 'yes' }) })).status);
+    statuses.set(route, (await browser.fetch(path, { method: 'POST', body: toBody({ sure: 'yes' }) })).status);
   }
 
   assert.ok(taking.length > 50, String(taking.length));
@@ -136,7 +136,7 @@ test('no route that changes something does so on GET [D1]', async () => {
   const before = await snapshot();
 
   for (const [path, fields] of FORMS) {
-    const { status } = await browser.ask(`${path}?${toBody({ ...fields, csrf })}`);
+    const { status } = await browser.fetch(`${path}?${toBody({ ...fields, csrf })}`);
     assert.ok(status < 500, `${path} ${status}`);
   }
 
@@ -144,7 +144,7 @@ test('no route that changes something does so on GET [D1]', async () => {
 });
 
 test('a CSRF token in the query does not count [D1]', async () => {
-  const response = await browser.ask(`/settings/account/end-other-sessions?csrf=${csrf}`, {
+  const response = await browser.fetch(`/settings/account/end-other-sessions?csrf=${csrf}`, {
     method: 'POST',
     body: toBody({}),
   });
@@ -155,7 +155,7 @@ test('a CSRF token in the query does not count [D1]', async () => {
 test('a same-origin form is accepted', async () => {
   const headers = { origin: server.web, 'sec-fetch-site': 'same-origin' };
 
-  const response = await browser.ask('/settings/current-business', {
+  const response = await browser.fetch('/settings/current-business', {
     method: 'POST',
     body: toBody({ csrf, business: bolt.id }),
     headers,

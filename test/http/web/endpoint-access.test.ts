@@ -136,7 +136,7 @@ for (const [what, token, headers] of FORGERIES) {
     for (const [method, path, fields] of verbsOf(DEVELOPER, server.ledger.id, endpoints.own)) {
       if (method === 'GET') continue;
       const body = toBody({ ...fields, ...token });
-      assert.equal((await owner.ask(path, { method, body, headers })).status, 403, path);
+      assert.equal((await owner.fetch(path, { method, body, headers })).status, 403, path);
     }
     assert.deepEqual(await snapshot(), before);
   });

@@ -53,7 +53,7 @@ test('a test event arrives, signed with the secret that was shown, at the endpoi
   const other = await newEndpoint(neighbour.url, appId);
 
   const said = await sendTest();
-  const [received] = await receiver.has(1);
+  const [received] = await receiver.waitFor(1);
   const page = await shows(path, DELIVERED);
 
   assert.ok(received);
@@ -107,7 +107,7 @@ test('the page of a delivery shows what was sent: the payload, byte for byte, an
   await sendTest();
   const page = await newest(path, DELIVERED);
 
-  const [received] = await receiver.has(1);
+  const [received] = await receiver.waitFor(1);
   const [, bytes = ''] = /data-copy-value="([^"]*)" aria-label="Copy: Payload"/.exec(page.text) ?? [];
   const [, shown = ''] = /<code id="payload">(.*?)<\/code>/s.exec(page.text) ?? [];
   const [, sent = ''] = /Headers sent<\/h3><pre class="sample" tabindex="0">(.*?)<\/pre>/s.exec(page.text) ?? [];
@@ -176,7 +176,7 @@ test('a delivered event can be sent again, with the same id, and its page has bo
   const address = new URL(page.url).pathname;
 
   const said = await browser.submit(page, `${address}/resend`);
-  const [first, second] = await receiver.has(2);
+  const [first, second] = await receiver.waitFor(2);
   const { text } = await shows(address, /(204 No Content.*){2}/s);
 
   assert.match(said.text, /The event is being sent again/);

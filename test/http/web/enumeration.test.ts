@@ -34,7 +34,7 @@ const VARYING = ['date', 'x-request-id', 'content-length'];
 /** Status, headers and page of a form. */
 async function submit(browser: Browser, path: string, fields: Fields) {
   const body = toBody({ csrf: await browser.csrf(), ...fields });
-  const response = await browser.ask(path, { method: 'POST', body });
+  const response = await browser.fetch(path, { method: 'POST', body });
   const headers = [...response.headers].filter(([name]) => !VARYING.includes(name));
   const page = (await response.text()).replace(/name="csrf" value="[^"]*"/g, '');
   return { status: response.status, headers, page: page.replaceAll(String(fields.email), 'EMAIL') };

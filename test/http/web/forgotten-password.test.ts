@@ -28,7 +28,7 @@ async function linkFor({ email }: User): Promise<string> {
   await ask(email);
   // The previous mail to the same person may have been sent just now.
   server.advanceClock(MINUTE);
-  const mail = await smtp.has(count + 1);
+  const mail = await smtp.waitFor(count + 1);
   assert.deepEqual(mail.recipients, [email]);
   return linkInMail(mail, server.web);
 }
@@ -59,7 +59,7 @@ test('the mail says where the request came from', async () => {
   const count = smtp.received.length;
   await ask(user.email, { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0' });
 
-  const { text } = await smtp.has(count + 1);
+  const { text } = await smtp.waitFor(count + 1);
 
   assert.match(text ?? '', /with Firefox on Linux from the IP address (?:127\.0\.0\.1|::1)\./);
   assert.match(text ?? '', /works once, within 30 minutes/);
@@ -102,7 +102,7 @@ test('a mailed link keeps passkeys that are the required second factor, and no p
   const count = smtp.received.length;
   const browser = own.browse();
   await browser.submit(await browser.open('/password'), '/password', { email: user.email });
-  const link = linkInMail(await smtp.has(count + 1), own.web);
+  const link = linkInMail(await smtp.waitFor(count + 1), own.web);
   const page = await browser.open(link);
   await browser.submit(page, link, { password: NEW_PASSWORD });
 
@@ -211,7 +211,7 @@ test('the link is on CONSENT_URL, whatever Host the request names [X3]', async (
   });
   assert.equal(status, 303);
 
-  const mail = await smtp.has(count + 1);
+  const mail = await smtp.waitFor(count + 1);
   assert.match(linkInMail(mail, server.web), /^\/password\/[\w-]{43}$/);
   assert.ok(!mail.raw.includes('evil'));
 });
@@ -226,7 +226,7 @@ test('an unknown, a disabled and a known address get the same response, and only
     const browser = server.browse();
     const csrf = await browser.csrf();
     const body = new URLSearchParams({ csrf, email });
-    const response = await browser.ask('/password', { method: 'POST', body });
+    const response = await browser.fetch('/password', { method: 'POST', body });
     const names = [...response.headers.keys()].sort();
     answers.push({
       status: response.status,
@@ -240,7 +240,7 @@ test('an unknown, a disabled and a known address get the same response, and only
   assert.deepEqual(answers[2], answers[0]);
   assert.equal(answers[0]?.status, 303);
   assert.match((await server.browse().open(answers[0]?.location ?? '')).text, SENT);
-  assert.deepEqual((await smtp.has(count + 1)).recipients, [known.email]);
+  assert.deepEqual((await smtp.waitFor(count + 1)).recipients, [known.email]);
   assert.equal(smtp.received.length, count + 1);
 });
 
@@ -261,7 +261,7 @@ test('a mailed link proves the address of an account that was created with an in
   const count = smtp.received.length;
   const { user } = await registerByInvitation(server, { owner, name: 'Guest', email: `guest${++people}@example.net` });
   // The invitation.
-  await smtp.has(count + 1);
+  await smtp.waitFor(count + 1);
 
   await use(await linkFor(user));
 

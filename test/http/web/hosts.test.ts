@@ -171,9 +171,9 @@ test('on an unknown path any method and body is a 404', async () => {
 
 for (const path of ['/sign-in', '/sign-out', '/settings/account', '/nowhere']) {
   test(`HEAD ${path} gets the same response as GET, without a body`, async () => {
-    const get = await browser.ask(path);
+    const get = await browser.fetch(path);
 
-    const head = await browser.ask(path, { method: 'HEAD' });
+    const head = await browser.fetch(path, { method: 'HEAD' });
 
     assert.equal(head.status, get.status);
     assert.equal(head.headers.get('content-security-policy'), get.headers.get('content-security-policy'));
@@ -193,7 +193,7 @@ test('where both addresses are the same, one listener serves both, and the whole
   assert.equal(account.status, 200);
   assert.ok(hiddenFields(account.text, '/sign-out').csrf);
   assert.equal((await fetch(`${origin}/healthz`)).status, 200);
-  assert.equal((await visitor.ask('/api/v1/businesses')).status, 401);
+  assert.equal((await visitor.fetch('/api/v1/businesses')).status, 401);
 });
 
 const ODD_TARGETS = [

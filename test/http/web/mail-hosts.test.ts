@@ -87,7 +87,7 @@ const CASES: Record<string, () => Promise<string>> = {
 const seen = new Set<object>();
 async function mailTo(address: string) {
   for (let count = 1; ; count++) {
-    const mail = await smtp.has(count);
+    const mail = await smtp.waitFor(count);
     if (seen.has(mail) || !mail.recipients.includes(address)) continue;
     seen.add(mail);
     return mail;

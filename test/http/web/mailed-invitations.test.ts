@@ -20,7 +20,7 @@ const newAddress = () => `guest${++people}@example.net`;
 async function invite(email: string, by: Browser = owner) {
   const since = smtp.received.length;
   const shown = await inviteInBrowser(by, { email });
-  const mail = await smtp.has(since + 1);
+  const mail = await smtp.waitFor(since + 1);
   assert.deepEqual(mail.recipients, [email]);
   return { shown, mailed: linkInMail(mail, server.web), mail };
 }
@@ -68,7 +68,7 @@ test('a mailed link ends after 30 minutes, and its page sends a new one, which e
   const page = await browser.open(mailed);
   const since = smtp.received.length;
   const sent = await browser.submit(page, `${mailed}/mail`);
-  const fresh = linkInMail(await smtp.has(since + 1), server.web);
+  const fresh = linkInMail(await smtp.waitFor(since + 1), server.web);
 
   assert.equal(late.status, 410);
   assert.match(page.text, /This link has expired/);
@@ -85,7 +85,7 @@ test('the mailed link verifies the unproven account of its address, and no other
   const email = newAddress();
   const since = smtp.received.length;
   const { browser } = await registerByInvitation(server, { owner, name: 'Guest', email });
-  await smtp.has(since + 1);
+  await smtp.waitFor(since + 1);
   const { shown, mailed } = await invite(email, boss);
 
   const page = await browser.open(shown);

@@ -41,7 +41,7 @@ test('owners see who signed in and who failed to, in each business of the person
   assert.deepEqual(await shown(ada, server.acme), ['Nils: Signed in: Unknown browser', ...ofMia]);
   assert.deepEqual(await shown(bob, bolt), ofMia);
   assert.doesNotMatch((await ada.open(logOf(server.acme))).text, /Bolt/);
-  assert.doesNotMatch(await (await ada.ask(`${logOf(server.acme)}.csv`)).text(), /Bolt/);
+  assert.doesNotMatch(await (await ada.fetch(`${logOf(server.acme)}.csv`)).text(), /Bolt/);
   assert.equal((await bob.open(logOf(server.acme))).status, 404);
   const admin = await server.signedIn(nils);
   for (const address of [logOf(server.acme), `${logOf(server.acme)}.csv`]) {

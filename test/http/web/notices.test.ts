@@ -198,7 +198,7 @@ test('with mail on, a notice is mailed to a verified address, and to no other', 
 
   await own.browse().signIn(unverified.user.email, PASSWORD);
   await own.browse().signIn(verified.user.email, PASSWORD);
-  const mail = await smtp.has(1);
+  const mail = await smtp.waitFor(1);
 
   assert.deepEqual(mail.recipients, [verified.user.email]);
   assert.equal(mail.subject, 'New sign-in (Gatehouse)');

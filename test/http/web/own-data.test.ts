@@ -152,7 +152,7 @@ test('the export has the account, memberships, connections, sign-ins and audit e
   );
   await server.browse().signIn(user.email, 'not the password');
 
-  const response = await browser.ask('/settings/export');
+  const response = await browser.fetch('/settings/export');
   const text = await response.text();
   const exported = JSON.parse(text);
 
@@ -183,7 +183,7 @@ test('the export names neither a platform admin nor the address of another perso
   const admin = await server.signedIn(root);
   await admin.submit(await admin.open(`/platform/users/${user.id}`), `/platform/users/${user.id}/password-link`);
 
-  const text = await (await (await server.signedIn(user)).ask('/settings/export')).text();
+  const text = await (await (await server.signedIn(user)).fetch('/settings/export')).text();
 
   const entry = JSON.parse(text).audit_log.find(
     ({ action }: { action: string }) => action === 'user.password_link_created',

@@ -130,7 +130,7 @@ test('a passkey response counts once, however often and however fast it is sent'
   const answer = key.get(options);
   const csrf = await browser.csrf();
   const post = () =>
-    browser.ask('/sign-in/passkey', { method: 'POST', body: new URLSearchParams({ csrf, credential: answer }) });
+    browser.fetch('/sign-in/passkey', { method: 'POST', body: new URLSearchParams({ csrf, credential: answer }) });
 
   const statuses = (await Promise.all(Array.from({ length: 8 }, post))).map(({ status }) => status);
 
@@ -204,7 +204,7 @@ test('of two simultaneous responses with the same counter, one signs in', async 
   }
 
   const answers = await Promise.all(
-    attempts.map(({ browser, body }) => browser.ask('/sign-in/passkey', { method: 'POST', body })),
+    attempts.map(({ browser, body }) => browser.fetch('/sign-in/passkey', { method: 'POST', body })),
   );
 
   assert.deepEqual(answers.map(({ status }) => status).sort(), [303, 401]);

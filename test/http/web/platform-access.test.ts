@@ -33,7 +33,7 @@ const snapshot = () =>
 
 async function ask(browser: Browser, path: string, method: string, csrf: string): Promise<number> {
   const isReading = method === 'GET' || method === 'HEAD';
-  const response = await browser.ask(path, isReading ? { method } : { method, body: toBody({ csrf }) });
+  const response = await browser.fetch(path, isReading ? { method } : { method, body: toBody({ csrf }) });
   return response.status;
 }
 
@@ -110,7 +110,7 @@ test('no platform form is accepted from another site [D1]', async () => {
 
 test('for others, a platform page is byte for byte the same as any page that does not exist', async () => {
   const look = async (browser: Browser, path: string) => {
-    const response = await browser.ask(path);
+    const response = await browser.fetch(path);
     const headers = [...response.headers].filter(([name]) => name !== 'date' && name !== 'x-request-id');
     return { status: response.status, headers, text: await response.text() };
   };

@@ -100,9 +100,9 @@ const VISITORS = { 'a signed-in owner of a business': owner, 'someone who is not
 for (const [who, browser] of Object.entries(VISITORS)) {
   test(`for ${who} an existing platform page looks like one that does not exist [D5]`, async () => {
     const body = toBody({ csrf: await browser.csrf() });
-    const there = await browser.ask(PLATFORM, { method: 'POST', body });
-    const nowhere = await browser.ask('/platform/nowhere', { method: 'POST', body });
-    const forged = await browser.ask(PLATFORM, { method: 'POST', body: toBody({}) });
+    const there = await browser.fetch(PLATFORM, { method: 'POST', body });
+    const nowhere = await browser.fetch('/platform/nowhere', { method: 'POST', body });
+    const forged = await browser.fetch(PLATFORM, { method: 'POST', body: toBody({}) });
 
     assert.equal(await there.text(), await nowhere.text());
     assert.equal(forged.status, nowhere.status);

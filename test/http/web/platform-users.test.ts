@@ -24,7 +24,7 @@ test('a platform admin disables a user, after being shown what it affects, and e
 
   const question = await admin.open(`${pathOf(bob)}/disable`);
   const disabled = await admin.submit(question, `${pathOf(bob)}/disable`);
-  const whileDisabled = [await call(), (await his.ask('/settings/account')).status];
+  const whileDisabled = [await call(), (await his.fetch('/settings/account')).status];
   const refused = await server.refresh(tokens.refresh_token);
   const sessions = await server
     .storage()

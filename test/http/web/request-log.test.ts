@@ -224,7 +224,7 @@ test('the hours and days of a chart are those of the time zone that the script s
   const hour = Math.floor(server.clock() / DAY) * 24 + 14 - 5 * 24;
   await addCounts(db(), [{ appId: app.id, hour, requests: 7, errors: 0, refreshes: 0 }]);
   const dayIn = async (zone: string) => {
-    const response = await browser.ask(`${path}?period=month`, { headers: { 'x-time-zone': zone } });
+    const response = await browser.fetch(`${path}?period=month`, { headers: { 'x-time-zone': zone } });
     const text = await response.text();
     return { day: /<th scope="row">(\d+ \w+)<\/th><td>7</.exec(text)?.[1], zone: /Times in ([^<]+)/.exec(text)?.[1] };
   };
@@ -278,7 +278,7 @@ test('members may read the log, and for others it is 404, for every method [D5]'
       assert.equal((await stranger.open(address)).status, 404, address);
     }
     for (const method of ['HEAD', 'PUT', 'DELETE']) {
-      const { status } = await stranger.ask(path, { method });
+      const { status } = await stranger.fetch(path, { method });
       assert.ok([403, 404, 405].includes(status), `${method} ${status}`);
     }
   }

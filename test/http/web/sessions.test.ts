@@ -150,7 +150,7 @@ const PAGES = [
 
 for (const path of PAGES) {
   test(`${path} asks to sign in first, and remembers where it was`, async () => {
-    const response = await server.browse().ask(path);
+    const response = await server.browse().fetch(path);
 
     assert.equal(response.status, 303);
     assert.equal(response.headers.get('location'), `/sign-in?${new URLSearchParams({ return_to: path })}`);

@@ -11,9 +11,9 @@ const SESSION = '__Host-session';
 test('each cookie is __Host- prefixed, Secure, HttpOnly, SameSite=Lax, for the whole host and no other [S3]', async () => {
   const browser = server.browse();
   const csrf = await browser.csrf();
-  const first = await server.browse().ask('/sign-in');
+  const first = await server.browse().fetch('/sign-in');
   const body = toBody({ csrf, email: server.ada.email, password: PASSWORD });
-  const signedIn = await browser.ask('/sign-in', { method: 'POST', body });
+  const signedIn = await browser.fetch('/sign-in', { method: 'POST', body });
 
   const set = [...first.headers.getSetCookie(), ...signedIn.headers.getSetCookie()];
 
@@ -89,7 +89,7 @@ test('a wrong password, an unknown user and a disabled user get the same respons
   const browser = server.browse();
   const csrf = await browser.csrf();
   const attempt = async (email: string, password: string) => {
-    const response = await browser.ask('/sign-in', { method: 'POST', body: toBody({ csrf, email, password }) });
+    const response = await browser.fetch('/sign-in', { method: 'POST', body: toBody({ csrf, email, password }) });
     const headers = [...response.headers].filter(([name]) => name !== 'date' && name !== 'x-request-id');
     return { status: response.status, headers, body: (await response.text()).replaceAll(email, 'EMAIL') };
   };
@@ -175,7 +175,7 @@ for (const [name, fields] of ODD) {
     const csrf = await browser.csrf();
     const headers = { 'content-type': 'application/x-www-form-urlencoded' };
 
-    const response = await browser.ask('/sign-in', { method: 'POST', body: `csrf=${csrf}&${fields}`, headers });
+    const response = await browser.fetch('/sign-in', { method: 'POST', body: `csrf=${csrf}&${fields}`, headers });
 
     assert.equal(response.status, 401);
     assert.deepEqual(response.headers.getSetCookie(), []);
@@ -187,8 +187,11 @@ test('a sign-in that is not a form, or is too large, is rejected without being r
   const csrf = await browser.csrf();
   const json = { 'content-type': 'application/json' };
 
-  const asJson = await browser.ask('/sign-in', { method: 'POST', body: JSON.stringify({ csrf }), headers: json });
-  const tooLarge = await browser.ask('/sign-in', { method: 'POST', body: toBody({ csrf, email: 'a'.repeat(70_000) }) });
+  const asJson = await browser.fetch('/sign-in', { method: 'POST', body: JSON.stringify({ csrf }), headers: json });
+  const tooLarge = await browser.fetch('/sign-in', {
+    method: 'POST',
+    body: toBody({ csrf, email: 'a'.repeat(70_000) }),
+  });
 
   assert.equal(asJson.status, 415);
   assert.equal(tooLarge.status, 413);

@@ -29,7 +29,7 @@ test('an app receives a signed event about a grant, with ids and no credentials 
   const { secret } = await listen(receiver.url, app.id);
 
   const code = await server.allow({ client_id: app.id }, browser);
-  const [first] = await receiver.has(1);
+  const [first] = await receiver.waitFor(1);
 
   assert.ok(first);
   const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signature } = first.headers;
@@ -56,7 +56,7 @@ test('an endpoint receives only events of its own app, and only the types it sub
     })
   ).body;
   await server.revoke(refresh_token);
-  const [first] = await revocations.has(1);
+  const [first] = await revocations.waitFor(1);
 
   assert.equal(first?.event.type, 'grant.revoked');
   assert.equal(first?.event.data.reason, 'revoked_by_app');
@@ -68,9 +68,9 @@ test('a failed delivery is sent again later, with the same id and a fresh signat
   const [app, receiver] = [await newApp(), await startWebhookReceiver(respondWithStatus(500))];
   await listen(receiver.url, app.id);
   await server.allow({ client_id: app.id }, browser);
-  await receiver.has(1);
+  await receiver.waitFor(1);
 
-  receiver.answer(respondWithStatus(204));
+  receiver.respondWith(respondWithStatus(204));
   await windUntil(receiver, 2);
   const [failed, arrived] = receiver.received;
 
@@ -82,7 +82,7 @@ test('a failed delivery is sent again later, with the same id and a fresh signat
 test('events arrive in the order in which they happened, one at a time', async () => {
   const [app, receiver] = [await newApp(), await startWebhookReceiver()];
   let open = 0;
-  receiver.answer((_, response) => {
+  receiver.respondWith((_, response) => {
     open += 1;
     assert.equal(open, 1, 'one at a time');
     setImmediate(() => {
@@ -93,7 +93,7 @@ test('events arrive in the order in which they happened, one at a time', async (
   await listen(receiver.url, app.id);
 
   for (let i = 0; i < 20; i++) await server.allow({ client_id: app.id, state: `s${i}` }, browser);
-  const received = await receiver.has(20);
+  const received = await receiver.waitFor(20);
 
   const ids = received.map(({ headers }) => String(headers['webhook-id']));
   assert.deepEqual(ids, ids.toSorted());
@@ -115,7 +115,7 @@ test('an endpoint that responds with 410 is disabled, and a redirect is not foll
   for (const { url } of redirecting) await listen(url, app.id);
 
   await server.allow({ client_id: app.id }, browser);
-  await Promise.all([gone, ...redirecting].map((receiver) => receiver.has(1)));
+  await Promise.all([gone, ...redirecting].map((receiver) => receiver.waitFor(1)));
   await server.allow({ client_id: app.id, state: 'again' }, browser);
   const found = await until(async () => {
     const now = await findEndpoint(db(), app.id, endpoint.id);
@@ -135,7 +135,7 @@ test('a redirect is a failed attempt, which is made again later [W6]', async () 
   const { endpoint } = await listen(receiver.url, app.id);
 
   await server.allow({ client_id: app.id }, browser);
-  await receiver.has(1);
+  await receiver.waitFor(1);
   const { attemptsMade, deliveredAt, dueAt } = await until(async () => {
     const [delivery] = await listDeliveries(db(), { endpointId: endpoint.id, limit: 1 });
     return delivery?.attemptsMade.length ? delivery : undefined;
@@ -155,10 +155,10 @@ test('while a secret is being replaced both sign, and then only the new one [W2]
   const newer = await rotateSecret(db(), keys, endpoint, server.clock());
 
   await server.allow({ client_id: app.id }, browser);
-  await receiver.has(1);
+  await receiver.waitFor(1);
   server.advanceClock(24 * 60 * MINUTE);
   await server.allow({ client_id: app.id }, await server.signedIn());
-  await receiver.has(2);
+  await receiver.waitFor(2);
 
   const [both, one] = receiver.received.map(({ headers, body }) => {
     const sign = (text: string) =>
@@ -216,7 +216,7 @@ test('a receiver whose response never ends is cut off, and the attempt has faile
 
 /** The clock is wound on, a little at a time, until so many have come. */
 async function windUntil(receiver: Awaited<ReturnType<typeof startWebhookReceiver>>, count: number): Promise<void> {
-  const arrived = receiver.has(count).then(() => true);
+  const arrived = receiver.waitFor(count).then(() => true);
   while (!(await Promise.race([arrived, new Promise((resolve) => setTimeout(resolve, 20))])))
     server.advanceClock(SECOND);
 }
@@ -256,7 +256,7 @@ test('a deleted app receives nothing more, and a new endpoint no earlier events'
   server.advanceClock(1);
   const { endpoint } = await listen(receiver.url, app.id);
   await server.allow({ client_id: app.id, state: 'second' }, browser);
-  await receiver.has(1);
+  await receiver.waitFor(1);
 
   await deleteApp(OPERATOR, db(), app, server.clock());
   await recordEvent(db(), { type: 'grant.created', appId: app.id, businessId: null, data: {} }, server.clock());

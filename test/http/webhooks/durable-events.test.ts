@@ -55,7 +55,7 @@ test('no endpoint receives an event that a crash could still undo', async () => 
   while (!isAsked) await setTimeout(10);
   assert.equal(receiver.received.length, 0);
   disk.resolve();
-  await receiver.has(1);
+  await receiver.waitFor(1);
 
   await stop();
   await storage.close();

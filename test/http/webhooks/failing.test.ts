@@ -49,7 +49,7 @@ async function newMarker() {
     for (let round = 0; round < 2; round++) {
       const count = receiver.received.length + 1;
       await happen();
-      await receiver.has(count);
+      await receiver.waitFor(count);
     }
   };
 }
@@ -77,22 +77,22 @@ test('a failing endpoint gets no attempts during its backoff, however many event
   assert.equal(receiver.received.length, 1);
 
   await server.storage().transaction((tx) => sendTest(tx, endpoint, server.clock()));
-  await receiver.has(2);
+  await receiver.waitFor(2);
   await until(() => isResting(endpoint));
   const [delivery] = await listDeliveries(db(), { endpointId: endpoint.id, limit: 1 });
   await server.storage().transaction((tx) => resend(tx, endpoint.id, delivery?.id ?? '', server.clock()));
-  await receiver.has(3);
+  await receiver.waitFor(3);
   await until(() => isResting(endpoint));
   await markEndpointDisabled(db(), endpoint.id, 'by_owner', server.clock());
   await markEndpointEnabled(db(), endpoint.id, server.clock());
-  await receiver.has(4);
+  await receiver.waitFor(4);
   await until(() => isResting(endpoint));
   await passRounds();
   assert.equal(receiver.received.length, 4);
 
-  receiver.answer(respondWithStatus(204));
+  receiver.respondWith(respondWithStatus(204));
   server.advanceClock(5 * MINUTE);
-  await receiver.has(9);
+  await receiver.waitFor(9);
   await until(async () => (await rowOf(endpoint)).due_at === null);
   assert.deepEqual(
     await rowOf(endpoint).then(({ backoff_until, failures, failing_since }) => [
@@ -154,10 +154,10 @@ for (const [what, act] of ACTS) {
     ];
     const { endpoint, happen } = await listen(receiver.url);
     await happen(5);
-    await receiver.has(1);
+    await receiver.waitFor(1);
 
     await act(endpoint);
-    receiver.answer(respondWithStatus(204));
+    receiver.respondWith(respondWithStatus(204));
     held[0]?.end();
     await passRounds();
 

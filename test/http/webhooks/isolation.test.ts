@@ -39,7 +39,7 @@ test('one unreachable endpoint and one that never responds do not delay the othe
       } as const;
       await recordEvent(db, event, server.clock());
     }
-    await receiver.has(others.length * round);
+    await receiver.waitFor(others.length * round);
   }
 
   assert.equal(stuck.received.length, 1, 'the first is still unanswered, and nothing else is sent meanwhile');
@@ -50,6 +50,6 @@ test('one unreachable endpoint and one that never responds do not delay the othe
     assert.deepEqual(heard, ['1', '2', '3', '4', '5'], path);
   }
   // So that the server, which finishes what it has begun, need not wait for it.
-  stuck.answer((_, response) => response.end());
+  stuck.respondWith((_, response) => response.end());
   for (const response of held) response.end();
 });

@@ -29,15 +29,15 @@ test('one owner’s slow endpoints use at most fifty slots of a node, and others
   const bolt = await server.addBusiness('Bolt');
   for (let i = 0; i < 6; i++) await (await listen(server.acme.id, slow.url, 10))();
   const others = [await listen(bolt.id, quick.url, 1), await listen(null, quick.url, 1)];
-  await slow.has(PLACES_OF_AN_OWNER);
+  await slow.waitFor(PLACES_OF_AN_OWNER);
 
   for (let round = 1; round <= 2; round++) {
     for (const happen of others) await happen();
-    await quick.has(round * others.length);
+    await quick.waitFor(round * others.length);
   }
   assert.equal(slow.received.length, PLACES_OF_AN_OWNER);
 
-  slow.answer(respondWithStatus(204));
+  slow.respondWith(respondWithStatus(204));
   for (const response of held) response.end();
-  await slow.has(60);
+  await slow.waitFor(60);
 });

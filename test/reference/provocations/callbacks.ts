@@ -3,7 +3,7 @@ import { encodeDynamicClientId } from '../../../src/apps/dynamic-client-ids.ts';
 import { changeAppPolicy } from '../../../src/grants/app-policies.ts';
 import { newId } from '../../../src/lib/ids.ts';
 import { createKeyring } from '../../../src/lib/keyring.ts';
-import { block, decide } from '../../support/app-rules.ts';
+import { blockApp, decideRequest } from '../../support/app-rules.ts';
 import { REDIRECT_URI } from '../../support/fixtures.ts';
 import { once } from '../../support/once.ts';
 import type { TestServer } from '../../support/test-server.ts';
@@ -101,7 +101,7 @@ function refusedByTheBusiness(server: TestServer): CallbackProvocation[] {
       async () => {
         const { address, browser, owner, asked, back } = await arrive('approved');
         await browser.submit(await browser.open(address), '/consent', { decision: 'ask' });
-        await decide(owner, asked, 'refuse');
+        await decideRequest(owner, asked, 'refuse');
         return back();
       },
     ],
@@ -111,7 +111,7 @@ function refusedByTheBusiness(server: TestServer): CallbackProvocation[] {
       'an app that an owner has blocked',
       async () => {
         const { app, owner, back } = await arrive('approved');
-        await block(owner, app);
+        await blockApp(owner, app);
         return back();
       },
     ],

@@ -13,7 +13,7 @@ import { openAuthorizeUrl } from './connected.ts';
 const readme = readFileSync(join(LIBRARY, 'README.md'), 'utf8');
 const desk = createWorkspace();
 const server = await startTestServer();
-await desk.bash(blocksOf('sh').join('\n'), { env: { GATEHOUSE: desk.checkout } }).ends();
+await desk.bash(blocksOf('sh').join('\n'), { env: { GATEHOUSE: desk.checkout } }).waitForExit();
 
 function blocksOf(language: string): string[] {
   return [...readme.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map(([, code = '']) => code);
@@ -124,7 +124,7 @@ test('the token file of the README is readable only by its owner, also if it rep
   const file = join(desk.folder, 'tokens.json');
   writeFileSync(file, 'older', { mode: 0o644 });
 
-  await desk.run([process.execPath, 'save.ts']).ends();
+  await desk.run([process.execPath, 'save.ts']).waitForExit();
 
   assert.deepEqual(JSON.parse(readFileSync(file, 'utf8')), tokens);
   assert.equal(statSync(file).mode & 0o777, 0o600);

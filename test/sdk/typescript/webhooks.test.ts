@@ -62,7 +62,7 @@ async function listen() {
 test('a delivery of the server is verified by this library and by the public one', async () => {
   const { app, receiver, secret } = await listen();
   await server.allow({ client_id: app.id });
-  const [delivery] = await receiver.has(1);
+  const [delivery] = await receiver.waitFor(1);
   assert.ok(delivery);
   const { headers, body } = delivery;
 
@@ -88,7 +88,7 @@ test('while a secret is being replaced, a delivery is verified by the old one, t
   const { app, receiver, endpoint, secret } = await listen();
   const newer = await rotateSecret(server.storage().durable, keys, endpoint, server.clock());
   await server.allow({ client_id: app.id });
-  const [delivery] = await receiver.has(1);
+  const [delivery] = await receiver.waitFor(1);
   assert.ok(delivery);
   const { headers, body } = delivery;
 
