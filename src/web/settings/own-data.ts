@@ -104,7 +104,7 @@ function deletionForm({ csrf, user }: PageContext, { ended, impact, problem }: D
   return html`<p>This cannot be undone. For <strong>${user.email}</strong>, these end at once:</p>
 <ul>
 ${ended.map(({ businessName }) => html`<li>your membership of ${businessName}</li>`)}
-<li>the access of ${pluralize(impact.apps, 'app', 'apps')} that you connected</li>
+${impact.apps > 0 && html`<li>the access of ${pluralize(impact.apps, 'app', 'apps')} that you connected</li>`}
 ${apps.map(({ name }) => html`<li>the app ${name}, which is disabled: nobody else belongs to its business</li>`)}
 <li>your sessions, passkeys, authenticator app and recovery codes</li>
 </ul>

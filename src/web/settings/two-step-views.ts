@@ -122,7 +122,7 @@ function codesLeft({ recoveryCodes, passkeys }: SecondFactors): Html {
 
 /** On the account page. */
 export function twoStepSection({ appAddedAt, recoveryCodes, isRequired }: SecondFactors): Html {
-  const text = html`On since ${time(appAddedAt ?? 0)}. ${pluralize(recoveryCodes, 'recovery code', 'recovery codes')} left.`;
+  const text = html`On since ${time(appAddedAt ?? 0)}. ${recoveryCodes === 0 ? html`<strong>You have no recovery codes.</strong>` : html`${pluralize(recoveryCodes, 'recovery code', 'recovery codes')} left.`}`;
   return settings({
     title: 'Two-step sign-in',
     id: 'two-step',
