@@ -8,7 +8,7 @@ import { isId } from '../lib/ids.ts';
 import { VERSION } from '../lib/package.ts';
 import { type Access, requireScope } from '../oauth/bearer.ts';
 import { mcpResource } from '../oauth/resource-indicators.ts';
-import { accessOf, type BearerDeps } from '../oauth/routes.ts';
+import { accessOf, type BearerDeps, checkAccess } from '../oauth/routes.ts';
 import { SCOPES } from '../oauth/scopes.ts';
 import { type Arguments, callTool, toErrorResult } from './calls.ts';
 import { describeMcp } from './operation.ts';
@@ -19,6 +19,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** What the token of a request to the MCP server permits. */
     access: Access | undefined;
+    /** Whether its body had not arrived when the token was checked. */
+    hasSlowBody: boolean;
   }
 }
 
@@ -39,13 +41,21 @@ export function mountMcp(host: FastifyInstance, deps: McpDeps): void {
   // Before the body is read: a request without a valid token is a 401, whatever it says.
   const authenticate = async (request: FastifyRequest, reply: FastifyReply) => {
     request.access = await accessOf(deps, request, reply, { resource: resourceOf(request), scopes });
+    request.hasSlowBody = !request.raw.complete;
+  };
+  // A slow body may take half a minute, and the token may be revoked meanwhile.
+  const checkAgain = async (request: FastifyRequest) => {
+    if (!request.hasSlowBody) return;
+    request.access = await checkAccess(deps, request, { resource: resourceOf(request), scopes });
   };
   host.register(async (scope) => {
     parseJson(scope);
     scope.decorateRequest('access', undefined);
+    scope.decorateRequest('hasSlowBody', false);
     for (const path of ['/mcp', '/mcp/:businessId']) {
       const handler = async (request: FastifyRequest, reply: FastifyReply) => serve(await load(), request, reply);
-      scope.post(path, { ...documentedBy(describeMcp(path)), onRequest: [onOrigin, authenticate], handler });
+      const hooks = { onRequest: [onOrigin, authenticate], preHandler: checkAgain };
+      scope.post(path, { ...documentedBy(describeMcp(path)), ...hooks, handler });
       mountPreflight(scope, path, onOrigin);
     }
   });

@@ -169,21 +169,28 @@ function allowBrowsersToRead(request: FastifyRequest, reply: FastifyReply, _: Er
   allowBrowsers(request, reply, done);
 }
 
-/** Authenticates a request to a protected resource. */
+/** Authenticates a request to a protected resource, and counts it. */
 export async function accessOf(
-  { storage, keys, clock, uses, limits, issuer }: BearerDeps,
+  deps: BearerDeps,
   request: FastifyRequest,
   reply: FastifyReply,
   target: Target,
 ): Promise<Access> {
   reply.header('cache-control', 'no-store');
-  const { authorization } = request.headers;
-  const inQuery = Object.hasOwn(request.query as object, 'access_token');
-  const { requestContext: context } = request;
-  const presented = { authorization, inQuery, target, context };
-  const access = await readAccess({ db: storage.durable, keys, uses, issuer }, presented, clock());
-  await limits.perGrant.count(access.grantId);
+  const access = await checkAccess(deps, request, target);
+  await deps.limits.perGrant.count(access.grantId);
   return access;
+}
+
+/** Authenticates a request to a protected resource. */
+export function checkAccess(
+  { storage, keys, clock, uses, issuer }: BearerDeps,
+  { headers: { authorization }, query, requestContext: context }: FastifyRequest,
+  target: Target,
+): Promise<Access> {
+  const inQuery = Object.hasOwn(query as object, 'access_token');
+  const presented = { authorization, inQuery, target, context };
+  return readAccess({ db: storage.durable, keys, uses, issuer }, presented, clock());
 }
 
 /** An empty field counts as absent. */

@@ -1,4 +1,7 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { json } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { connectTo, messageOf, postMessage, REVISIONS } from '../../support/mcp.ts';
 import { SCOPES } from '../../support/scopes.ts';
@@ -7,6 +10,14 @@ import { startTestServer } from '../../support/test-server.ts';
 const server = await startTestServer({ MCP_ALLOWED_ORIGINS: 'https://inspector.example.com' });
 const url = `${server.api}/mcp`;
 const token = await connectTo(server, '/mcp');
+
+/** The token of a new app for the MCP server, and how the app authenticates. */
+async function connectClient() {
+  const app = await server.addApp({ name: 'Agent', ownerBusinessId: server.acme.id, scopes: SCOPES });
+  const client = { client_id: app.id, client_secret: app.secret };
+  const code = await server.allow({ client_id: app.id, scope: SCOPES.join(' '), resource: url });
+  return { ...client, access_token: (await server.exchange(code, client)).body.access_token as string };
+}
 
 const initialize = {
   protocolVersion: '2025-11-25',
@@ -177,6 +188,25 @@ test('an unknown method is a 404, and an invalid message is a 400', async () => 
 test('a body over 64 KiB is a 413', async () => {
   const sent = messageOf('2025-11-25', 'tools/call', { ...tool, arguments: { cursor: 'x'.repeat(70_000) } });
   assert.equal((await postMessage({ url, token, ...sent })).status, 413);
+});
+
+test('a call whose body arrives after its token was revoked is a 401, and runs nothing', async () => {
+  const { access_token, ...client } = await connectClient();
+  const { headers, body } = messageOf('2026-07-28', 'tools/call', tool);
+  const authorization = `Bearer ${access_token}`;
+  const slow = request(url, { method: 'POST', headers: { ...headers, authorization, expect: '100-continue' } });
+  slow.flushHeaders();
+  await once(slow, 'continue');
+  // This one comes later. So when it has its response, the token of the first has been checked.
+  assert.equal((await postMessage({ url, token: access_token, headers, body })).status, 200);
+
+  await server.revoke(access_token, client);
+  slow.end(JSON.stringify(body));
+  const [response] = (await once(slow, 'response')) as [IncomingMessage];
+
+  assert.equal(response.statusCode, 401);
+  assert.match(response.headers['www-authenticate'] ?? '', /invalid_token/);
+  assert.equal(((await json(response)) as { reason: string }).reason, 'revoked_by_app');
 });
 
 test('GET and DELETE are a 405: there are no streams and no sessions', async () => {
