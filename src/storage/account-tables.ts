@@ -65,7 +65,7 @@ interface SessionsTable {
   signed_in_at: number;
   last_seen_at: number;
   expires_at: number;
-  /** How the user proved more than a password; null if they did not. */
+  /** The second factor that the user has verified; null without one. */
   second_factor: Generated<SecondFactor | null>;
 }
 
@@ -161,12 +161,14 @@ interface PasswordLinksTable {
 interface MailLinksTable {
   /** A user or an invitation; or a random id, for a request that named no account. So both take the same work. */
   subject_id: string;
-  /** `password`: to set a new password. `address`: to prove that an address is the user's own. `invitation`: to join. */
+  /**
+   * `password`: to set a new password. `address`: to verify that an address is the user's own. `invitation`: to join.
+   */
   purpose: 'password' | 'address' | 'invitation';
   token_hash: string;
   /** For users, a hash of their address and password hash at the time: the link ends when either changes. */
   bound_to: string;
-  /** The address to prove. */
+  /** The address to verify. */
   email: string | null;
   created_at: number;
   expires_at: number;

@@ -142,7 +142,7 @@ interface PlatformAppPolicyTable {
   id: number;
   who: WhoConnects;
   reserves_sensitive: number;
-  /** Whether owners cannot decide otherwise. */
+  /** Whether owners cannot override it. */
   is_binding: number;
   /** Whether users choose when a connection ends: `free`, `none`, or the most days that they can choose. */
   ends: Generated<string>;

@@ -14,9 +14,9 @@ export interface PlausibleTime {
 }
 
 /**
- * The time by which data may be removed. It follows the clock while that is plausible. After a forward jump of
- * more than a day it continues from the last reading, at the pace of the monotonic clock, until an operator confirms it.
- * Nodes share the reading, and each judges only its own clock by it.
+ * The time by which data may be removed. It follows the clock while that is plausible. After a forward jump of more
+ * than a day it continues from the last reading, at the pace of the monotonic clock, until an operator confirms it.
+ * Nodes share the reading, and each compares only its own clock with it.
  */
 export function createPlausibleClock(
   db: Database,

@@ -49,9 +49,9 @@ interface RetentionMeter {
 
 interface RetentionOptions {
   steps: RetentionStep[];
-  /** Ends what has expired, and notifies of it, before the rows are removed. */
+  /** Ends what has expired, and notifies apps of it, before the rows are removed. */
   endExpired: BatchJob;
-  /** Notifies of rows that will expire soon. */
+  /** Notifies apps of rows that will expire soon. */
   notifyExpiring: BatchJob;
   meter: RetentionMeter;
   report(error: unknown): void;
@@ -63,7 +63,7 @@ export async function removeExpired(
   db: Database,
   steps: RetentionStep[],
   now: number,
-  { isStopped, removed }: { isStopped(): boolean; removed: RetentionMeter['removed'] } = NOT_WATCHED,
+  { isStopped, removed }: { isStopped(): boolean; removed: RetentionMeter['removed'] } = WITHOUT_METER,
 ): Promise<void> {
   for (const { table, remove } of steps) {
     for (let rows = BATCH_SIZE; rows === BATCH_SIZE && !isStopped(); await setImmediate()) {
@@ -73,7 +73,7 @@ export async function removeExpired(
   }
 }
 
-const NOT_WATCHED = { isStopped: () => false, removed() {} };
+const WITHOUT_METER = { isStopped: () => false, removed() {} };
 
 /** Runs in the background until the returned function is called. */
 export function startRetention(storage: Storage, clock: Clock, options: RetentionOptions): () => Promise<void> {

@@ -26,7 +26,10 @@ interface ListenOptions {
   ports: number;
 }
 
-/** Serves GET /metrics on a listener of its own, so that no client of the two hosts can read it. Returns how to stop. */
+/**
+ * Serves GET /metrics on a listener of its own, so that no client of the two hosts can read it. Returns a function that
+ * stops it.
+ */
 export async function serveMetrics(deps: MetricsDeps, options: ListenOptions): Promise<() => Promise<void>> {
   const { registry } = deps.metrics;
   const stopDatabase = databaseGauges(registry, deps);

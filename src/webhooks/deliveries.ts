@@ -9,7 +9,7 @@ import { endBackoff, nextAttemptAt, schedule } from './queue.ts';
 import type { Signed } from './signatures.ts';
 import { subscribed } from './visibility.ts';
 
-/** One event for one endpoint, attempted until it arrives or is given up. */
+/** One event for one endpoint, attempted until it arrives or the attempts end. */
 export interface Delivery {
   id: string;
   endpointId: string;

@@ -26,7 +26,7 @@ const CONNECT_TIMEOUT = 2 * SECOND;
 const QUERY_TIMEOUT = 4 * SECOND;
 
 export interface PoolOptions extends SessionOptions {
-  /** All pools of a node share what they know. */
+  /** Shared by all pools of a node. */
   primary: Primary;
 }
 
@@ -138,7 +138,9 @@ async function inspectServer(pools: Pools, client: pg.ClientBase): Promise<void>
 /** SQLSTATEs about the server and not about the statement: connection, resources, operator, system, locks, read-only. */
 const UNAVAILABLE = /^(08|53|57|58|40|55P03|25006)/;
 
-/** A statement that PostgreSQL rejects is a bug or a lack of the server, and stays what it is. */
+/**
+ * A statement that PostgreSQL rejects is a bug, or needs a feature that the server lacks: its error is not translated.
+ */
 export function translateError(error: unknown): unknown {
   if (error instanceof StorageUnavailable) return error;
   if (!(error instanceof pg.DatabaseError)) {
@@ -158,9 +160,9 @@ export function isLockTimeout(error: unknown): boolean {
 }
 
 /**
- * An upgrade has added a column since the statement was planned; its SQLSTATE, feature_not_supported, is also that of statements
- * that PostgreSQL or an extension of it cannot run. Or the name is not known, or known too soon, since another request that
- * shares the connection was to prepare the statement and failed.
+ * An upgrade has added a column since the statement was planned; its SQLSTATE, feature_not_supported, is also that of
+ * statements that PostgreSQL or an extension of it cannot run. Or the name of the statement is unknown or already
+ * taken, because another request on the shared connection failed to prepare it.
  */
 function isOutdated({ code = '', routine }: pg.DatabaseError): boolean {
   return (code === '0A000' && routine === 'RevalidateCachedQuery') || NAME_ERRORS.includes(code);

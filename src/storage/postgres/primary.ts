@@ -5,16 +5,16 @@ import { StorageUnavailable } from '../storage.ts';
 const POLL_INTERVAL = SECOND;
 
 /** Services with one address do not all have functions about the write-ahead log. */
-const OF_ONE_SERVER = 'select pg_is_in_recovery() as standby';
+const STANDBY_QUERY = 'select pg_is_in_recovery() as standby';
 /** Each promotion of a standby begins a timeline, whose number begins the names of files of the write-ahead log. */
-const OF_SEVERAL_SERVERS = `${OF_ONE_SERVER},
+const TIMELINE_QUERY = `${STANDBY_QUERY},
   case when not pg_is_in_recovery() then pg_walfile_name(pg_current_wal_lsn()) end as file`;
 
 export type Primary = ReturnType<typeof trackPrimary>;
 
 /**
- * Tells the primary from servers that are not, or no longer. A primary that was replaced may still accept connections: one that was frozen,
- * or whose cluster manager was killed. It does not know what was revoked since.
+ * Distinguishes the primary from standbys and from former primaries. A former primary may still accept connections if
+ * it was frozen, or if its cluster manager was killed. It does not know what was revoked since.
  */
 export function trackPrimary(servers: pg.ClientConfig[]) {
   const timelines = new WeakMap<pg.ClientBase, number>();
@@ -24,7 +24,7 @@ export function trackPrimary(servers: pg.ClientConfig[]) {
   return {
     /** For new connections. A standby may lag behind, and would accept tokens that were revoked. */
     async assertPrimary(client: pg.ClientBase): Promise<void> {
-      const { rows } = await client.query(isOne ? OF_ONE_SERVER : OF_SEVERAL_SERVERS);
+      const { rows } = await client.query(isOne ? STANDBY_QUERY : TIMELINE_QUERY);
       const [{ standby, file }] = rows;
       if (standby) throw new StorageUnavailable('this server is a standby');
       const timeline = timelineOf(file);
@@ -33,7 +33,9 @@ export function trackPrimary(servers: pg.ClientConfig[]) {
       timelines.set(client, timeline);
     },
     isReplaced: (client: pg.ClientBase): boolean => (timelines.get(client) ?? newest) < newest,
-    /** With several servers, each is asked every second: otherwise a node that only reads would not notice. */
+    /**
+     * With several servers, each is queried every second: otherwise a node that only reads would not notice a failover.
+     */
     watch(): void {
       if (isOne) return;
       stop = watchServers(servers, (timeline) => {
@@ -51,7 +53,7 @@ function watchServers(servers: pg.ClientConfig[], found: (timeline: number) => v
     const isWaiting = pool.totalCount > pool.idleCount;
     if (isWaiting) return;
     // A server that does not respond is no primary now.
-    const result = await pool.query(OF_SEVERAL_SERVERS).catch(() => undefined);
+    const result = await pool.query(TIMELINE_QUERY).catch(() => undefined);
     found(timelineOf(result?.rows[0].file));
   }
   const timer = setInterval(() => pools.forEach((pool) => void poll(pool)), POLL_INTERVAL).unref();

@@ -164,6 +164,6 @@ export const isBusy = (error: unknown): boolean => resultCode(error) === 5;
 
 /** A StorageUnavailable if the error is one of the file or the disk; any other error as it is. */
 export function translateError(error: unknown): unknown {
-  const trouble = UNAVAILABLE.get(resultCode(error) ?? 0);
-  return trouble ? new StorageUnavailable(`The database file is ${trouble}.`, { cause: error }) : error;
+  const condition = UNAVAILABLE.get(resultCode(error) ?? 0);
+  return condition ? new StorageUnavailable(`The database file is ${condition}.`, { cause: error }) : error;
 }

@@ -18,16 +18,17 @@ export interface RunningNode {
 }
 
 /**
- * Lists this process in `nodes` until the returned function is called, so that no migration removes what it needs. Throws if
- * one has begun to: the process is listed before it looks, and a migration looks for nodes after it is listed. Looks again with
- * each heartbeat, since nobody waits for a process that was frozen, and calls `onOutdated` if it has missed a migration.
+ * Lists this process in `nodes` until the returned function is called, so that no migration removes what it needs.
+ * Throws if a migration has begun to. Of the two, at least one sees the other: the process is listed before it checks
+ * for migrations, and a migration is listed before it checks for nodes. Each heartbeat checks again, since a migration
+ * does not wait for a process that was frozen, and calls `onOutdated` if the process has missed a migration.
  */
 export async function registerNode(
   storage: Storage,
   onOutdated: (error: StorageError) => void = () => {},
 ): Promise<() => Promise<void>> {
   const db = upgradeTables(storage.relaxed);
-  const row = { id: newRandomId(), name: `${hostname()}:${process.pid}`, release: VERSION, knows: lastKnown() };
+  const row = { id: newRandomId(), name: `${hostname()}:${process.pid}`, release: VERSION, knows: lastMigration() };
   const report = () =>
     db
       .insertInto('nodes')
@@ -61,7 +62,7 @@ export async function registerNode(
   return leave;
 }
 
-const lastKnown = () => MIGRATIONS.at(-1)?.name ?? '';
+const lastMigration = () => MIGRATIONS.at(-1)?.name ?? '';
 
 /** Nodes of releases that do not have this migration yet. */
 export async function listOlderNodes(db: Database, migration: string): Promise<RunningNode[]> {

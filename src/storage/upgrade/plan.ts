@@ -88,17 +88,17 @@ const READS_PER_ROW: Record<Storage['engine'], Record<Step['kind'], number>> = {
   sqlite: { change: 0, index: 8, 'drop index': 0, backfill: 20, check: 0 },
 };
 
-const BRIEF = 'ACCESS EXCLUSIVE, for milliseconds, tried again while the table is in use';
+const BRIEF_LOCK = 'ACCESS EXCLUSIVE, for milliseconds, tried again while the table is in use';
 const CONCURRENT = 'SHARE UPDATE EXCLUSIVE: reads and writes continue';
 const WHOLE_FILE = 'the whole file, for writes';
 
 const LOCKS: Record<Storage['engine'], Record<Step['kind'], string>> = {
   postgres: {
-    change: BRIEF,
+    change: BRIEF_LOCK,
     index: CONCURRENT,
     'drop index': CONCURRENT,
     backfill: 'ROW EXCLUSIVE: the rows of one batch, for about 30 ms',
-    check: `${BRIEF}; then ${CONCURRENT}`,
+    check: `${BRIEF_LOCK}; then ${CONCURRENT}`,
   },
   sqlite: {
     change: WHOLE_FILE,

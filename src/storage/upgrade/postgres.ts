@@ -31,8 +31,8 @@ export async function upgradePostgres(storage: Storage, options: Required<Migrat
 }
 
 /**
- * Lists the migration as begun, unless there are nodes for which it has to wait. A node that starts meanwhile is listed before
- * it looks for migrations, so at least one of the two sees the other.
+ * Lists the migration as begun, unless there are nodes for which it has to wait. A node that starts meanwhile is listed
+ * before it checks for migrations, so at least one of the two sees the other.
  */
 async function start(
   db: Database,

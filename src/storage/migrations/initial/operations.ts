@@ -68,7 +68,7 @@ const rateLimits: SchemaChange = async (db, { integer, time }) => {
   await db.schema.createIndex('rate_limits_by_expiry').on('rate_limits').column('expire').execute();
 };
 
-/** One row: the last plausible reading of the clock, by which retention judges what the clock says next. */
+/** One row: the last plausible reading of the clock, with which the retention job compares the clock. */
 const clock: SchemaChange = async (db, { integer, time }) => {
   await db.schema
     .createTable('clock')
