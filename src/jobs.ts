@@ -78,7 +78,7 @@ const STEPS: RetentionStep[] = [
   expiredCounters,
 ];
 
-/** `auditRetention` in milliseconds; without it, audit entries are kept for ever. */
+/** `auditRetention` in milliseconds; without it, audit entries are kept forever. */
 export function retentionSteps(auditRetention?: number): RetentionStep[] {
   if (auditRetention === undefined) return STEPS;
   const remove: RetentionStep['remove'] = (db, limit, now) => removeOldEntries(db, limit, now - auditRetention);

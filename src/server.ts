@@ -44,7 +44,7 @@ interface RunningServer {
   storage: Storage;
   /** The same map twice if one listener serves both hosts. */
   routes: { api: MethodsByPath; web: MethodsByPath };
-  /** Rejects if a newer release has removed what this one needs from the database. Then it must serve no longer. */
+  /** Rejects if a newer release has removed what this one needs from the database. The server must then stop. */
   outdated: Promise<never>;
   /** Finishes open requests. With a drain timeout, in milliseconds, clients can first close their connections themselves. */
   close(drainTimeout?: number): Promise<void>;
@@ -74,7 +74,7 @@ export async function startServer(
     loadErrorNavigation(deps, request),
   );
   const { promise: outdated, reject: onOutdated } = Promise.withResolvers<never>();
-  // Commands wait for it while they serve. Without one, its rejection is not an unhandled error.
+  // Only `gatehouse serve` awaits it: elsewhere, its rejection must not be an unhandled error.
   outdated.catch(() => {});
   const storage = await openNodeStorage(settings.databaseUrl, settings.workers, onOutdated);
   const report = (error: unknown) => api.log.error(error);

@@ -127,7 +127,7 @@ export type ActionGroup = keyof typeof ACTION_GROUPS;
 export interface NewAuditEntry {
   action: Action;
   actor: Actor;
-  /** Whom the filter by person finds it by, if that is not the actor. */
+  /** The user whom the filter by person matches, if that is not the actor. */
   personId?: string;
   /** The business whose owners may see it; null if it concerns the platform or one user only. */
   businessId: string | null;

@@ -38,7 +38,7 @@ export interface AuditFilter {
   since?: number | undefined;
 }
 
-/** Which entries come first: those before this id, and before this time. */
+/** Where a list starts: at the newest entry before this id and before this time. */
 export interface Start {
   before?: string | undefined;
   until?: number | undefined;
@@ -68,7 +68,7 @@ export function selectEntries(db: Database, { tenant, personId, since }: AuditFi
 export type EntryQuery = ReturnType<typeof selectEntries>;
 type EntryRow = Awaited<ReturnType<EntryQuery['executeTakeFirstOrThrow']>>;
 
-/** The rest of the filter, which has to check every row. */
+/** The part of the filter that no index covers: it checks every row. */
 export function applyFilter(query: EntryQuery, { tenant, search, group, personId }: AuditFilter): EntryQuery {
   let filtered = query;
   if (group !== undefined) filtered = filtered.where('audit_entries.action', 'in', actionsOf(group));

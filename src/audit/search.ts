@@ -22,7 +22,7 @@ const STEP = 500;
 const MAX_ROWS_PER_PAGE = 10_000;
 const MAX_WAITING_STEPS = 1_000;
 
-/** One step at a time in each process, whatever the number of searches. */
+/** One step at a time in each process, however many searches run. */
 const steps = semaphore({ concurrency: 1, maxQueue: MAX_WAITING_STEPS });
 
 interface SearchResult {
@@ -31,7 +31,7 @@ interface SearchResult {
   searchedTo?: string;
 }
 
-/** Newest first. Ends early after reading as many rows as one page may. */
+/** Newest first. Stops early when it has read as many rows as one page may read. */
 export async function searchEntries(
   db: Database,
   { before, until, limit, ...filter }: AuditFilter & Start & { limit: number },
@@ -137,6 +137,6 @@ export function csvLine(cells: string[]): string {
 }
 
 function withoutFormulas(cell: string): string {
-  const inert = cell.replace(FORMULA, "$1$2'");
-  return CONTROL_AT_START.test(inert) ? `'${inert}` : inert;
+  const escaped = cell.replace(FORMULA, "$1$2'");
+  return CONTROL_AT_START.test(escaped) ? `'${escaped}` : escaped;
 }

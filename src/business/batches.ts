@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Database } from '../storage/storage.ts';
 import { type Row, recordsIn } from './rows.ts';
 
-/** SQLite reads a batch in some milliseconds, during which no other request runs. */
+/** SQLite reads a batch in a few milliseconds, during which no other request runs. */
 const BATCH_SIZE = 2000;
 
 interface Selection {

@@ -58,7 +58,7 @@ export function setInvoiceStatus(
       .where('status', '!=', status)
       .executeTakeFirst();
     if (!found) return undefined;
-    const change = (values: Values) => forPeople(() => withStatus(values, status, dayOf(now)));
+    const change = (values: Values) => withFormErrors(() => withStatus(values, status, dayOf(now)));
     const changed = await changeRecord(
       tx,
       invoices,
@@ -90,8 +90,8 @@ function readTotal(text: string, currency: string): string {
   throw new FormError('total', `A total is a decimal with no more decimal places than ${currency} has, like 1234.50.`);
 }
 
-/** The error as the command line shows it. */
-function forPeople<Result>(work: () => Result): Result {
+/** Converts a `FieldError` to the `FormError` that the command line shows. */
+function withFormErrors<Result>(work: () => Result): Result {
   try {
     return work();
   } catch (error) {

@@ -122,7 +122,7 @@ function readFilters({ filters, fields }: Resource, text: (name: string) => stri
 
 const DAY_TEXT = /^\d{4}-\d{2}-\d{2}$/;
 
-/** As the column of the sort field has it: an id, a time, or a date. */
+/** As stored in the column of the sort field: an id, a time, or a date. */
 function readBound(name: string, text: string | undefined, sort: string): string | number | undefined {
   if (text === undefined) return undefined;
   const time = Date.parse(text);

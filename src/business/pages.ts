@@ -30,7 +30,7 @@ export async function listRecords(db: Database, resource: Resource, page: Page):
   return rows.map((row) => fromRow(resource, row as Row, false));
 }
 
-/** Filters by `=` and their name. Only what the shape of the page has is used. */
+/** The name of a filter is prefixed with `=`. A query uses only the values that its shape has. */
 type PageValues = Record<string, string | number>;
 
 type PageQuery = ReturnType<typeof pageQuery>;

@@ -19,9 +19,9 @@ export interface ProtectedEndpoint {
    */
   scope: string | null;
   operationId: string;
-  /** The name of its tool at the MCP server: the operationId in snake case unless it says otherwise. False: it has none. */
+  /** The name of its tool at the MCP server, by default the operationId in snake case. False if it has none. */
   tool?: string | false;
-  /** Its page in the API reference: `Business API` unless it says otherwise. */
+  /** Its page in the API reference, by default `Business API`. */
   tag?: string;
   summary: string;
   /** What the endpoint needs is appended. */
@@ -34,12 +34,12 @@ export interface ProtectedEndpoint {
   body?: object;
   /** Whether it takes `If-Match`. */
   isConditional?: boolean;
-  /** Whether it takes something away that no other endpoint gives back. */
+  /** Whether no other endpoint can undo it. */
   isDestructive?: boolean;
-  /** Whether the state of the record can make it impossible: 409. */
+  /** Whether it responds 409 if the state of the record does not allow it. */
   hasConflicts?: boolean;
   response: {
-    /** 200 unless it says otherwise. */
+    /** 200 by default. */
     status?: number;
     description: string;
     /** The name of the schema in the OpenAPI document. */
@@ -67,7 +67,7 @@ export interface ApiRequest {
 }
 
 export interface ApiResult {
-  /** 200 unless it says otherwise. */
+  /** 200 by default. */
   status?: number;
   body: unknown;
   headers?: Record<string, string>;

@@ -15,7 +15,7 @@ export interface FileLine {
   problem?: { field: string; message: string };
 }
 
-/** Reads records one by one, with these names of values. */
+/** Reads records one by one. `names` are the columns that a CSV file may have. */
 export function readRecords(input: Readable, format: FileFormat, names: string[]): AsyncIterable<FileLine> {
   return format === 'csv' ? readCsv(input, names) : readJsonLines(input);
 }
@@ -25,7 +25,7 @@ interface CsvRecord {
   info: { lines: number };
 }
 
-/** The first record is the header. An empty value is none. */
+/** The first record is the header. An empty value counts as absent. */
 async function* readCsv(input: Readable, names: string[]): AsyncIterable<FileLine> {
   const parser = input.pipe(parse({ bom: true, info: true, relax_column_count: true, skip_empty_lines: true }));
   input.once('error', (error) => parser.destroy(error));

@@ -55,7 +55,9 @@ export function createRecord(
   });
 }
 
-/** Inserts a record and records its event; what the values leave out is computed. Undefined if one like it exists. */
+/**
+ * Inserts a record and records its event; what the values leave out is computed. Undefined if a unique value is taken.
+ */
 export async function insertRecord(
   tx: Database,
   resource: Resource,
@@ -111,7 +113,10 @@ function initialValues({ fields }: Resource): Values {
   return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, field.initial ?? null]));
 }
 
-/** Inserts many records and records their events for these apps. Returns how many there are: fewer if some are taken. */
+/**
+ * Inserts many records and records their events for these apps. Returns how many were inserted: fewer if unique values
+ * are taken.
+ */
 export async function insertRecords(
   tx: Database,
   resource: Resource,
@@ -146,7 +151,7 @@ async function checkReferences(tx: Database, { fields }: Resource, businessId: s
 interface Change {
   /** From `If-Match`; undefined if the client accepts any version. */
   ifVersion: number | undefined;
-  /** The changed values, computed from the current ones. Throws if the record cannot be changed so. */
+  /** The changed values, computed from the current ones. Throws if the record does not allow the change. */
   change(values: Values): Values;
 }
 

@@ -14,7 +14,7 @@ import { endpointsOf } from './resource-endpoints.ts';
 
 const RESOURCE_ENDPOINTS = [...RESOURCES.flatMap(endpointsOf), pipelineEndpoint, ...reportEndpoints];
 
-/** Without the resources if the platform serves its own. */
+/** Leaves out the resources if the platform serves its own API. */
 export function listEndpoints(servesResources: boolean): ProtectedEndpoint[] {
   return [meEndpoint, businessesEndpoint, ...(servesResources ? RESOURCE_ENDPOINTS : [])];
 }

@@ -6,7 +6,7 @@ import type { RecordsTable } from '../storage/tables.ts';
 
 export type Row = Record<string, string | number | null>;
 
-/** The tables of resources have the same columns as far as these functions know. */
+/** Typed by the columns that the tables of all resources have. */
 export const recordsIn = (db: Database) => db as unknown as Kysely<Record<string, RecordsTable>>;
 
 export function columnOf(name: string): string {

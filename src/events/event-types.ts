@@ -132,7 +132,7 @@ export const EVENTS: Record<string, EventDeclaration> = {
   ...Object.fromEntries(RESOURCES.flatMap(declareResourceEvents)),
 };
 
-/** Without those of the resources if the platform serves its own. */
+/** Leaves out those of the resources if the platform serves its own API. */
 export function listEventTypes(servesResources: boolean): EventType[] {
   return (servesResources ? EVENT_TYPES : Object.keys(OWN_EVENTS)) as EventType[];
 }

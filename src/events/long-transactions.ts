@@ -4,12 +4,12 @@ import { retentionStep } from '../storage/retention.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 
 /**
- * Runs `work` in a transaction that may last longer than `LISTED_AFTER`. While it runs, no events are listed that are as
- * new as its own: a reader that has seen them would never see those that are committed at the end.
+ * Runs `work` in a transaction that may last longer than `LISTED_AFTER`. While it runs, no events are listed that are
+ * as new as its own: a reader that has seen them would never see those that are committed at the end.
  *
- * A row that is committed before the transaction says when it began, and a lock on this row that it still runs, so the row
- * of a process that was killed has no effect. On SQLite there are no row locks and none are needed: no other transaction
- * can write meanwhile.
+ * A row that is committed before the transaction stores when it began. The transaction locks this row while it runs, so
+ * the row of a process that was killed has no effect. On SQLite there are no row locks and none are needed: no other
+ * transaction can write meanwhile.
  */
 export async function inLongTransaction<Result>(
   db: Database,
@@ -25,13 +25,13 @@ export async function inLongTransaction<Result>(
       return await work(tx, clock());
     });
   } catch (error) {
-    // Without its lock, a row that stays has no effect.
+    // A row that stays has no effect without its lock.
     await remove(db).catch(() => {});
     throw error;
   }
 }
 
-/** When the oldest of the long transactions that still run began; undefined if there is none. */
+/** The start of the oldest long transaction that still runs; undefined if there is none. */
 export async function findLongTransaction(db: Database): Promise<number | undefined> {
   const all = await listLongTransactions(db);
   if (all.length === 0) return undefined;

@@ -44,8 +44,8 @@ interface ProtocolOptions {
 }
 
 /**
- * Responds to clients of both kinds of revisions, by the official package. A call of a tool whose headers are all right is served
- * by a server that is connected once: a server and a transport for each call take longer than most calls. All other
+ * Responds to clients of both kinds of revisions, by the official package. A tool call with valid headers is served by
+ * a server that is connected once: a server and a transport for each call take longer than most calls. All other
  * requests, and with them every error of the protocol, go to the handlers of the package.
  */
 export async function createProtocol(options: ProtocolOptions): Promise<(request: McpRequest) => Promise<McpResponse>> {
@@ -59,7 +59,8 @@ export async function createProtocol(options: ProtocolOptions): Promise<(request
     if (isCall(body) && isLegacyCall(request, body)) return toJson(await callLegacy(body, authInfo));
     const webRequest = toWebRequest(request);
     const passed = { authInfo, parsedBody: body ?? null };
-    // Revisions since 2025-06-18 have no batches. The strict handler rejects them, and responses, of which we ask for none.
+    // Revisions since 2025-06-18 have no batches. The strict handler rejects them, and responses, since this server
+    // sends no requests.
     const isMessage = typeof body === 'object' && body !== null && 'method' in body;
     if (!isMessage || !(await isLegacyRequest(webRequest, body)))
       return toResponse(await handler.fetch(webRequest, passed));

@@ -38,7 +38,7 @@ export function mountMcp(host: FastifyInstance, deps: McpDeps): void {
   const scopes = SCOPES.map(({ name }) => name).filter((name) => endpoints.some(({ scope }) => scope === name));
   const load = loader(deps, endpoints);
   const onOrigin = checkOrigin(new Set([deps.issuer, deps.consentUrl, ...deps.mcpAllowedOrigins]));
-  // Before the body is read: a request without a valid token is a 401, whatever it says.
+  // Before the body is read: a request without a valid token is a 401, whatever its body.
   const authenticate = async (request: FastifyRequest, reply: FastifyReply) => {
     request.access = await accessOf(deps, request, reply, { resource: resourceOf(request), scopes });
     request.hasSlowBody = !request.raw.complete;

@@ -65,7 +65,7 @@ function inputSchema(endpoint: ProtectedEndpoint): Schema {
   return toJson(Type.Object(properties, { additionalProperties: false }));
 }
 
-/** Of an object, as clients before 2026-07-28 need it: a list becomes its `items`. */
+/** Always of an object, as clients before 2026-07-28 need it: a list becomes its `items`. */
 function outputSchema({ response, query }: ProtectedEndpoint): Schema {
   const { schema, isList } = response;
   if (!isList) return toJson(schema);

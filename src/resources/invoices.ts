@@ -17,7 +17,7 @@ import {
 export const INVOICE_STATUSES = ['DRAFT', 'SENT', 'PAID', 'OVERDUE', 'VOID'];
 const UNPAID = ['SENT', 'OVERDUE'];
 
-/** Days until an invoice is due if the client does not say. */
+/** Days until an invoice is due, if the client sends no due date. */
 const PAYMENT_TERM = 30;
 
 const LINE_INPUT = {

@@ -31,7 +31,7 @@ export interface Transition {
   description: string;
   /** The states in which it is possible. */
   from: readonly string[];
-  /** Whether it takes something away that no other transition gives back. */
+  /** Whether no other transition can undo it. */
   isDestructive?: boolean;
   /** What clients may send with it. */
   body?: Record<string, Field>;

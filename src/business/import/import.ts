@@ -79,7 +79,7 @@ async function write(actor: Actor, tx: Database, job: ImportJob, now: number): P
   return { ...result, isImported: true };
 }
 
-/** Reads the file in batches. Once there is a problem, the rest is only checked. */
+/** Reads the file in batches. After the first problem, it only checks the remaining records. */
 async function readAll(
   db: Database,
   { business, resource, open }: ImportJob,
@@ -116,5 +116,5 @@ async function addNumbers(tx: Database, resource: Resource, businessId: string, 
   if (without.length === 0) return;
   const except = rows.flatMap(({ number }) => (number === null ? [] : [String(number)]));
   const numbers = await takeNumbers(tx, resource, { businessId, count: without.length, except });
-  for (const [place, row] of without.entries()) row.number = numbers[place] ?? null;
+  for (const [index, row] of without.entries()) row.number = numbers[index] ?? null;
 }

@@ -6,11 +6,11 @@ import { recordsIn } from '../rows.ts';
 import type { FieldProblem } from '../validation.ts';
 import { keyNameOf } from './values.ts';
 
-/** Fewer references than this are remembered, so that memory stays bounded. */
+/** The cache of references is cleared beyond this size, so that memory stays bounded. */
 const MAX_REMEMBERED = 50_000;
 
 /** The result of looking up a key: an id, nothing, or more than one record. */
-type Found = string | 'none' | 'many';
+type Found = string | 'none' | 'ambiguous';
 
 export interface UnresolvedRecord {
   values: Values;
@@ -61,11 +61,11 @@ async function resolve(
     const id = found.get(text) ?? 'none';
     delete record.values[key];
     record.values[field] = id;
-    if (id !== 'none' && id !== 'many') continue;
+    if (id !== 'none' && id !== 'ambiguous') continue;
     delete record.values[field];
     const noun = target.name.replace('_', ' ');
     const message =
-      id === 'many'
+      id === 'ambiguous'
         ? `is the name of more than one ${noun}: use ${field}`
         : `is not a ${noun} of this business: ${text}`;
     record.problems.push({ field: name, message });
@@ -80,10 +80,10 @@ async function lookUp(db: Database, { target, found }: Reference, businessId: st
     found.set(copies.get(value) ?? value, value);
   }
   for (const column of ['name', 'email'].filter((name) => name in target.fields)) {
-    const isFit = (text: string) =>
+    const canMatch = (text: string) =>
       !isId(text) && (column === 'email') === ('email' in target.fields && text.includes('@'));
-    const matches = await list(db, target, { businessId, column, values: texts.filter(isFit) });
-    for (const { id, value } of matches) found.set(value, found.has(value) ? 'many' : id);
+    const matches = await list(db, target, { businessId, column, values: texts.filter(canMatch) });
+    for (const { id, value } of matches) found.set(value, found.has(value) ? 'ambiguous' : id);
   }
   for (const text of texts) if (!found.has(text)) found.set(text, 'none');
 }

@@ -19,7 +19,7 @@ export type ReadRows = (
   now: number,
 ) => Promise<{ rows: Row[]; problems: LineProblem[] }>;
 
-/** Makes rows of the lines of a file, batch by batch, and reports everything that is wrong with them. */
+/** Converts the lines of a file to rows, batch by batch, and reports everything that is wrong with them. */
 export function createRowReader(resource: Resource, businessId: string): ReadRows {
   const readRecord = createRecordReader(resource);
   const resolveReferences = createReferenceResolver(resource, businessId);
@@ -42,7 +42,7 @@ export function createRowReader(resource: Resource, businessId: string): ReadRow
   };
 }
 
-/** A reference that was not found is not missing as well. */
+/** A reference that was not found is not reported as missing, too. */
 function collectProblems<Result>(problems: FieldProblem[], work: () => Result): Result | undefined {
   try {
     return work();

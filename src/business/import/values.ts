@@ -6,7 +6,7 @@ import { dayOf } from '../records.ts';
 import { bodySchema, createValidator, type FieldProblem } from '../validation.ts';
 import { linesFromTotal, settleInvoice } from './invoices.ts';
 
-/** What files may hold beside the fields that clients may send: all that an export writes. */
+/** Fields that an export writes and an import accepts, besides those that clients may send. */
 const TIMES = ['createdAt', 'updatedAt'];
 
 /** A reference by name or e-mail has the field's name without `Id`: `company` in place of `companyId`. */
@@ -18,7 +18,7 @@ export function importableNames({ fields }: Resource): string[] {
   return ['id', ...Object.keys(fields), ...keys, ...TIMES];
 }
 
-/** States and payments are stored as the file has them; sums are computed again, and have to agree. */
+/** States and payments are stored as the file has them. Sums are computed again, and must match those in the file. */
 const isDerived = (field: Field) => !field.isWritable && field.initial === undefined && !field.isNullable;
 
 export interface ImportedRecord {

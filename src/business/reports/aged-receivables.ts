@@ -49,8 +49,8 @@ export const agedReceivables: Report = {
     for await (const rows of readUnpaid(db, businessId)) {
       for (const { currency, issue_date, due_date, amount_due } of rows) {
         if (String(issue_date) > asOf) continue;
-        const place = starts.findIndex((start) => String(due_date) >= start);
-        addTo(sums, String(currency), BUCKETS.at(place) ?? '', toMinor(amount_due));
+        const index = starts.findIndex((start) => String(due_date) >= start);
+        addTo(sums, String(currency), BUCKETS.at(index) ?? '', toMinor(amount_due));
         addTo(sums, String(currency), 'total', toMinor(amount_due));
       }
     }

@@ -6,13 +6,13 @@ import {
   addTo,
   byCurrency,
   CURRENCY,
-  countedIn,
   DATE,
   EXPENSES,
   earliestDay,
   INVOICES,
   ORDERS,
   type Report,
+  readCounted,
   readDay,
   type Sums,
   toMinor,
@@ -59,7 +59,7 @@ export const balance: Report = {
     const sums: Sums = new Map();
     const period = { businessId, from: earliestDay(asOf), to: asOf };
     for (const { source, add } of COUNTED) {
-      for await (const rows of countedIn(db, source, period)) {
+      for await (const rows of readCounted(db, source, period)) {
         for (const row of rows) add(row, (name, minor) => addTo(sums, String(row.currency), name, minor));
       }
     }

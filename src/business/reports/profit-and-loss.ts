@@ -6,13 +6,13 @@ import {
   addTo,
   byCurrency,
   CURRENCY,
-  countedIn,
   DATE,
   EXPENSES,
   INVOICES,
   monthsOf,
   ORDERS,
   type Report,
+  readCounted,
   readDay,
   type Sums,
   toMinor,
@@ -74,7 +74,7 @@ export const profitAndLoss: Report = {
     const sums: Sums = new Map();
     const months = monthsOf(from, to);
     for (const { name, source, amount } of COUNTED) {
-      for await (const rows of countedIn(db, source, { businessId, from, to })) {
+      for await (const rows of readCounted(db, source, { businessId, from, to })) {
         for (const row of rows) {
           const [currency, minor] = [String(row.currency), toMinor(row[amount])];
           addTo(sums, currency, name, minor);

@@ -45,8 +45,8 @@ export function earliestDay(asOf: string): string {
   return `${String(Number(asOf.slice(0, 4)) - MAX_YEARS + 1).padStart(4, '0')}${asOf.slice(4, 7)}-01`;
 }
 
-export function readDay(query: RawQuery<Record<string, unknown>>, name: string, otherwise: string): string {
-  const text = readText(query, name) ?? otherwise;
+export function readDay(query: RawQuery<Record<string, unknown>>, name: string, fallback: string): string {
+  const text = readText(query, name) ?? fallback;
   const isDay = /^\d{4}-\d{2}-\d{2}$/.test(text) && new Date(`${text}T00:00:00Z`).toJSON()?.startsWith(text);
   if (!isDay) throw valueNotAllowed(`${name} is a date, such as 2026-07-31.`);
   return text;
@@ -102,7 +102,7 @@ export const EXPENSES: Source = {
  * The records of a period that count, in batches. The status is not part of the query: where few records have it, a batch
  * would read many.
  */
-export async function* countedIn(db: Database, source: Source, { businessId, from, to }: Period) {
+export async function* readCounted(db: Database, source: Source, { businessId, from, to }: Period) {
   const { table, day, columns, statuses } = source;
   const days = { column: day, from, to };
   for await (const rows of readBatches(db, { table, businessId, columns: [...columns, 'status'], days })) {
