@@ -24,12 +24,12 @@ export const appCommands: Command[] = [
     summary: 'Register an app; its client_secret, if it has one, is printed only once',
     options: {
       name: { value: 'NAME', help: 'What users see', required: true, example: 'Ledgerly' },
-      'redirect-uri': { value: 'URL', help: 'Where users are redirected to', required: true, many: true },
+      'redirect-uri': { value: 'URL', help: 'Where users are redirected to', required: true, multiple: true },
       scope: {
         value: 'SCOPE',
         help: 'A scope that the app may request',
         required: true,
-        many: true,
+        multiple: true,
         choices: SCOPE_NAMES,
       },
       business: { value: 'ID', help: 'The business that owns it' },
@@ -52,11 +52,11 @@ export const appCommands: Command[] = [
     options: {
       app: APP,
       name: { value: 'NAME', help: 'What users see' },
-      'redirect-uri': { value: 'URL', help: 'Where users are redirected to; replaces all', many: true },
+      'redirect-uri': { value: 'URL', help: 'Where users are redirected to; replaces all', multiple: true },
       scope: {
         value: 'SCOPE',
         help: 'A scope that the app may request; replaces all',
-        many: true,
+        multiple: true,
         choices: SCOPE_NAMES,
       },
       open: { value: 'yes|no', help: 'Whether users of any business may connect it', choices: YES_NO },

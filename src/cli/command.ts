@@ -23,7 +23,7 @@ export interface Command {
   columns?: string[];
   /** The result is printed: one line per field and one table per list, or one JSON object with `--json`. */
   run(options: Options, env: NodeJS.ProcessEnv): Promise<object | undefined>;
-  /** Another output for people. */
+  /** Replaces the default output, except with `--json`. */
   format?(result: object): string;
   /** Whether to exit with 1 though the command itself succeeded. */
   isFailure?(result: object): boolean;
@@ -35,7 +35,7 @@ export interface Option {
   value?: string;
   required?: boolean;
   /** May be given more than once. */
-  many?: boolean;
+  multiple?: boolean;
   /** A value for the help text, if the placeholder has no usual one. */
   example?: string;
   /** All values that it accepts, for the completion of a shell. */
@@ -47,14 +47,14 @@ export interface Options {
   text(name: string): string;
   list(name: string): string[];
   flag(name: string): boolean;
-  /** Of a command that has one. */
+  /** The value after the name of the command, if it takes one. */
   argument(): string;
 }
 
 /** Every command accepts it. */
 export const JSON_OPTION: Option = { help: 'Print one JSON object' };
 
-/** In help texts. */
+/** For help texts. */
 export const ID_EXAMPLE = '0190b9a1-6f2b-7a11-8f00-5d1c2b3a4f60';
 
 /** Wrong arguments. */
@@ -78,7 +78,7 @@ export function readOptions(command: Command, args: string[]): Options {
 
 function parse(command: Command, args: string[]) {
   const options = Object.entries<Partial<Option>>({ ...command.options, json: {}, help: {} }).map(
-    ([name, { value, many = false }]) => [name, { type: value ? 'string' : 'boolean', multiple: many }] as const,
+    ([name, { value, multiple = false }]) => [name, { type: value ? 'string' : 'boolean', multiple }] as const,
   );
   try {
     const allowPositionals = command.argument !== undefined;

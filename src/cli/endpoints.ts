@@ -37,7 +37,7 @@ export const endpointCommands: Command[] = [
     options: {
       app: APP,
       url: { value: 'URL', help: 'Where events are sent: https, or http on localhost', required: true, example: HOOK },
-      event: { value: 'TYPE', help: 'An event type to receive (default: all)', many: true },
+      event: { value: 'TYPE', help: 'An event type to receive (default: all)', multiple: true },
     },
     examples: ['--event grant.created --event grant.revoked'],
     run: (options, env) => {
@@ -68,7 +68,7 @@ export const endpointCommands: Command[] = [
     summary: 'Change an endpoint; omitted settings stay unchanged',
     extraOptions: {
       url: { value: 'URL', help: 'Where events are sent: https, or http on localhost' },
-      event: { value: 'TYPE', help: 'An event type to receive; replaces all', many: true },
+      event: { value: 'TYPE', help: 'An event type to receive; replaces all', multiple: true },
     },
     examples: [`--url ${HOOK}`],
     run: async (db, { app, endpoint }, { options, env }) => {

@@ -30,8 +30,8 @@ export function helpFor(command: Command): string {
   ].join('\n');
 }
 
-function describeOption([name, { value, help, required, many }]: [string, Option]): [string, string] {
-  const notes = [required && 'required', many && 'may be repeated'].filter(Boolean).join(', ');
+function describeOption([name, { value, help, required, multiple }]: [string, Option]): [string, string] {
+  const notes = [required && 'required', multiple && 'may be repeated'].filter(Boolean).join(', ');
   return [`--${name}${value ? ` ${value}` : ''}`, `${help}${notes && ` (${notes})`}`];
 }
 

@@ -189,9 +189,9 @@ function sum(counts: Map<string, number>, isIncluded: (id: string) => boolean): 
   return [...counts].filter(([id]) => isIncluded(id)).reduce((total, [, count]) => total + count, 0);
 }
 
-function countSecrets(count: number, one: string, many: string): string | undefined {
+function countSecrets(count: number, singular: string, plural: string): string | undefined {
   if (count === 0) return undefined;
-  return count === 1 ? `The secret of 1 ${one} is` : `The secrets of ${count} ${many} are`;
+  return count === 1 ? `The secret of 1 ${singular} is` : `The secrets of ${count} ${plural} are`;
 }
 
 const EARLIEST = Date.UTC(2025, 0, 1);
