@@ -22,13 +22,13 @@ interface AddressRequest {
   current: Credentials;
   email: string;
   device: Device;
-  /** Of the page, for users who have chosen none. */
+  /** The language of the page, for users who have chosen none. */
   language: string;
 }
 
 /**
- * Mails a link to the address that is to be proven, which may be the current one. An address that another account has gets
- * a mail without a link: only its owner learns of the account.
+ * Mails a link to the address to verify, which may be the current one. If another account has the address, the mail has
+ * no link: only the owner of the mailbox learns that the account exists.
  */
 export async function requestAddressLink(
   actor: Actor,
@@ -57,7 +57,7 @@ export async function requestAddressLink(
   });
 }
 
-/** To the present address, while its owner can still stop the change. */
+/** To the current address, while its owner can still stop the change. */
 function noticeTo(
   user: User,
   { newAddress, device, language }: { newAddress: string; device: Device; language: string },
@@ -74,8 +74,9 @@ interface AddressLink {
 }
 
 /**
- * The address that a link proves. Undefined if the link is unknown, used, replaced or expired, or belongs to another account:
- * who has only the mailbox, because the address was mistyped or the account was made by another person, gets nothing.
+ * The address that a link verifies. Undefined if the link is unknown, used, replaced or expired, or belongs to another
+ * account: a person who has only the mailbox, because the address was mistyped or someone else created the account,
+ * gets nothing.
  */
 export async function findAddressLink(
   db: Database,

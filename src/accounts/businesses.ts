@@ -86,7 +86,7 @@ export async function setBusinessName(db: Database, { id, name }: Pick<Business,
   await db.updateTable('businesses').set({ name }).where('id', '=', id).execute();
 }
 
-/** False if it is so already. */
+/** False if the rule has this value already. */
 export async function setRequiresSecondFactor(
   db: Database,
   { businessId, isRequired }: { businessId: string; isRequired: boolean },

@@ -39,7 +39,7 @@ export type InvitationState = 'open' | 'used' | 'withdrawn' | 'expired';
 const LIFETIME = 7 * DAY;
 const MAX_OPEN = 100;
 
-/** Expired invitations are kept for so long, so that their page can say why they do not work. */
+/** Expired invitations are kept for this long, so that their page can say why they do not work. */
 const KEPT_FOR = 30 * DAY;
 
 /** Undefined if the inviter is not an owner of the business. Ends earlier invitations of the same address. A second call with the same token returns the same invitation. */
@@ -64,7 +64,7 @@ export async function createInvitation(
   });
 }
 
-/** The lock of the owners keeps two invitations of one address from being created at the same time. */
+/** The lock on the owners prevents two invitations of one address from being created at the same time. */
 async function withdrawEarlier(
   actor: Actor,
   db: Database,
@@ -151,7 +151,7 @@ export async function withdrawInvitation(
   });
 }
 
-/** For an owner who leaves or is no longer one. */
+/** Called when an owner leaves or loses the role. */
 export async function withdrawInvitationsOf(
   db: Database,
   { userId, businessId }: { userId: string; businessId: string },

@@ -85,12 +85,12 @@ export function findJoinProblem(
   source: LinkSource = 'shown',
 ): JoinProblem | undefined {
   if (emailSkeleton(user.email) !== emailSkeleton(email)) return 'another address';
-  if (!mayJoin(user, businessId) && !provesAddress(user, email, source)) return 'address not verified';
+  if (!mayJoin(user, businessId) && !verifiesAddress(user, email, source)) return 'address not verified';
   return undefined;
 }
 
 /** Not for an address that only looks like it: the mail was sent to another mailbox. */
-function provesAddress({ email }: User, invited: string, source: LinkSource): boolean {
+function verifiesAddress({ email }: User, invited: string, source: LinkSource): boolean {
   return source === 'mailed' && email === invited;
 }
 
@@ -112,14 +112,14 @@ export async function acceptInvitation(
   const { id, businessId, businessName, role, email } = invitation;
   return inTransaction(db, async (tx) => {
     if (await findMembership(tx, user.id, businessId)) {
-      throw new FormError('member', (say) => say.alreadyMember(businessName));
+      throw new FormError('member', (problems) => problems.alreadyMember(businessName));
     }
     const joinProblem = findJoinProblem(user, invitation, source);
-    if (joinProblem === 'another address') throw new FormError('member', (say) => say.otherAddress);
-    if (joinProblem) throw new FormError('member', (say) => say.addressNotVerified);
+    if (joinProblem === 'another address') throw new FormError('member', (problems) => problems.otherAddress);
+    if (joinProblem) throw new FormError('member', (problems) => problems.addressNotVerified);
     if (invitationState(invitation, now) !== 'open') return false;
     if (!(await markAccepted(tx, { id, userId: user.id }, now))) return false;
-    if (provesAddress(user, email, source)) await verifyEmail(actor, tx, { user, businessId }, now);
+    if (verifiesAddress(user, email, source)) await verifyEmail(actor, tx, { user, businessId }, now);
     await insertMembership(tx, { userId: user.id, businessId, role }, now);
     await setCurrentBusiness(tx, user.id, businessId);
     const detail = { role, invitation: email };
@@ -148,7 +148,7 @@ export async function joinAsNewUser(
   const row = await buildUserRow({ name, email, password, isPlatformAdmin: false, originBusinessId, language }, now);
   return inTransaction(db, async (tx) => {
     const user = await insertUser(tx, row);
-    if (!user) throw new FormError('email', (say) => say.addressTaken);
+    if (!user) throw new FormError('email', (problems) => problems.addressTaken);
     const actor = userActor(user, device.address);
     await recordUserAudit(actor, tx, { action: 'user.added', user }, now);
     if (!(await acceptInvitation(actor, tx, { invitation, user, source }, now))) throw new InvitationClosed();

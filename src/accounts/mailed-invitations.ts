@@ -12,8 +12,9 @@ import { findInvitationLink, MAIL_LINK_LIFETIME, putMailLink } from './mail-link
 import { findUserByEmail } from './users.ts';
 
 /**
- * `shown`: the link that the owner got, which proves nothing about the address. `mailed`: the link in the mail, which proves
- * it. `expired`: the same, 30 minutes later or replaced: the person can have a new one sent.
+ * `shown`: the link that the owner received; it does not verify the address. `mailed`: the link in the mail; it
+ * verifies the address. `expired`: a mailed link after 30 minutes, or one that was replaced; the person can request a
+ * new one.
  */
 export type LinkSource = 'shown' | 'mailed' | 'expired';
 
@@ -34,8 +35,8 @@ export async function inviteByMail(
 }
 
 /**
- * Ends the previous link in a mail. The link that the owner got stays. `language` is that of the page that asks for the
- * mail, for people who have no account, or have not chosen one.
+ * Ends the previous link in a mail. The link that the owner received still works. `language` is that of the page that
+ * requests the mail, for people who have no account, or have not chosen one.
  */
 export async function mailInvitation(
   db: Database,

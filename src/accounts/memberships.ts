@@ -161,7 +161,7 @@ async function lockMembers(db: Database, { userId, businessId }: Pick<Membership
 
 /** Who belongs to a business and who owns it, locked until the transaction ends. */
 export interface Ownership {
-  /** The member in question, if they are one. */
+  /** The user whose id was given; undefined if they are not a member. */
   member: Member | undefined;
   /** The ids of the owners who are not disabled. */
   owners: string[];
@@ -202,7 +202,7 @@ export function mayManageMembers({ owners }: Ownership, actor: Pick<Actor, 'kind
   return actor.kind === 'operator' || owners.some((id) => id === actor.id);
 }
 
-/** Needs a transaction, and locks the owners. Whether the actor decides about the business. */
+/** Needs a transaction, and locks the owners. Whether the actor may change the business. */
 export async function mayChangeBusiness(actor: Actor, tx: Database, businessId: string): Promise<boolean> {
   if (actor.kind === 'operator') return true;
   return actor.id !== null && mayManageMembers(await lockOwnership(tx, { userId: actor.id, businessId }), actor);

@@ -49,8 +49,8 @@ interface PasskeyRegistration {
 }
 
 /**
- * False if the session has ended, or has not proven the second factor that the user has. That the sign-in was recent was
- * checked when this session got the challenge.
+ * False if the session has ended, or has not verified the second factor that the user has. That the sign-in was recent
+ * was checked when this session got the challenge.
  */
 export async function addPasskey(
   actor: Actor,
@@ -59,7 +59,7 @@ export async function addPasskey(
   now: number,
 ): Promise<boolean> {
   return inTransaction(db, async (tx) => {
-    // Locks the user: a password reset that was first has ended this session, one that is later removes this passkey.
+    // Locks the user: an earlier password reset has ended this session, and a later one removes this passkey.
     await lockUser(tx, user.id);
     const live = await resumeSession(tx, id, now);
     if (!live || (live.lacksSecondFactor && (await hasFactor(tx, user.id)))) return false;

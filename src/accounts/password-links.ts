@@ -36,7 +36,7 @@ interface Creator {
 
 const LIFETIME = 24 * HOUR;
 
-/** The user asked for the link, which was sent to their address. */
+/** The user requested the link, which was sent to their address. */
 const BY_MAIL = { kind: 'mail', id: null, name: 'mail', businessId: null } as const;
 
 /**
@@ -104,8 +104,9 @@ export async function createPasswordLink(
 }
 
 /**
- * Checks the rights of the creator as they are now. An owner can reset only a member who belongs to no other business: a
- * new password gives access to every business of the user. Nobody can bypass their own password this way.
+ * Checks the rights of the creator as they are now. An owner can reset only a member who belongs to no other business:
+ * a new password gives access to every business of the user. Users cannot create a link for themselves, which would
+ * bypass their own password.
  */
 async function mayCreateLink(db: Database, user: User, { kind, id, businessId }: Creator): Promise<boolean> {
   if (kind === 'operator') return true;

@@ -53,10 +53,10 @@ export async function changePassword(
 
 async function rejectWeakPassword(password: string, email: string): Promise<void> {
   const length = [...password].length;
-  if (length < 8) throw new FormError('password', (say) => say.passwordShort);
-  if (length > 1024) throw new FormError('password', (say) => say.tooLong(1024));
-  if (password.toLowerCase() === email) throw new FormError('password', (say) => say.passwordIsEmail);
+  if (length < 8) throw new FormError('password', (problems) => problems.passwordShort);
+  if (length > 1024) throw new FormError('password', (problems) => problems.tooLong(1024));
+  if (password.toLowerCase() === email) throw new FormError('password', (problems) => problems.passwordIsEmail);
   if (await isCommonPassword(password)) {
-    throw new FormError('password', (say) => say.passwordCommon);
+    throw new FormError('password', (problems) => problems.passwordCommon);
   }
 }

@@ -12,7 +12,7 @@ interface BusinessRule {
   isRequired: boolean;
 }
 
-/** An owner decides whether the members of the business need a second factor. False if the actor is no owner. */
+/** An owner decides whether the members of the business need a second factor. False if the actor is not an owner. */
 export async function changeBusinessRule(
   actor: Actor,
   db: Database,
@@ -112,7 +112,7 @@ export async function isRequiredOf(db: Database, userId: string): Promise<boolea
   return found !== undefined;
 }
 
-/** One requirement covers all businesses of a user: the same password opens all of them. */
+/** One requirement covers all businesses of a user: the same password gives access to all of them. */
 function isRequiredOfUser({ or, exists, selectFrom, lit }: ExpressionBuilder<Tables, 'users'>) {
   return or([
     exists(selectFrom('platform_settings').select('id').where('requires_second_factor', '=', lit(1))),
@@ -126,7 +126,7 @@ function isRequiredOfUser({ or, exists, selectFrom, lit }: ExpressionBuilder<Tab
   ]);
 }
 
-/** 1 if the user of the row has to prove a second factor, or to set one up, before they see a page. */
+/** 1 if the user of the row has to verify a second factor, or to set one up, before they see a page. */
 export function needsSecondFactor() {
   const eb = expressionBuilder<Tables, 'users'>();
   const app = eb.selectFrom('authenticator_apps').select('user_id').whereRef('user_id', '=', 'users.id');

@@ -19,7 +19,7 @@ import { isRequiredOf } from './second-factor-rules.ts';
 import { deleteOtherSessions, markSecondFactor, resumeSession, type Session } from './sessions.ts';
 import { lockUser, recordUserAudit, type User } from './users.ts';
 
-/** What a user can sign in with beside the password. */
+/** What a user can sign in with besides the password. */
 export interface SecondFactors {
   /** When the authenticator app was added; null without one. */
   appAddedAt: number | null;
@@ -62,8 +62,8 @@ interface NewFactor {
 }
 
 /**
- * Returns the recovery codes; undefined if the session has ended. Signs out every other session, since it did not prove
- * this factor.
+ * Returns the recovery codes; undefined if the session has ended. Signs out every other session, since it has not
+ * verified this factor.
  */
 export async function addAuthenticatorApp(
   actor: Actor,
@@ -73,7 +73,7 @@ export async function addAuthenticatorApp(
 ): Promise<string[] | undefined> {
   const { user } = session;
   return inTransaction(db, async (tx) => {
-    // Locks the user: a password reset that was first has ended this session, one that is later removes this factor.
+    // Locks the user: an earlier password reset has ended this session, and a later one removes this factor.
     await lockUser(tx, user.id);
     const live = await resumeSession(tx, session.id, now);
     if (!live) return undefined;
@@ -155,7 +155,10 @@ export async function renewRecoveryCodes(
   });
 }
 
-/** A passkey that only replaces the password can be removed without step-up authentication: the password alone opens the account. */
+/**
+ * A passkey that only replaces the password can be removed without step-up authentication: the password alone is enough
+ * to sign in.
+ */
 export function needsStepUp({ appAddedAt, isRequired }: SecondFactors): boolean {
   return appAddedAt !== null || isRequired;
 }
@@ -182,7 +185,7 @@ export async function removePasskey(
   });
 }
 
-/** Throws, which undoes the transaction: a wrong assertion uses nothing up. */
+/** Throws, which rolls the transaction back: a wrong assertion spends neither a code nor a challenge. */
 async function requireStepUp(
   actor: Actor,
   deps: FactorDeps,
@@ -194,7 +197,7 @@ async function requireStepUp(
 }
 
 export function wrongCode(): FormError {
-  return new FormError('code', (say) => say.wrongCode);
+  return new FormError('code', (problems) => problems.wrongCode);
 }
 
 function lastFactor(): FormError {
@@ -202,7 +205,7 @@ function lastFactor(): FormError {
   return new FormError('code', sentence);
 }
 
-/** The notice names nobody but the user: who acts for the platform is its own concern. */
+/** The notice does not name the person who acted for the platform. */
 async function recordRemoval(actor: Actor, tx: Database, user: User, now: number): Promise<void> {
   await recordUserAudit(actor, tx, { action: 'factor.removed', user }, now);
   const by = actor.id === user.id ? 'user' : 'operator';

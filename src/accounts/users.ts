@@ -64,7 +64,10 @@ export async function findCredentialsByEmail(db: Database, email: string): Promi
   return credentialsFrom(await byEmail.executeTakeFirst());
 }
 
-/** Locks the row until the transaction ends. Notices for the user can still be added: who adds one may hold another lock. */
+/**
+ * Locks the row until the transaction ends. Notices for the user can still be added: a transaction that adds one may
+ * hold another lock, and must not wait for this one.
+ */
 export async function lockUser(db: Database, userId: string): Promise<Credentials | undefined> {
   const row = await db.selectFrom('users').selectAll().where('id', '=', userId).forNoKeyUpdate().executeTakeFirst();
   return credentialsFrom(row);

@@ -119,8 +119,8 @@ export async function saveExternalApp(db: Database, app: App, now: number): Prom
 }
 
 /**
- * External apps that nobody has allowed for a month, without a grant, a consent or a decision of an owner. The rest of those that are due is
- * postponed. A paused app stays, because removing it would resume it.
+ * Removes external apps that no user has allowed for a month, and that have no grant, no consent and no decision of an
+ * owner. Postpones the others that are due. A paused app stays, because removing it would resume it.
  */
 export const unusedExternalApps: RetentionStep = {
   table: 'apps',
@@ -183,8 +183,10 @@ export async function setAppStatus(db: Database, appId: string, { column, value 
   return numUpdatedRows === 1n;
 }
 
-/** Keeps the row, so that its grants still have the reason why they ended. False if the app was deleted already. */
-/** An app that describes itself cannot be deleted: the next Allow would bring it back. To ban it, pause it. */
+/**
+ * Keeps the row, so that its grants still have the reason why they ended. False if the app was deleted already. An external
+ * app cannot be deleted, because the next Allow would create it again: pause it instead.
+ */
 export async function deleteApp(actor: Actor, db: Database, app: App, now: number): Promise<boolean> {
   if (app.ownerScope === 'external') {
     throw new FormError('app', 'This app is not registered here: it describes itself. Pause it instead.');

@@ -119,7 +119,7 @@ async function fetchDocument(url: string, { allowsLoopback, privateSchemes, time
   const fields = parseObject(body);
   if (fields.client_id !== url) throw unreadable('The client_id in it is not the URL of the document.');
   const { hostname, host } = new URL(url);
-  const metadata = readDocument(fields, { nameless: hostname, host, privateSchemes });
+  const metadata = readDocument(fields, { defaultName: hostname, host, privateSchemes });
   return { metadata, freshness: freshnessOf(headers) };
 }
 

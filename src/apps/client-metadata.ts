@@ -25,9 +25,9 @@ export class InvalidClientMetadata extends Error {
 
 type Fields = Record<string, unknown>;
 
-/** `nameless` is the name of a client that gives none, `host` the one that its document is from. */
+/** `defaultName` is the name of a client that gives none, `host` the one that its document is from. */
 export interface MetadataRules {
-  nameless: string;
+  defaultName: string;
   host?: string;
   privateSchemes: readonly string[];
 }
@@ -54,19 +54,20 @@ export function readRegistration(fields: Fields, rules: MetadataRules): ClientMe
   return { ...readCommon(fields, rules), redirectUris, scope: undefined };
 }
 
-function readCommon(fields: Fields, { nameless, host }: MetadataRules): Omit<ClientMetadata, 'redirectUris'> {
+function readCommon(fields: Fields, { defaultName, host }: MetadataRules): Omit<ClientMetadata, 'redirectUris'> {
   requireListed(fields, 'grant_types', 'authorization_code');
   requireListed(fields, 'response_types', 'code');
   return {
-    name: readClientName(readText(fields, 'client_name') ?? nameless),
+    name: readClientName(readText(fields, 'client_name') ?? defaultName),
     scope: readText(fields, 'scope'),
     identity: readIdentity(fields, host),
   };
 }
 
 /**
- * Only pages on the host of the document: anyone can link to a page of someone else. `logo_uri` is not read. A logo would make a
- * client look known, and to fetch it, this server or the browser of the user would have to call a stranger.
+ * Only pages on the host of the document: anyone can link to a page of someone else. `logo_uri` is not read. A logo
+ * would make a client look known, and to fetch it, this server or the browser of the user would have to send a request
+ * to an unknown host.
  */
 function readIdentity(fields: Fields, host: string | undefined): AppIdentity {
   const readLink = (field: string) => {

@@ -4,7 +4,9 @@ import { isLoopbackHost } from '../lib/ip-addresses.ts';
 export const MAX_URIS = 20;
 const MAX_LENGTH = 2000;
 
-/** RFC 3986's characters, less `#` and `*`, and brackets only around an address. A URL parser is more lenient. */
+/**
+ * RFC 3986's characters without `#` and `*`, and with brackets only around an address. A URL parser is more lenient.
+ */
 const PLAIN = /^[a-z]+:\/\/(?:\[[^\]]*\])?(?:[\w\-.~:/?@!$&'()+,;=]|%[0-9A-Fa-f]{2})*$/;
 
 /** The host goes into the CSP header of the consent page, where other characters have a meaning. */

@@ -36,11 +36,13 @@ import { findSuccessor, transferBusinessConnections } from './transfers.ts';
 
 /** What the deletion of an account ends in one business. */
 export interface EndedMembership extends Membership {
-  /** Other people belong to the business, and none of them is an owner who can sign in: the account has to stay. */
+  /**
+   * Other people belong to the business, and none of them is an owner who can sign in: the account cannot be deleted.
+   */
   needsOwner: boolean;
-  /** Who is responsible for the connections of the business from then on; they end if there is nobody. */
+  /** The owner who becomes responsible for the connections of the business. Undefined: they end. */
   successor: Member | undefined;
-  /** Apps of a business that nobody else belongs to. They are disabled. */
+  /** Apps of a business without other members. They are disabled. */
   apps: App[];
 }
 

@@ -10,7 +10,10 @@ const MAX_SESSIONS = 1000;
 const MAX_CONNECTIONS = 1000;
 const MAX_ENTRIES = 10_000;
 
-/** What is stored about a user, for themselves. Contains no secret, and nothing about others but the names that they can see anyway. */
+/**
+ * What is stored about a user, as they can download it. Contains no secret. Of other people, it contains only names
+ * that the user can see on pages.
+ */
 export async function exportAccount(db: Database, user: User, now: number) {
   const memberships = await listMemberships(db, user.id);
   const sessions = await listSessions(db, { userId: user.id, limit: MAX_SESSIONS }, now);
@@ -67,7 +70,10 @@ async function listOwnConnections(db: Database, user: User, now: number) {
   }));
 }
 
-/** Of what others did, only who they are: their addresses are their own data, and platform admins act as the platform. */
+/**
+ * Leaves out the addresses of other people, which are their own data, and the names of platform admins, who act as the
+ * platform.
+ */
 function entryFor(user: User, { at, action, actor, business, subject, detail }: AuditEntry) {
   const isOwn = actor.id === user.id;
   const name = actor.kind === 'platform' && !isOwn ? null : actor.name;

@@ -67,8 +67,8 @@ interface Decision extends RequestKey {
 }
 
 /**
- * An owner decides about the request of a member, who is notified. False if no such request waits, or if the actor is no
- * owner. Nobody decides about a request of their own.
+ * An owner decides about the request of a member, who is notified. False if no such request waits, or if the actor is
+ * not an owner. Owners cannot decide about their own requests.
  */
 export async function decideRequest(actor: Actor, db: Database, decision: Decision, now: number): Promise<boolean> {
   const { businessId, appId, userId, verdict, reason, scopes } = decision;
@@ -153,8 +153,8 @@ async function notifyMember(tx: Database, { app, member, decision }: Decided, no
 }
 
 /**
- * An owner blocks an app: everyone's connections to it in the business end at once, and nobody can connect it again. False
- * if the actor is no owner.
+ * An owner blocks an app: everyone's connections to it in the business end at once, and no member can connect it again.
+ * False if the actor is not an owner.
  */
 export async function blockApp(
   actor: Actor,
@@ -178,7 +178,7 @@ export async function blockApp(
 
 /**
  * An owner takes an approval or a block back. An approved app keeps the connections that it has. Undefined if there is
- * nothing to take back, or if the actor is no owner.
+ * nothing to take back, or if the actor is not an owner.
  */
 export async function withdrawAppDecision(
   actor: Actor,
@@ -198,7 +198,7 @@ export async function withdrawAppDecision(
   });
 }
 
-/** An owner takes back what was decided about the request of one member, who can ask again. */
+/** An owner takes back what was decided about the request of one member, who can request it again. */
 export async function withdrawVerdict(
   actor: Actor,
   db: Database,
@@ -217,7 +217,7 @@ export async function withdrawVerdict(
   });
 }
 
-/** Whether the business owns the app, or someone there has connected it, asked for it or decided about it. */
+/** Whether the business owns the app, or a member has connected it, requested it or decided about it. */
 export async function isKnownApp(db: Database, { app, businessId }: AppInBusiness): Promise<boolean> {
   const parties = { appId: app.id, businessId };
   if (app.ownerBusinessId === businessId || (await wasGranted(db, parties))) return true;

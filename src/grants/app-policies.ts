@@ -18,7 +18,7 @@ export interface AppPolicy {
 }
 
 export interface PlatformAppPolicy extends AppPolicy {
-  /** Whether owners cannot decide otherwise. */
+  /** Whether owners cannot override it. */
   isBinding: boolean;
 }
 
@@ -50,8 +50,8 @@ export function readWho(who: string): WhoConnects {
 }
 
 /**
- * Needs a transaction. Locks the business until it ends: no app is allowed in it meanwhile, and none was allowed by a rule
- * that this transaction changes. False if the actor is no owner of it.
+ * Needs a transaction. Locks the business until it ends: no app is allowed in it meanwhile, and none was allowed by a
+ * rule that this transaction changes. False if the actor is not an owner of it.
  */
 export async function lockAppRules(actor: Actor, tx: Database, businessId: string): Promise<boolean> {
   await tx.selectFrom('businesses').select('id').where('id', '=', businessId).forNoKeyUpdate().execute();
@@ -71,7 +71,7 @@ interface PolicyChange extends AppPolicy {
   businessId: string;
 }
 
-/** An owner decides which apps may connect. Existing connections continue. False if the actor is no owner. */
+/** An owner decides which apps may connect. Existing connections continue. False if the actor is not an owner. */
 export async function changeAppPolicy(
   actor: Actor,
   db: Database,

@@ -4,7 +4,7 @@ import type { AppRequest } from './app-requests.ts';
 
 const MAX_LISTED = 200;
 
-/** The one that has waited longest first. */
+/** Oldest first. */
 export async function listWaitingRequests(db: Database, businessId: string): Promise<AppRequest[]> {
   const waiting = selectRequests(db, businessId).where('app_requests.status', '=', 'requested');
   return (await waiting.orderBy('requested_at').limit(MAX_LISTED).execute()).map(fromRow);

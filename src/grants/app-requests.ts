@@ -20,10 +20,10 @@ export interface RequestKey {
   userId: string;
 }
 
-/** What owners are shown of an app, so that they know whom they approve. */
+/** What owners see of an app, so that they know whose app they approve. */
 export type DescribedApp = Pick<App, 'name' | 'ownerScope' | 'externalClientId' | 'redirectUris'>;
 
-/** A member asked the owners to approve an app. */
+/** A member requested that the owners approve an app. */
 export interface AppRequest extends RequestKey {
   app: DescribedApp;
   /** The business that registered the app. */
@@ -40,7 +40,7 @@ export interface AppRequest extends RequestKey {
   decidedAt: number | null;
 }
 
-/** Of one member in one business, so that nobody buries the requests of others. */
+/** Per member and business, so that one member cannot flood the list of requests. */
 const MAX_WAITING = 10;
 const WAITS_FOR = 90 * DAY;
 
@@ -62,7 +62,7 @@ interface NewRequest extends AppInBusiness {
   note: string;
 }
 
-/** A member asks the owners to approve an app. A repeat updates the note. False if they are not a member. */
+/** A member requests that the owners approve an app. A repeat updates the note. False if they are not a member. */
 export async function requestApproval(
   actor: UserActor,
   db: Database,
@@ -98,10 +98,10 @@ export async function requestApproval(
 
 async function rejectTooMany(tx: Database, { businessId, userId }: RequestKey): Promise<void> {
   if ((await countWaitingRequests(tx, businessId, userId)) < MAX_WAITING) return;
-  throw new FormError('note', (say) => say.tooManyRequests(MAX_WAITING));
+  throw new FormError('note', (problems) => problems.tooManyRequests(MAX_WAITING));
 }
 
-/** Requests that nobody has decided about. What was approved for the member before stays approved. */
+/** Requests without a decision. What was approved for the member before stays approved. */
 export const expiredAppRequests: RetentionStep = {
   table: 'app_requests',
   async remove(db, limit, now) {
@@ -133,7 +133,7 @@ export async function hasRequest(db: Database, { appId, businessId }: Omit<Reque
   return (await request.where('app_id', '=', appId).limit(1).executeTakeFirst()) !== undefined;
 }
 
-/** The members who have asked for an app and wait for an owner. */
+/** The members whose requests for an app have no decision yet. */
 export function listWaitingFor(db: Database, { appId, businessId }: Omit<RequestKey, 'userId'>) {
   return db
     .selectFrom('app_requests')
@@ -167,7 +167,7 @@ export async function deleteRequests(
   await (userId === undefined ? deletion : deletion.where('user_id', '=', userId)).execute();
 }
 
-/** Needs a transaction. A member who leaves and comes back has to ask again. */
+/** Needs a transaction. A member who leaves and comes back has to request it again. */
 export async function deleteRequestsOfMember(
   tx: Database,
   { userId, businessId }: Pick<RequestKey, 'userId' | 'businessId'>,

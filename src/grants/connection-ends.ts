@@ -4,7 +4,7 @@ import { FormError } from '../lib/errors.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 import { storeEnds } from './app-policies.ts';
 
-/** After how many days users can let a connection end. */
+/** The lifetimes of a connection that users can choose, in days. */
 export const END_DAYS = [1, 7, 30, 90] as const;
 type EndDays = (typeof END_DAYS)[number];
 
@@ -54,7 +54,7 @@ export type EndChoice =
   /** The end of the earlier consent. */
   | { value: string; keeps: number };
 
-/** The first is the default. It never extends an earlier consent. One choice only is no question. */
+/** The first is the default. It never extends an earlier consent. With a single choice, the screen has no field. */
 export function listEndChoices(policy: EndPolicy, earlierEnd: number | null): EndChoice[] {
   const keep: EndChoice[] = earlierEnd === null ? [] : [{ value: `keep-${earlierEnd}`, keeps: earlierEnd }];
   if (policy === 'none') return keep.length > 0 ? keep : [{ value: 'disconnect' }];
@@ -67,7 +67,7 @@ export function listEndChoices(policy: EndPolicy, earlierEnd: number | null): En
 /** When a connection ends by the value of the field, null for never. The default if there is none. */
 export function readEnd(choices: EndChoice[], value: string, now: number): number | null {
   const chosen = value === '' ? choices[0] : choices.find((choice) => choice.value === value);
-  if (!chosen) throw new FormError('ends', (say) => say.endMissing);
+  if (!chosen) throw new FormError('ends', (problems) => problems.endMissing);
   if ('keeps' in chosen) return chosen.keeps;
   return 'days' in chosen ? now + chosen.days * DAY : null;
 }

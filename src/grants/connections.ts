@@ -31,7 +31,7 @@ export interface Connection {
   connectedFor: ConnectedFor;
   scopes: Scopes;
   since: number;
-  /** When it ends, if nobody allows the app again; null until it is disconnected. */
+  /** When it ends, unless the user allows the app again; null if only a disconnect ends it. */
   expiresAt: number | null;
   /** When it last used a scope, within the last 30 days. Null also in lists that do not load usage. */
   lastUsedAt: number | null;
@@ -67,9 +67,9 @@ export async function listConnections(db: Database, filter: ConnectionFilter, no
   const parties = await loadParties(db, among);
   return keys.flatMap((key) => {
     const found = parties(key);
-    const here = rows.get(sortKeyOf(key));
+    const own = rows.get(sortKeyOf(key));
     // Without those that were disconnected between the two queries.
-    return found && here ? [{ ...found, ...summarise(here, uses.get(sortKeyOf(key)) ?? [], found.app) }] : [];
+    return found && own ? [{ ...found, ...summarise(own, uses.get(sortKeyOf(key)) ?? [], found.app) }] : [];
   });
 }
 
@@ -146,8 +146,8 @@ interface Disconnect {
 }
 
 /**
- * Ends every token at once and deletes the consent. False if the app was never connected, or if the actor is no owner and ends
- * it for everyone. A repeat changes nothing.
+ * Ends every token at once and deletes the consent. False if the app was never connected, or if an actor who is not an
+ * owner ends it for everyone. A repeat changes nothing.
  */
 export async function disconnect(
   actor: Actor,
@@ -169,7 +169,7 @@ export async function disconnect(
   });
 }
 
-/** Needs a transaction. Returns for how many people; undefined if the app was never connected. */
+/** Needs a transaction. Returns how many users were connected; undefined if the app was never connected. */
 export async function endConnections(
   tx: Database,
   parties: GrantParties,

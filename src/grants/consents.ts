@@ -16,13 +16,16 @@ export interface Consent {
   allowed: Scopes;
   /** Optional scopes that the user left out. */
   declined: Scopes;
-  /** For the user, unless it says otherwise. A connection for the business stays one until it is disconnected. */
+  /** `user` by default. A connection for the business stays one until it is disconnected. */
   connectedFor?: ConnectedFor;
   /** When it no longer counts; null until the user disconnects the app. */
   expiresAt: number | null;
 }
 
-/** A consent from before the current membership does not count: a member who left and came back is asked again. */
+/**
+ * A consent from before the current membership does not count: a member who left and came back sees the consent screen
+ * again.
+ */
 export async function findConsent(db: Database, key: ConsentKey, now: number): Promise<Consent> {
   const { rows } = await readConsent(db, { ...key, now });
   return fromRow(rows[0]);

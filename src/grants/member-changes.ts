@@ -41,7 +41,7 @@ export interface RemovalChoice {
 }
 
 interface Removal extends Parties {
-  /** Undefined unless an owner was asked. Connections for the business then move, and all others end. */
+  /** What the owner chose on the page. If undefined, connections for the business move, and all others end. */
   choices?: RemovalChoice[];
 }
 
@@ -121,7 +121,7 @@ async function applyChoices(
   }
 }
 
-/** More than a person connects. What is beyond ends with the membership. */
+/** More than any user connects. Connections beyond this limit end with the membership. */
 const MAX_LISTED = 100;
 
 /** What a member has connected: those for the business first. */

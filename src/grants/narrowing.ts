@@ -16,7 +16,10 @@ interface Narrowing {
   withdrawn: Scopes;
 }
 
-/** The platform's own apps get their scopes without a consent screen, so what is withdrawn would come back. */
+/**
+ * The platform's own apps get their scopes without a consent screen, so the next authorization would grant withdrawn
+ * scopes again.
+ */
 export function canNarrow({ ownerScope, isPublic }: Pick<App, 'ownerScope' | 'isPublic'>): boolean {
   return ownerScope !== 'platform' || isPublic;
 }

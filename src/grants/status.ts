@@ -24,7 +24,7 @@ export interface Grant {
   grantedScopes: Scopes;
   /** Those of them that the user or an owner has withdrawn since. */
   withdrawnScopes: Scopes;
-  /** The others, as far as the app is still registered for them. */
+  /** The others that the app is still registered for. */
   scopes: Scopes;
   /** When the user wants it to end; null until they disconnect the app. */
   expiresAt: number | null;
@@ -226,12 +226,15 @@ export function selectLiveGrantsOfMembers(db: Database, now: number) {
     .where('users.disabled_at', 'is', null);
 }
 
-/** Whether an unused grant ends before this time because nobody refreshes it, and its app has no event about that yet. */
+/**
+ * Whether an unused grant ends before this time because its app does not refresh it, and the app has no event about
+ * that yet.
+ */
 export function needsWarning({ and, eb, or, ref }: ExpressionBuilder<Tables, 'grants'>, until: number) {
   return and([
     eb('revoked_at', 'is', null),
     eb('refresh_expires_at', '<=', until),
-    // A refresh cannot put off the end that the user chose.
+    // A refresh cannot postpone the end that the user chose.
     or([eb('expires_at', 'is', null), eb('expires_at', '>', ref('refresh_expires_at'))]),
     or([eb('warned_at', 'is', null), eb('warned_at', '<=', ref('rotated_at'))]),
   ]);

@@ -23,7 +23,8 @@ export async function transferGrants(db: Database, transfer: Transfer, now: numb
   const grants = await lockGrants(db, transfer);
   const [codes, moved] = [grants.filter(({ isCode }) => isCode), grants.filter(({ isCode }) => !isCode)];
   for (const { id, granted, withdrawn } of moved) {
-    // The app may be registered again for a scope that it lacks now: it must not get what nobody saw.
+    // The app may be registered again for a scope that it lacks now: it must not get a scope that the new owner has not
+    // seen.
     const unseen = scopesBeyond(granted, [...scopes, ...withdrawn]);
     await moveGrant(db, { id, to, withdrawnScopes: [...withdrawn, ...unseen] }, now);
   }

@@ -20,8 +20,8 @@ export type { ConnectedFor } from '../storage/app-tables.ts';
 const BATCH = 100;
 
 /**
- * The tokens of a public app are on a device of the person who connected it, or in their account at the app: it must not
- * outlive them. Apps of the platform ask nobody, so nobody could choose.
+ * The tokens of a public app are on a device of the person who connected it, or in their account at the app: such a
+ * connection has to end with the membership. Apps of the platform show no consent screen on which a user could choose.
  */
 export function canConnectForBusiness({ isPublic, ownerScope }: App): boolean {
   return !isPublic && ownerScope !== 'platform';
@@ -79,7 +79,7 @@ export async function transferConnection(
   if (to.id !== actor.id) await notifyOfTransfer(tx, { from, to, businessId, app }, now);
 }
 
-/** Where the two end at different times, the consent ends at the earlier: the user is then asked again. */
+/** If the two have different ends, the consent gets the earlier one: the user then sees the consent screen again. */
 async function addToConsent(
   tx: Database,
   key: ConnectionKey,
@@ -129,7 +129,7 @@ export async function transferBusinessConnections(
   }
 }
 
-/** Nobody becomes responsible for scopes that they have not seen: the app may have been allowed more since the page was shown. */
+/** An owner becomes responsible only for scopes that the page showed: the app may have been allowed more since. */
 export function rejectUnseenScopes({ app, scopes }: Connection, seen: Scopes, field: string): void {
   if (scopesBeyond(scopes, seen).length === 0) return;
   throw new FormError(field, `What ${app.name} may do has changed. Read it again.`);
@@ -146,8 +146,8 @@ interface Handover {
 }
 
 /**
- * An owner takes a connection for the business over, or hands it over to another owner. False if the actor is no owner, or if
- * there is no such connection.
+ * An owner takes a connection for the business over, or hands it over to another owner. False if the actor is not an
+ * owner, or if there is no such connection.
  */
 export async function changeAuthority(actor: Actor, db: Database, handover: Handover, now: number): Promise<boolean> {
   const { app, businessId, userId, to, scopes } = handover;

@@ -59,14 +59,15 @@ export function routeError(options: ErrorOptions, request: FastifyRequest, reply
 
 /** `/contacts/:id` for the path of one contact. */
 function findByTemplate(methodsByPath: Map<string, Set<string>>, path: string): Set<string> | undefined {
-  const steps = path.split('/');
-  const isLike = (template: string) => {
-    const wanted = template.split('/');
+  const segments = path.split('/');
+  const matches = (template: string) => {
+    const pattern = template.split('/');
     return (
-      wanted.length === steps.length && wanted.every((step, index) => step.startsWith(':') || step === steps[index])
+      pattern.length === segments.length &&
+      pattern.every((segment, index) => segment.startsWith(':') || segment === segments[index])
     );
   };
-  return [...methodsByPath].find(([template]) => isLike(template))?.[1];
+  return [...methodsByPath].find(([template]) => matches(template))?.[1];
 }
 
 /** The target of a request may include scheme and host (RFC 9112 §3.2.2). */

@@ -3,8 +3,8 @@ import { PROBLEMS } from '../lib/problems.ts';
 import { createFormats } from './formats.ts';
 import type {
   AddedFactor,
-  AtPlatform,
   Browser,
+  CommonValues,
   Direction,
   EndpointEnd,
   ErrorText,
@@ -351,7 +351,7 @@ export const en = {
     greetingTo: (name: string) => `Hello ${name},`,
   },
   mails: {
-    password_reset: ({ platformName, device, address }: AtPlatform & FromDevice): MailText => ({
+    password_reset: ({ platformName, device, address }: CommonValues & FromDevice): MailText => ({
       subject: `Set a new password for ${platformName}`,
       paragraphs: [
         `Someone asked for a link to set a new password for your account at ${platformName}, with ${nameOf(device)} from the IP address ${address}.`,
@@ -364,7 +364,7 @@ export const en = {
       platformName,
       businessName,
       inviterName,
-    }: AtPlatform & { businessName: string; inviterName: string }): MailText => ({
+    }: CommonValues & { businessName: string; inviterName: string }): MailText => ({
       subject: `Invitation to a business at ${platformName}`,
       paragraphs: [`${inviterName} has invited you to join ${businessName} at ${platformName}. Open this link:`],
       action: 'See the invitation',
@@ -373,7 +373,7 @@ export const en = {
         'If you do not know this person, ignore this email.',
       ],
     }),
-    address_verification: ({ platformName }: AtPlatform): MailText => ({
+    address_verification: ({ platformName }: CommonValues): MailText => ({
       subject: `Confirm your address for ${platformName}`,
       paragraphs: [
         `You asked to confirm that this is the address of your account at ${platformName}. Open this link in the browser where you are signed in:`,
@@ -381,7 +381,7 @@ export const en = {
       action: 'Confirm address',
       closing: [LINK_WORKS_ONCE, IGNORE_ADDRESS_LINK],
     }),
-    address_change: ({ platformName }: AtPlatform): MailText => ({
+    address_change: ({ platformName }: CommonValues): MailText => ({
       subject: `Confirm your new address for ${platformName}`,
       paragraphs: [
         `You asked to use this address for your account at ${platformName}. Open this link in the browser where you are signed in:`,
@@ -389,7 +389,7 @@ export const en = {
       action: 'Use this address',
       closing: [LINK_WORKS_ONCE, IGNORE_ADDRESS_LINK],
     }),
-    address_taken: ({ platformName }: AtPlatform): MailText => ({
+    address_taken: ({ platformName }: CommonValues): MailText => ({
       subject: `This address has an account at ${platformName}`,
       paragraphs: [
         `A user of ${platformName} asked to use this address for another account. This address, or one that looks like it, already has an account, so nothing was changed.`,
@@ -401,7 +401,7 @@ export const en = {
       newAddress,
       device,
       address,
-    }: AtPlatform & FromDevice & { newAddress: string }): MailText => ({
+    }: CommonValues & FromDevice & { newAddress: string }): MailText => ({
       subject: `Your address at ${platformName} is about to change`,
       paragraphs: [
         `Someone who is signed in to your account at ${platformName} asked to change its address to ${newAddress}, with ${nameOf(device)} from the IP address ${address}.`,
@@ -409,14 +409,14 @@ export const en = {
       ],
       action: 'Set a new password',
     }),
-    address_changed: ({ platformName, newAddress }: AtPlatform & { newAddress: string }): MailText => ({
+    address_changed: ({ platformName, newAddress }: CommonValues & { newAddress: string }): MailText => ({
       subject: `Your address at ${platformName} has changed`,
       paragraphs: [
         `Your account at ${platformName} now has the address ${newAddress}. Use the new address to sign in.`,
         `If this was not you, contact a platform admin of ${platformName} at once.`,
       ],
     }),
-    notice: ({ platformName, title, sentence, advice }: AtPlatform & NoticeText): MailText => ({
+    notice: ({ platformName, title, sentence, advice }: CommonValues & NoticeText): MailText => ({
       subject: `${title} (${platformName})`,
       paragraphs: [sentence, advice],
       action: 'Open your account page',

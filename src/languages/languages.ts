@@ -1,13 +1,13 @@
 import { de } from './de.ts';
 import { en, type Texts } from './en.ts';
 
-/** The first is for everyone who asks for none of them. */
+/** The first is the default. */
 export type Languages = readonly [Texts, ...Texts[]];
 
 /** Every language that the hosted pages and mails are in. */
 export const LANGUAGES: Languages = [en, de];
 
-/** What is known about the language of a reader, in the order in which it decides. */
+/** What is known about the language of a reader, in order of precedence. */
 interface LanguagePreferences {
   /** The parameter of an authorize request (OpenID Connect Core §3.1.2.1): tags, separated by spaces. */
   uiLocales?: string | undefined;

@@ -5,7 +5,7 @@ export type Inline = Html | string;
 
 export type Direction = 'ltr' | 'rtl';
 
-/** A mail in words. Text and HTML are made from it (mail/render.ts). */
+/** The content of a mail, from which mail/render.ts renders text and HTML. */
 export interface MailText {
   subject: string;
   paragraphs: string[];
@@ -15,7 +15,7 @@ export interface MailText {
   closing?: string[];
 }
 
-/** What a user is told about their account or their apps. */
+/** A notice to a user about their account or their apps. */
 export interface NoticeText {
   title: string;
   sentence: string;
@@ -36,7 +36,7 @@ export interface Browser {
 }
 
 /** What every mail can use. */
-export interface AtPlatform {
+export interface CommonValues {
   platformName: string;
 }
 

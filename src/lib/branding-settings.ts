@@ -5,7 +5,7 @@ import { hasHiddenCharacters } from './names.ts';
 import { type Environment, InvalidSetting } from './setting-values.ts';
 import { parseWebAddress } from './web-addresses.ts';
 
-/** How the pages and mails look like those of the platform. */
+/** What makes pages and mails look like those of the platform. */
 export interface BrandingSettings {
   /** A PNG, JPEG or WebP file. Undefined: the pages show ours. */
   logo: Buffer | undefined;

@@ -9,10 +9,10 @@ export const MAX_EMAIL_LENGTH = 254;
 export function readEmail(text: string): string {
   const email = normalizeEmail(text);
   if (!/^[^\s@\p{Cc}]+@[^\s@\p{Cc}]+$/u.test(email) || email.length > MAX_EMAIL_LENGTH) {
-    throw new FormError('email', (say) => say.emailMalformed);
+    throw new FormError('email', (problems) => problems.emailMalformed);
   }
-  if (hasHiddenCharacters(email)) throw new FormError('email', (say) => say.visibleOnly);
-  if (email.split(/[@.]/).some(mixesScripts)) throw new FormError('email', (say) => say.emailMixed);
+  if (hasHiddenCharacters(email)) throw new FormError('email', (problems) => problems.visibleOnly);
+  if (email.split(/[@.]/).some(mixesScripts)) throw new FormError('email', (problems) => problems.emailMixed);
   return email;
 }
 

@@ -4,14 +4,14 @@ import { PROBLEMS, type Sentence } from './problems.ts';
 export class FormError extends Error {
   readonly field: string;
   /** Absent for forms that are in English only. */
-  readonly say: Sentence | undefined;
+  readonly textIn: Sentence | undefined;
   /** For a field with several rows: what is wrong in each, in their order. */
   readonly rows: Rows | undefined;
 
   constructor(field: string, sentence: string | Sentence, rows?: Rows) {
     super(typeof sentence === 'string' ? sentence : sentence(PROBLEMS));
     this.field = field;
-    this.say = typeof sentence === 'string' ? undefined : sentence;
+    this.textIn = typeof sentence === 'string' ? undefined : sentence;
     this.rows = rows;
   }
 }
@@ -21,7 +21,7 @@ type Rows = readonly (string | undefined)[];
 /** A 503; the API and the pages each render it in their own format. */
 export class Overloaded extends Error {
   readonly retryAfter = 1;
-  readonly say: Sentence = (problems) => problems.overloaded;
+  readonly textIn: Sentence = (problems) => problems.overloaded;
 
   constructor() {
     super(PROBLEMS.overloaded);
@@ -31,7 +31,7 @@ export class Overloaded extends Error {
 /** A 429; the API and the pages each render it in their own format. */
 export class TooManyRequests extends Error {
   readonly retryAfter: number;
-  readonly say: Sentence = (problems) => problems.tooManyAttempts(this.retryAfter);
+  readonly textIn: Sentence = (problems) => problems.tooManyAttempts(this.retryAfter);
 
   constructor(retryAfter: number) {
     super(PROBLEMS.tooManyAttempts(retryAfter));

@@ -30,7 +30,7 @@ export async function readImage(bytes: Uint8Array): Promise<Image> {
   return { ...image, bytes: await encode() };
 }
 
-/** Everything but the pixels. Throws `InvalidImage`. */
+/** Checks everything except the pixels. Throws `InvalidImage`. */
 export function checkImage(bytes: Uint8Array): void {
   parseImage(bytes);
 }

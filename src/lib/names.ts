@@ -15,7 +15,7 @@ const STACKED_MARKS = /\p{M}{4}/u;
 
 /** A name that is shown to people: visible characters only, at most 80. */
 export function readName(field: string, text: string): string {
-  if (text.trim() === '') throw new FormError(field, (say) => say.nameMissing);
+  if (text.trim() === '') throw new FormError(field, (problems) => problems.nameMissing);
   return readLine(field, text, 80);
 }
 
@@ -27,9 +27,10 @@ export function readReason(field: string, text: string): string {
 function readLine(field: string, text: string, maxLength: number): string {
   const line = text.trim().normalize('NFC');
   const visible = line.replace(JOINERS, '');
-  if (visible.trim() === '') throw new FormError(field, (say) => say.nothingVisible);
-  if ([...line].length > maxLength) throw new FormError(field, (say) => say.tooLong(maxLength));
-  if (hasHiddenCharacters(visible) || NEEDLESS_JOINER.test(line)) throw new FormError(field, (say) => say.visibleOnly);
+  if (visible.trim() === '') throw new FormError(field, (problems) => problems.nothingVisible);
+  if ([...line].length > maxLength) throw new FormError(field, (problems) => problems.tooLong(maxLength));
+  if (hasHiddenCharacters(visible) || NEEDLESS_JOINER.test(line))
+    throw new FormError(field, (problems) => problems.visibleOnly);
   return line;
 }
 

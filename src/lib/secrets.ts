@@ -6,11 +6,11 @@ export function newSecret(prefix = ''): string {
 }
 
 /** No i, l, o or u: people copy these codes from paper. */
-const READABLE = '0123456789abcdefghjkmnpqrstvwxyz';
+const READABLE_ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 
 /** 80 random bits in four groups, such as 3f7k-9w2m-0abc-x5tz. */
 export function newReadableCode(): string {
-  const characters = [...randomBytes(16)].map((byte) => READABLE[byte % READABLE.length]).join('');
+  const characters = [...randomBytes(16)].map((byte) => READABLE_ALPHABET[byte % READABLE_ALPHABET.length]).join('');
   return characters.replaceAll(/.{4}(?!$)/g, '$&-');
 }
 

@@ -5,7 +5,7 @@ export function readNoticeValues(kind: string, values: Values): Values {
   return UPGRADES[kind]?.(values) ?? values;
 }
 
-const WAYS: Values = {
+const RESET_METHODS: Values = {
   'on your account page': 'account_page',
   'by an operator': 'by_operator',
   'with a link that an owner of your business created': 'user',
@@ -38,8 +38,8 @@ const UPGRADES: Record<string, (values: Values) => Values | undefined> = {
   password_changed: ({ how = '', two_step }) => {
     if (two_step !== undefined) return undefined;
     const isRemoved = how.endsWith(AND_REMOVED);
-    const way = WAYS[isRemoved ? how.slice(0, -AND_REMOVED.length) : how] ?? 'account_page';
-    return { how: way, two_step: isRemoved ? 'removed' : 'kept' };
+    const method = RESET_METHODS[isRemoved ? how.slice(0, -AND_REMOVED.length) : how] ?? 'account_page';
+    return { how: method, two_step: isRemoved ? 'removed' : 'kept' };
   },
   endpoint_disabled: ({ why = '', ...values }) => {
     const reason = REASONS[why];

@@ -147,7 +147,7 @@ export function invalidToken(reason: ReasonOf<'invalid_token'>, description: str
   return new ApiError({ status: 401, code, reason, description, headers });
 }
 
-/** RFC 9728 §5.1 names the metadata here, too: a client reads there whom to ask for more. */
+/** RFC 9728 §5.1: the challenge names the metadata here, too, which tells the client where to request more scopes. */
 export function requireScope(issuer: string, access: Access, scope: string): void {
   if (access.scopes.includes(scope)) return;
   const code = 'insufficient_scope';

@@ -64,7 +64,7 @@ export async function authenticateClient(
   if (isPublic) rejectSecret(credentials);
   else if (row.secret_id !== null && now - (row.secret_used_at ?? 0) >= LAST_USED_PRECISION)
     await useSecret(storage.durable, row.secret_id, now);
-  // Anybody can name a public client, and must not use up what its users need.
+  // Anyone can send the `client_id` of a public client, and must not use up the limit of its users.
   await limits.perApp.count(isPublic ? `${appId} ${network}` : appId);
   const isActive = row.client_disabled_at === null && row.client_paused_at === null;
   const client = {
@@ -83,7 +83,7 @@ function rejectSecret({ clientSecret, usedBasic }: Credentials): void {
   throw new InvalidClient('app_is_public', description, { usedBasic });
 }
 
-/** For endpoints that reveal something: anybody can name a public client. */
+/** For endpoints that reveal information: anyone can send the `client_id` of a public client. */
 export async function authenticateConfidentialClient(
   deps: AuthenticationDeps,
   presented: ClientCredentials,

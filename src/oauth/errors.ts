@@ -46,12 +46,12 @@ export class CallbackError extends Error {
 
 /** The app or its redirect URI is not valid: the error is shown on a page and never redirected (RFC 6749 §3.1.2.4). */
 export class UntrustedRequest extends Error {
-  readonly say: UntrustedSentence;
+  readonly textIn: UntrustedSentence;
   readonly remedy: string;
 
-  constructor(say: UntrustedSentence, remedy: string) {
-    super(say(en.untrusted));
-    this.say = say;
+  constructor(textIn: UntrustedSentence, remedy: string) {
+    super(textIn(en.untrusted));
+    this.textIn = textIn;
     this.remedy = remedy;
   }
 }

@@ -4,7 +4,7 @@ import { SCOPES } from './scopes.ts';
 
 const AUTH_METHODS = ['client_secret_post', 'client_secret_basic'];
 
-/** Which clients are accepted that are not registered here. */
+/** Which clients that are not registered here are accepted. */
 interface AcceptedClients {
   acceptsDocuments: boolean;
   acceptsRegistrations: boolean;

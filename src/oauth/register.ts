@@ -42,7 +42,7 @@ export async function respondToRegistration(
 
 function register(keys: Keyring, { privateSchemes }: ExternalClients, fields: Record<string, unknown>) {
   try {
-    const metadata: ClientMetadata = readRegistration(fields, { nameless: 'Unnamed app', privateSchemes });
+    const metadata: ClientMetadata = readRegistration(fields, { defaultName: 'Unnamed app', privateSchemes });
     return { clientId: encodeDynamicClientId(keys, metadata), metadata };
   } catch (error) {
     if (!(error instanceof InvalidClientMetadata)) throw error;

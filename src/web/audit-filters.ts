@@ -37,7 +37,7 @@ export async function readFilters(
   };
 }
 
-/** Undefined for what is no address. The same for an address without an account and for one whose user did nothing here: no entries. */
+/** Undefined if it is not an email address. An address without an account matches no entries, as if its user had done nothing here. */
 async function findPerson(db: Database, email: string): Promise<string | undefined> {
   if (!email.includes('@')) return undefined;
   return (await findUserByEmail(db, email))?.id ?? NO_ID;
@@ -50,7 +50,7 @@ function readDay(query: Form, name: string): string | undefined {
   return parseDay(day) === undefined ? undefined : day;
 }
 
-/** Days are in UTC, like the times of the log. With a first or last day, the period plays no part. */
+/** Days are in UTC, like the times of the log. With a first or last day, the period is ignored. */
 export function rangeOf({ period, from, to }: AuditFilters, now: number) {
   if (from === undefined && to === undefined) return { since: startOf(period, now) };
   const end = to === undefined ? undefined : parseDay(to);
@@ -65,7 +65,7 @@ export function hasDays({ from, to }: Pick<AuditFilters, 'from' | 'to'>): boolea
   return from !== undefined || to !== undefined;
 }
 
-export function within(view: AuditFilters, searchedTo: string | undefined): string {
+export function periodText(view: AuditFilters, searchedTo: string | undefined): string {
   if (searchedTo !== undefined) return 'so far';
   if (hasDays(view)) return 'on these days';
   const { period } = view;

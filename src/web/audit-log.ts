@@ -13,9 +13,9 @@ import {
   hasDays,
   nextLonger,
   PERIODS,
+  periodText,
   rangeOf,
   readFilters,
-  within,
 } from './audit-filters.ts';
 import { businessPath, businessRoute } from './business-address.ts';
 import { emptyState } from './components/display.ts';
@@ -150,7 +150,7 @@ function auditBody(view: AuditView, { entries, next, searchedTo }: AuditPage): H
   const isFiltered = Boolean(view.search || view.group || view.by || hasDays(view));
   return html`${filterForm(view, { path: view.path, groups: view.groups, isFiltered })}
 ${describePerson(view, entries)}
-${entries.length > 0 ? table(view, entries) : emptyState({ icon: 'scroll-text', text: `${isFiltered ? 'Nothing matches' : 'No entries'} ${within(view, searchedTo)}.` })}
+${entries.length > 0 ? table(view, entries) : emptyState({ icon: 'scroll-text', text: `${isFiltered ? 'Nothing matches' : 'No entries'} ${periodText(view, searchedTo)}.` })}
 ${pager({ ...view, filters }, next)}
 ${!next && olderEntriesLink(view, searchedTo)}`;
 }

@@ -12,7 +12,7 @@ ${app.pausedAt !== null && html`<span class="badge warn">Paused</span>`}
 ${app.disabledAt !== null && html`<span class="badge warn">Disabled</span>`}`;
 }
 
-/** Who made an app. Nobody here has registered an external app, so its host is all that is known. */
+/** Who made an app. An external app is not registered here, so only its host is known. */
 export function makerName(
   { ownerScope, externalClientId }: Pick<App, 'ownerScope' | 'externalClientId'>,
   ownerName: string | null | undefined,
@@ -28,8 +28,8 @@ export function unverifiedBadge({ emailVerifiedAt }: { emailVerifiedAt: number |
   return emailVerifiedAt === null && html`<span class="badge warn">Address not verified</span>`;
 }
 
-export function pluralize(count: number, one: string, many: string): string {
-  return `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
+export function pluralize(count: number, singular: string, plural: string): string {
+  return `${count.toLocaleString('en')} ${count === 1 ? singular : plural}`;
 }
 
 export function impactText({ businesses, users }: Impact): string {

@@ -8,7 +8,7 @@ import { type Form, text } from './forms.ts';
 
 interface ConnectedForField extends Screen {
   consent: Consent;
-  /** What the user has chosen on the screen before. */
+  /** What the user chose before the screen was shown again. */
   connectedFor: ConnectedFor | undefined;
 }
 

@@ -13,7 +13,7 @@ interface ExternalRequest {
   platformName: string;
 }
 
-/** Nobody here has registered the app, so all that is known about it is the host that describes it, if there is one. */
+/** The app is not registered here, so only the host that describes it is known, if there is one. */
 export function externalOwner({ texts, app, redirectUri, platformName }: ExternalRequest): Html {
   const { name, externalClientId } = app;
   const { consent } = texts;

@@ -96,7 +96,7 @@ ${canAsk && html`<button class="primary" name="decision" value="ask">${words.ask
 
 type Submitted = ConsentContext & { request: FastifyRequest<{ Body: Form }> };
 
-/** The user asks for approval, or goes back to the app, which learns why it was not allowed. */
+/** The user asks for approval, or goes back to the app, which gets the reason as an error. */
 export async function submitRestriction(
   deps: WebDeps,
   reply: FastifyReply,

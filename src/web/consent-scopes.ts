@@ -13,11 +13,12 @@ import { ariaAttributes, problemText } from './forms.ts';
 /** The optional scopes that are ticked when the screen is opened. */
 export function initiallyTicked({ app, optionalScopes }: AuthorizationRequest, { allowed, declined }: Consent): Scopes {
   if (app.ownerScope !== 'external') return scopesBeyond(optionalScopes, declined);
-  // A call has failed for want of this scope: there is nothing to choose but Allow and Deny.
+  // A call has failed because this scope was missing: the user can only choose between Allow and Deny.
   const undecided = scopesBeyond(optionalScopes, [...allowed, ...declined]);
   const isStepUp = undecided.length === 1 && scopesBeyond(optionalScopes, allowed).length === 1;
   if (isStepUp || optionalScopes.length === 1) return optionalScopes;
-  // Nobody has checked the app, and it asks for all that exists: changes, staff and money are for the user to tick.
+  // The platform has not checked the app, and it requests every scope: the user ticks scopes that write or are
+  // sensitive.
   const isTicked = ({ name, kind, isSensitive }: Scope) =>
     allowed.includes(name) || (kind === 'read' && !isSensitive && !declined.includes(name));
   return listScopes(optionalScopes)
@@ -33,12 +34,12 @@ ${canNarrow && texts.consent.keepsUnticked}
 ${!canNarrow && authRequest.resource !== null && texts.consent.keeps}</p>`;
 }
 
-/** At a resource of its own, the new grant has what was allowed before, too. */
+/** At an MCP server, the new grant also has the scopes that the user allowed before. */
 function isAddition({ scopes, resource }: AuthorizationRequest, { allowed }: Consent): boolean {
   return (resource === null ? commonScopes(scopes, allowed) : allowed).length > 0;
 }
 
-/** Those that the app needs, and those that the user chooses. */
+/** The scopes that the app needs, and those that the user can choose. */
 export function requestedScopes(screen: ConsentScreen): Html {
   const { app, optionalScopes } = screen.authRequest;
   const problem = screen.problem?.field === 'optional_scope' ? screen.problem : undefined;
@@ -57,7 +58,7 @@ ${problem && problemText(problem)}
 </fieldset>`;
 }
 
-/** All that an external app asks for is optional, so the rest is from before. */
+/** Every scope that an external app requests is optional, so required ones were allowed before. */
 function requiredTitle(
   { consent }: Texts,
   { isExternal, required, optional }: { isExternal: boolean; required: Scopes; optional: Scopes },
@@ -66,7 +67,7 @@ function requiredTitle(
   return optional.length > 0 ? consent.needs : consent.may;
 }
 
-/** Every app sees whose connection it is, with whatever scopes. */
+/** Every app can read the name and email of its user, whatever its scopes. */
 function profileRow({ consent }: Texts): Html {
   return html`<div><h3>${consent.profile}</h3><ul><li>${icon('eye')}<span>${consent.nameAndEmail}</span></li></ul></div>`;
 }
@@ -102,12 +103,12 @@ export function plainPermissions(texts: Texts, scopes: Scopes): Html {
 function permissionList(texts: Texts, names: Scopes, line: (scope: Scope) => Html, first: Html | null = null): Html {
   const scopes = listScopes(names);
   const resources = [...new Set(scopes.map(resourceOf))];
-  const isAnySensitive = scopes.some(({ isSensitive }) => isSensitive);
+  const hasSensitive = scopes.some(({ isSensitive }) => isSensitive);
   return html`<div class="permissions">${first}${resources.map((resource) => {
     const group = scopes.filter((scope) => resourceOf(scope) === resource);
     return html`<div><h3>${titleOf(texts, resource)}${accessOf(texts, group)}</h3><ul>${group.map(line)}</ul></div>`;
   })}</div>
-${isAnySensitive && html`<p class="hint">${texts.consent.sensitiveHint}</p>`}`;
+${hasSensitive && html`<p class="hint">${texts.consent.sensitiveHint}</p>`}`;
 }
 
 function resourceOf({ name }: Scope): string {
@@ -119,7 +120,7 @@ function titleOf({ resources }: Texts, resource: string): string {
   return resource.slice(0, 1).toUpperCase() + resource.slice(1).replaceAll(/[-_]/g, ' ');
 }
 
-/** Of rows with changes only: that the others are for viewing is in their lines. */
+/** Only for resources that the app can change: the lines of the others say that it can view them. */
 function accessOf({ consent }: Texts, scopes: Scope[]): Html | null {
   const canView = scopes.some(({ kind }) => kind === 'read');
   const canEdit = scopes.some(({ kind }) => kind === 'write');

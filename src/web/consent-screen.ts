@@ -36,7 +36,7 @@ export interface ConsentContext {
 interface ShownConsent extends ConsentContext {
   consent: Consent;
   ticked: Scopes;
-  /** As chosen on the screen before. */
+  /** As chosen before the screen was shown again. */
   connectedFor?: ConnectedFor;
   /** The value of the selected end, if it is not the default. */
   ends?: string;
@@ -95,7 +95,7 @@ export interface Screen {
 export interface ConsentScreen extends Screen {
   /** What the user has allowed or declined before. */
   consent: Consent;
-  /** All that Allow can grant, also what the user allowed before and the app does not ask for again. */
+  /** All scopes that Allow can grant, with those that the user allowed before and the app does not request again. */
   shown: Scopes;
   /** The optional scopes that are ticked. */
   ticked: Scopes;
@@ -180,7 +180,7 @@ export function requestFacts({ texts, authRequest, context, sites }: Screen): Ht
   const isBound = authRequest.businessId !== null;
   // In ASCII: an internationalised name that imitates a known one is shown as xn--.
   const { host, hostname, origin, protocol } = new URL(authRequest.callback.redirectUri);
-  // What follows a private-use scheme is no host, whatever it looks like.
+  // What follows a private-use scheme is not a host, even if it looks like one.
   const isPrivate = origin === 'null';
   const whose = sites.includes(origin)
     ? consent.thisSite
@@ -193,14 +193,14 @@ export function requestFacts({ texts, authRequest, context, sites }: Screen): Ht
 }
 
 /** In characters, on a phone. */
-const SELECT_FITS = 16;
+const MAX_SELECT_LENGTH = 16;
 
 /** In the same form as Allow, so that Allow submits the selected business even if Switch was not clicked. */
 function businessChoice(texts: Texts, context: PageContext): Html {
   if (context.memberships.length < 2) return html`${context.current?.businessName}`;
   const { businessName = '' } = context.current ?? {};
   // A select cuts off a name that does not fit, so the whole name is shown above it.
-  const whole = businessName.length > SELECT_FITS && html`<p class="whole">${businessName}</p>`;
+  const whole = businessName.length > MAX_SELECT_LENGTH && html`<p class="whole">${businessName}</p>`;
   return html`${whole}<div class="switch">${businessSelect(texts, context)}<button class="quiet" name="decision" value="switch">${texts.consent.switch}</button></div>`;
 }
 

@@ -46,7 +46,7 @@ function describeChoice({ consent, formats }: Texts, choice: EndChoice): string 
   return 'days' in choice ? consent.days(choice.days) : consent.untilDisconnected;
 }
 
-/** As texts say it. The script shows it as the reader writes dates. */
+/** In the format of the language. The script replaces it with the date format of the reader. */
 export function day({ formats }: Texts, milliseconds: number): Html {
   return html`<time datetime="${new Date(milliseconds).toISOString().slice(0, 10)}" data-precise="day">${formats.day(milliseconds)}</time>`;
 }

@@ -5,7 +5,7 @@ export function formatDay(milliseconds: number): string {
   return new Date(milliseconds).toLocaleDateString('en-GB', { dateStyle: 'medium', timeZone: 'UTC' });
 }
 
-/** The script shows it as the reader writes dates. */
+/** The script replaces it with the date format of the reader. */
 export function day(milliseconds: number): Html {
   const iso = new Date(milliseconds).toISOString();
   return html`<time datetime="${iso.slice(0, 10)}" data-precise="day">${formatDay(milliseconds)}</time>`;

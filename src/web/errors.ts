@@ -17,16 +17,16 @@ import { type Page, type PageContext, sendPage } from './layout.ts';
 export class PageError extends Error {
   readonly status: number;
   readonly title: string;
-  readonly say: ((texts: Texts) => ErrorText) | undefined;
+  readonly textIn: ((texts: Texts) => ErrorText) | undefined;
 
-  constructor(status: number, say: (texts: Texts) => ErrorText);
+  constructor(status: number, textIn: (texts: Texts) => ErrorText);
   constructor(status: number, title: string, sentence: string);
   constructor(status: number, words: string | ((texts: Texts) => ErrorText), sentence = '') {
     const english = typeof words === 'string' ? { title: words, sentence } : words(en);
     super(english.sentence);
     this.status = status;
     this.title = english.title;
-    this.say = typeof words === 'string' ? undefined : words;
+    this.textIn = typeof words === 'string' ? undefined : words;
   }
 }
 
@@ -142,9 +142,9 @@ export function errorPage(error: unknown, shown: ErrorPageContext): ErrorPage {
   };
 }
 
-/** The words of the dashboard. */
+/** The texts of the dashboard are in English only. */
 function isInEnglish(error: unknown): boolean {
-  return (error instanceof PageError || error instanceof FormError) && error.say === undefined;
+  return (error instanceof PageError || error instanceof FormError) && error.textIn === undefined;
 }
 
 function navigationLink({ errors, signIn }: Texts, { context }: ErrorNavigation): Html {
@@ -164,17 +164,17 @@ function describe(error: unknown, texts: Texts): Description {
   const { errors } = texts;
   if (error instanceof UntrustedRequest) return describeUntrusted(error, texts);
   if (error instanceof PageError)
-    return pageOf(error.status, error.say?.(texts) ?? { ...error, sentence: error.message });
+    return pageOf(error.status, error.textIn?.(texts) ?? { ...error, sentence: error.message });
   if (error instanceof ApiError) {
     if (error.status === 404) return pageOf(404, errors.notFound);
     return pageOf(error.status, error.status === 405 ? errors.methodNotAllowed : errors.failed);
   }
   if (error instanceof FormError) {
-    return pageOf(400, { title: errors.failed.title, sentence: error.say?.(texts.problems) ?? error.message });
+    return pageOf(400, { title: errors.failed.title, sentence: error.textIn?.(texts.problems) ?? error.message });
   }
   if (error instanceof TooManyRequests) {
     const headers = { 'retry-after': String(error.retryAfter) };
-    return { ...pageOf(429, { title: errors.tooManyRequests, sentence: error.say(texts.problems) }), headers };
+    return { ...pageOf(429, { title: errors.tooManyRequests, sentence: error.textIn(texts.problems) }), headers };
   }
   if (error instanceof StorageUnavailable || error instanceof Overloaded) {
     return { ...pageOf(503, errors.unavailable), headers: { 'retry-after': '1' } };
@@ -192,7 +192,7 @@ function pageOf(status: number, { title, sentence }: ErrorText): Description {
 function describeUntrusted(error: UntrustedRequest, { errors, untrusted }: Texts): Description {
   const body = html`<p>${errors.appSentence}</p>
 <section class="technical"><h2>${errors.forDeveloper}</h2>
-<p>${error.say(untrusted)}</p>
+<p>${error.textIn(untrusted)}</p>
 <p lang="en" dir="ltr">${error.remedy}</p></section>`;
   return { status: 400, title: errors.appTitle, body };
 }

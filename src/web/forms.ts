@@ -34,8 +34,8 @@ export async function tryForm<Result>(
   }
 }
 
-function problemIn({ problems }: Texts, { field, message, rows, say }: FormError): Problem {
-  return { field, message: say?.(problems) ?? message, rows };
+function problemIn({ problems }: Texts, { field, message, rows, textIn }: FormError): Problem {
+  return { field, message: textIn?.(problems) ?? message, rows };
 }
 
 /** Like `tryForm`. The form also shows, at `field`, that there were too many attempts, or that the server is too busy. */
@@ -51,7 +51,7 @@ export async function tryRateLimitedForm<Result>(
     if (error instanceof FormError) return showAgain(problemIn(texts, error), 400);
     if (!(error instanceof TooManyRequests || error instanceof Overloaded)) throw error;
     reply.header('retry-after', error.retryAfter);
-    return showAgain({ field, message: error.say(texts.problems) }, error instanceof Overloaded ? 503 : 429);
+    return showAgain({ field, message: error.textIn(texts.problems) }, error instanceof Overloaded ? 503 : 429);
   }
 }
 

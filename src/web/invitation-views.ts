@@ -15,7 +15,7 @@ export interface Opened {
   invitation: Invitation;
 }
 
-/** The invitation is open, but the link in the mail is too old to prove the address. */
+/** The invitation is open, but the link in the mail is too old to verify the address. */
 export function expiredBody({ texts, path, csrf, invitation }: Opened): Html {
   const { expiredTitle, expired, sendNew } = texts.invitation;
   const button = html`<button class="primary wide"><span>${sendNew(bdi(invitation.email))}</span></button>`;

@@ -41,7 +41,7 @@ export async function signInFrom(deps: WebDeps, request: FastifyRequest, credent
 }
 
 interface CountedAttempt {
-  /** Takes the attempt back: the password was not checked. */
+  /** Refunds the attempt: the password was not checked. */
   refund(): Promise<void>;
   /** After a successful sign-in. */
   reset(): Promise<void>;

@@ -23,7 +23,7 @@ export function findUiLocales({ query, body }: Pick<FastifyRequest, 'query' | 'b
   return URL.parse(returnTo, 'http://localhost')?.searchParams.get('ui_locales') ?? undefined;
 }
 
-/** For a hosted page without `return_to`, which would forget what the app asked for. */
+/** For a hosted page without `return_to`, which would lose the language that the app requested. */
 export function withUiLocales(request: FastifyRequest, path: string): string {
   const uiLocales = findUiLocales(request);
   return uiLocales === undefined ? path : `${path}?${new URLSearchParams({ ui_locales: uiLocales })}`;

@@ -5,7 +5,7 @@ import { networkOf } from '../lib/ip-addresses.ts';
 import type { WebDeps } from './deps.ts';
 
 /**
- * Counts a mail that a person asks for, by network and by recipient, whether or not it is sent: the limits must not
+ * Counts a mail that a person requests, by network and by recipient, whether or not it is sent: the limits must not
  * reveal which addresses have an account.
  */
 export async function countMail({ limits }: WebDeps, request: FastifyRequest, email: string): Promise<void> {
@@ -13,7 +13,7 @@ export async function countMail({ limits }: WebDeps, request: FastifyRequest, em
   await limits.mailPerAddress.count(email);
 }
 
-/** For a mail that is not the only way: without it, the person is shown a link. */
+/** For a mail that can be left out: the page shows the link as well. */
 export async function isMailAllowed(deps: WebDeps, request: FastifyRequest, email: string): Promise<boolean> {
   try {
     await countMail(deps, request, normalizeEmail(email));

@@ -42,7 +42,7 @@ async function buildPageContext(deps: WebDeps, request: FastifyRequest): Promise
   };
 }
 
-/** The business that the address names, if the user is a member of it. The business that they chose last plays no part. */
+/** The business that the address names, if the user is a member of it. The business that they chose last is ignored. */
 function findBusinessOf({ params }: FastifyRequest, memberships: Membership[]): Membership | undefined {
   const { business } = params as { business: string };
   return memberships.find(({ businessId }) => businessId === business);

@@ -23,7 +23,7 @@ import { type Page, sendPage } from './layout.ts';
 import { type Destination, findDestination, readReturnTo } from './return-to.ts';
 import { COOKIE_OPTIONS, setSessionCookie } from './session.ts';
 
-/** A browser in which the password was right. There is no session before the second step. */
+/** A browser in which the password was correct. There is no session before the second step. */
 interface PendingSignIn {
   userId: string;
   until: number;
@@ -61,12 +61,12 @@ export function mountSecondStep(host: FastifyInstance, deps: WebDeps): void {
     } catch (error) {
       if (!(error instanceof TooManyRequests || error instanceof Overloaded)) throw error;
       reply.header('retry-after', error.retryAfter);
-      return reject(error instanceof Overloaded ? 503 : 429, error.say(problems));
+      return reject(error instanceof Overloaded ? 503 : 429, error.textIn(problems));
     }
   });
 }
 
-/** After the password: the browser keeps a signed cookie, and is asked for the second step. */
+/** After the password: the browser gets a signed cookie, and the form for the second step. */
 export function startSecondStep(
   { keys, clock }: WebDeps,
   { visitorId }: FastifyRequest,
@@ -83,7 +83,7 @@ export function startSecondStep(
   return reply.redirect(`${PATH}?${new URLSearchParams({ return_to: returnTo })}`, 303);
 }
 
-/** After the last step, with whatever the user signed in. */
+/** After the last step, for every method of signing in. */
 export function finishSignIn(deps: WebDeps, reply: FastifyReply, signedIn: SignedIn, returnTo: string): FastifyReply {
   setSessionCookie(reply, signedIn.session);
   rememberBrowser(deps, reply, signedIn);
@@ -104,7 +104,7 @@ async function requirePending(
   return found;
 }
 
-/** Counts each attempt by account and by address before it checks the code, and forgets a successful one. */
+/** Counts each attempt by account and by address before it checks the code, and refunds a successful one. */
 async function checkCode(
   deps: WebDeps,
   request: StepRequest,

@@ -25,10 +25,10 @@ import { actorOf, clearSessionCookie, clientOf } from './session.ts';
 
 export function mountSignIn(host: FastifyInstance, deps: WebDeps): void {
   mountSecondStep(host, deps);
-  // Shown to signed-in users, too: prompt=login asks for a second sign-in.
+  // Shown to signed-in users, too: prompt=login requires a new sign-in.
   host.get<{ Querystring: Form }>('/sign-in', access('anyone'), async (request, reply) => {
     const wanted = readReturnTo(request.query.return_to, deps.consentUrl);
-    // The forms keep `return_to`, and so what the app asked for.
+    // The forms keep `return_to`, and with it the language that the app requested.
     const returnTo = wanted === '/' ? withUiLocales(request, wanted) : wanted;
     const email = request.session?.user.email ?? '';
     const destination = await findDestination(deps, returnTo, request.ip);
@@ -66,7 +66,7 @@ interface Attempt {
   field: 'password' | 'passkey';
 }
 
-/** The password is right, and not enough. */
+/** The password is correct, but the user needs a second step. */
 interface PasswordChecked {
   credentials: Credentials;
 }
@@ -92,11 +92,11 @@ async function respond(
   } catch (error) {
     if (!(error instanceof TooManyRequests || error instanceof Overloaded)) throw error;
     reply.header('retry-after', error.retryAfter);
-    return reject(error instanceof Overloaded ? 503 : 429, error.say(texts.problems));
+    return reject(error instanceof Overloaded ? 503 : 429, error.textIn(texts.problems));
   }
 }
 
-/** Counts each attempt by account and by address before it checks the password, and forgets a successful one. */
+/** Counts each attempt by account and by address before it checks the password, and refunds a successful one. */
 async function checkPassword(
   deps: WebDeps,
   request: FastifyRequest,
@@ -160,7 +160,7 @@ async function verifyPasskey(
   return signInWithPasskey(storage.durable, attempt, clock());
 }
 
-/** Challenges are bound to the browser that asked for them. */
+/** Challenges are bound to the browser that requested them. */
 function browserHash({ visitorId }: FastifyRequest): string {
   return hashSecret(visitorId);
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { NO_IDENTITY } from '../../src/apps/app.ts';
 import { readDocument, readRegistration } from '../../src/apps/client-metadata.ts';
 
-const RULES = { nameless: 'assistant.example', privateSchemes: [] };
+const RULES = { defaultName: 'assistant.example', privateSchemes: [] };
 const DOCUMENT = { redirect_uris: ['https://assistant.example/callback'] };
 const LINKS = {
   client_uri: 'https://assistant.example/',

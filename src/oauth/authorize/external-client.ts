@@ -90,7 +90,7 @@ function readDynamicClient(
   const metadata = externalClients.acceptsRegistrations ? decodeDynamicClientId(keys, clientId) : undefined;
   if (!metadata) {
     throw new UntrustedRequest(
-      (say) => say.unknownApp,
+      (texts) => texts.unknownApp,
       'The client_id was not issued by this server, or is no longer valid. Register the app again.',
     );
   }
@@ -102,7 +102,7 @@ function readDynamicClient(
 async function loadDocument({ documents }: ExternalClients, { clientId, address }: Presented): Promise<ClientMetadata> {
   if (!documents) {
     throw new UntrustedRequest(
-      (say) => say.notRegistered,
+      (texts) => texts.notRegistered,
       'This server accepts registered apps only, not the URL of a metadata document as client_id.',
     );
   }
@@ -111,6 +111,6 @@ async function loadDocument({ documents }: ExternalClients, { clientId, address 
   } catch (error) {
     if (!(error instanceof InvalidClientMetadata)) throw error;
     const host = URL.parse(clientId)?.host ?? '';
-    throw new UntrustedRequest((say) => say.unusableDocument(host), error.message);
+    throw new UntrustedRequest((texts) => texts.unusableDocument(host), error.message);
   }
 }

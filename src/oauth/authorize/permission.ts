@@ -16,7 +16,7 @@ export type Restriction =
   | { kind: 'approval_required'; requestedAt: number | null }
   | { kind: 'role_required'; role: 'owner' | 'admin' };
 
-/** What the member may allow; the optional scopes that they may not are left out. Or why they may not allow it. */
+/** The request without the optional scopes that the member may not allow, or why the member may not allow it at all. */
 export type Permission =
   | { restriction: Restriction; request?: never; permit?: never }
   | { restriction?: undefined; request: AuthorizationRequest; permit: Permit };
@@ -32,7 +32,9 @@ interface PermissionRequest {
 
 const SENSITIVE_SCOPES: Scopes = SCOPES.filter(({ isSensitive }) => isSensitive).map(({ name }) => name);
 
-/** The platform's own apps are part of it. But any program can present the `client_id` of a public one. */
+/**
+ * The rules do not apply to the platform's own apps, except to public ones: any program can present their `client_id`.
+ */
 function isExempt({ ownerScope, isPublic }: App): boolean {
   return ownerScope === 'platform' && !isPublic;
 }

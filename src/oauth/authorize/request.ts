@@ -82,7 +82,7 @@ function readParameters(app: App, parameters: Parameters): OwnParameters {
   return {
     sentRedirectUri: read('redirect_uri') ?? null,
     scopes,
-    // External clients ask for every scope that the MCP server names, and know no `optional_scope`.
+    // External clients request every scope that the MCP server lists, and do not know `optional_scope`.
     optionalScopes: app.ownerScope === 'external' ? scopes : optional,
     prompt,
     codeChallenge,
@@ -100,9 +100,9 @@ function parseQuery(query: string): Parameters {
   const parameters: Parameters = new Map();
   const pairs = query.split('&').filter((pair) => pair !== '');
   // The ampersand keeps a leading question mark, which URLSearchParams would drop.
-  for (const [place, [name, text]] of [...new URLSearchParams(`&${query}`)].entries()) {
+  for (const [index, [name, text]] of [...new URLSearchParams(`&${query}`)].entries()) {
     if (text === '') continue;
-    const pair = pairs[place] ?? '';
+    const pair = pairs[index] ?? '';
     const raw = pair.slice(pair.indexOf('=') + 1);
     const values = parameters.get(name) ?? [];
     values.push({ text, raw });
@@ -114,8 +114,8 @@ function parseQuery(query: string): Parameters {
 async function findRequestedApp(deps: AuthorizeDeps, parameters: Parameters, address: string): Promise<App> {
   const ids = parameters.get('client_id') ?? [];
   const remedy = "Copy the client_id from the app's page under Settings, Developer.";
-  if (ids.length === 0) throw new UntrustedRequest((say) => say.clientIdMissing, remedy);
-  if (ids.length > 1) throw new UntrustedRequest((say) => say.sentTwice('client_id'), 'Send it exactly once.');
+  if (ids.length === 0) throw new UntrustedRequest((texts) => texts.clientIdMissing, remedy);
+  if (ids.length > 1) throw new UntrustedRequest((texts) => texts.sentTwice('client_id'), 'Send it exactly once.');
   const clientId = ids[0]?.text ?? '';
   const found = await findApp(deps.storage.durable, appIdOf(clientId));
   const app = found && clientIdOf(found) === clientId ? found : undefined;
@@ -124,22 +124,22 @@ async function findRequestedApp(deps: AuthorizeDeps, parameters: Parameters, add
     const described = await readExternalClient(deps, { clientId, address }, deps.clock());
     return { ...described, createdAt: app?.createdAt ?? described.createdAt };
   }
-  if (!app) throw new UntrustedRequest((say) => say.unknownClientId, remedy);
+  if (!app) throw new UntrustedRequest((texts) => texts.unknownClientId, remedy);
   return app;
 }
 
 function rejectSuspended(app: App): void {
   if (app.pausedAt !== null) {
-    throw new UntrustedRequest((say) => say.paused(app.name), 'Only the platform can resume it.');
+    throw new UntrustedRequest((texts) => texts.paused(app.name), 'Only the platform can resume it.');
   }
   if (app.disabledAt !== null) {
-    throw new UntrustedRequest((say) => say.disabled(app.name), 'The developer of the app can enable it again.');
+    throw new UntrustedRequest((texts) => texts.disabled(app.name), 'The developer of the app can enable it again.');
   }
 }
 
 function readRedirectUri(app: App, parameters: Parameters): string {
   const sent = parameters.get('redirect_uri') ?? [];
-  if (sent.length > 1) throw new UntrustedRequest((say) => say.sentTwice('redirect_uri'), 'Send it exactly once.');
+  if (sent.length > 1) throw new UntrustedRequest((texts) => texts.sentTwice('redirect_uri'), 'Send it exactly once.');
   const uri = sent[0]?.text;
   const [only, ...others] = app.redirectUris;
   if (uri === undefined) {
@@ -147,14 +147,14 @@ function readRedirectUri(app: App, parameters: Parameters): string {
     const isExternal = app.ownerScope === 'external';
     if (only !== undefined && others.length === 0 && !isExternal) return only;
     throw new UntrustedRequest(
-      (say) => (isExternal ? say.redirectUriMissing : say.redirectUriUnclear),
+      (texts) => (isExternal ? texts.redirectUriMissing : texts.redirectUriUnclear),
       'Send one of the redirect URIs that are registered for the app.',
     );
   }
   const isOwn = app.ownerScope === 'external' ? isRegisteredExternally : isRegistered;
   if (!isOwn(app.redirectUris, uri)) {
     throw new UntrustedRequest(
-      (say) => say.redirectUriForeign(uri.slice(0, 200), app.name),
+      (texts) => texts.redirectUriForeign(uri.slice(0, 200), app.name),
       app.ownerScope === 'external'
         ? 'Send one of the redirect_uris in the metadata of the app: every character counts.'
         : "Register exactly this address on the app's page under Settings, Developer, or send one that is registered: " +
@@ -177,7 +177,9 @@ function valuesOf(parameters: Parameters, name: keyof AuthorizeQuery): string[] 
   return (parameters.get(name) ?? []).map(({ text }) => text);
 }
 
-/** An app that is not registered here is for the MCP server only: nobody has decided that it may use the business API. */
+/**
+ * An app that is not registered here is for the MCP server only: no business has registered it for the business API.
+ */
 function readAppResource({ issuer, servesMcp }: AuthorizeDeps, app: App, parameters: Parameters): Resource {
   const resource = readResource(issuer, valuesOf(parameters, 'resource'));
   if (resource !== null && !servesMcp) {

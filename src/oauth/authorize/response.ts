@@ -47,7 +47,7 @@ export async function issueCode(
   allowed: Allowed,
   now: number,
 ): Promise<string | undefined> {
-  const { created } = await inTransaction(db, (tx) => allowOnScreen(actor, tx, allowed, now)).catch(ignoreRefusal);
+  const { created } = await inTransaction(db, (tx) => allowOnScreen(actor, tx, allowed, now)).catch(ignoreNotAllowed);
   const code = await created;
   if (code) return codeOf(keys, code);
   const grant = await findGrant(db, { grantId: allowed.grantId, rotation: 0 }, now);
@@ -60,7 +60,7 @@ export async function issueCode(
 /** Rolls back. */
 class NotAllowed extends Error {}
 
-function ignoreRefusal(error: unknown): { created: undefined } {
+function ignoreNotAllowed(error: unknown): { created: undefined } {
   if (error instanceof NotAllowed) return { created: undefined };
   throw error;
 }

@@ -27,14 +27,14 @@ export function readAppForm(form: Form, section: AppSection): AppSettings {
   };
 }
 
-interface Around {
+interface SectionOptions {
   problem: Problem | undefined;
   /** Further fields of the last section. */
   more: Html | undefined;
 }
 
 /** The sections of the form of an app. */
-export function appSections(app: AppSettings, section: AppSection, { problem, more }: Around): Settings[] {
+export function appSections(app: AppSettings, section: AppSection, { problem, more }: SectionOptions): Settings[] {
   const name = { name: 'name', label: 'App name', value: app.name };
   const canOpen = section.canOpenToAnyBusiness;
   const parts: (Settings | false)[] = [

@@ -43,7 +43,10 @@ interface Place {
 
 type AppTab = 'Settings' | 'Identity' | 'Requests' | 'Connections' | 'Webhooks' | 'Try it';
 
-/** The app's name and tabs, below the link to the page above, which is the list of apps unless given. Only those who may change the app see its identity and the last two tabs. To try it takes a secret. */
+/**
+ * The app's name and tabs, below the link to the page above, which is the list of apps unless given. Only those who may
+ * change the app see its identity and the last two tabs. The playground needs a secret.
+ */
 export function appHead(section: AppSection, viewer: Viewer, app: App, { here, back }: Place): Html {
   const path = `${viewer.path}/${app.id}`;
   const links = [
@@ -110,7 +113,7 @@ interface LoadedApp {
 /** The app of another owner is not found. */
 export async function findOwnApp(db: Database, viewer: Viewer, id: string): Promise<App> {
   const app = await findApp(db, id);
-  // Nobody here owns an external app.
+  // No business owns an external app.
   const isOwn = app?.ownerBusinessId === viewer.ownerBusinessId && app.ownerScope !== 'external';
   if (!app || !isOwn) throw notFound();
   return app;

@@ -50,8 +50,8 @@ function mountRemoval(host: FastifyInstance, pages: AppPages, showSettings: Show
   host.post<ForSecret>(removal, section.edit, async (request, reply) => {
     const { viewer, app, path } = await loadApp(request);
     const { secret, isOnly } = await findSecret(db, app.id, request.params.secret);
-    const isSure = isOnly || !isInUse(secret, clock()) || text(request.body ?? {}, 'sure') === 'yes';
-    if (!isSure) return reply.redirect(`${path}/secrets/${secret.id}/remove`, 303);
+    const isConfirmed = isOnly || !isInUse(secret, clock()) || text(request.body ?? {}, 'sure') === 'yes';
+    if (!isConfirmed) return reply.redirect(`${path}/secrets/${secret.id}/remove`, 303);
     const remove = async () => {
       const isRemoved = await removeSecret(actorOf(request), db, { app, secretId: secret.id }, clock());
       if (!isRemoved) throw notFound();

@@ -69,7 +69,7 @@ export function bdi(name: string): Html {
   return html`<bdi>${name}</bdi>`;
 }
 
-/** Something to know before one continues. */
+/** Something to read before continuing. */
 export function notice(text: Html | string, tone?: 'caution' | 'warn'): Html {
   return html`<p class="${tone ? `notice ${tone}` : 'notice'}">${text}</p>`;
 }

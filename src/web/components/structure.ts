@@ -14,7 +14,7 @@ interface Head {
   actions?: Html | false | undefined;
 }
 
-/** The head of a page: where it belongs, its title, what it is about, and what one can do here. */
+/** The head of a page: the page above it, its title, what it is about, and its actions. */
 export function pageHead({ title, avatar, badges, intro, back, actions }: Head): Html {
   const text = html`<div><h1>${title} ${badges}</h1>
 ${intro && html`<p class="muted">${intro}</p>`}</div>`;

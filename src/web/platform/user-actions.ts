@@ -74,8 +74,8 @@ function mountRecovery(host: FastifyInstance, deps: WebDeps): void {
   host.post<UserRoute>(`${PATH}/:id/password-link`, access('platform_admin'), async (request, reply) => {
     const context = await loadPageContext(deps, request);
     const user = await requireUser(storage.durable, request.params.id);
-    const wanted = { userId: user.id, businessId: null };
-    const created = await createPasswordLink(actorOf(request), storage.durable, wanted, clock());
+    const newLink = { userId: user.id, businessId: null };
+    const created = await createPasswordLink(actorOf(request), storage.durable, newLink, clock());
     if (!created) throw forbidden('You cannot create a link for yourself. Another platform admin can.');
     const link = `${consentUrl}/password/${created.token}`;
     const body = html`${passwordLinkBody({ name: user.name, link, expiresAt: created.expiresAt })}

@@ -48,7 +48,7 @@ export function mountGuides(host: FastifyInstance, { platformName }: { platformN
 
   host.get(GUIDES, PAGE, async (_, reply) => {
     const guides = listGuides(await readAll());
-    return sendPage(reply, { ...frame, title: 'Guides', body: framed(guides, listBody(guides)) });
+    return sendPage(reply, { ...frame, title: 'Guides', body: withContents(guides, listBody(guides)) });
   });
 
   for (const folder of FOLDERS) {
@@ -57,7 +57,7 @@ export function mountGuides(host: FastifyInstance, { platformName }: { platformN
       const guide = all.get(`/docs/${folder}/${request.params.name}`);
       if (!guide) throw notFound();
       const { title, path } = guide;
-      const body = framed(listGuides(all), html`<article class="card guide">${guide.body}</article>`, path);
+      const body = withContents(listGuides(all), html`<article class="card guide">${guide.body}</article>`, path);
       return sendPage(reply, { ...frame, title, body });
     });
   }
@@ -96,7 +96,7 @@ function listGuides(all: ReadonlyMap<string, Guide>): Guide[] {
   return guides.toSorted((a, b) => rank(a) - rank(b) || (a.path < b.path ? -1 : 1));
 }
 
-function framed(guides: Guide[], content: Html, here?: string): Html {
+function withContents(guides: Guide[], content: Html, here?: string): Html {
   return html`<div class="reference">
 <nav class="contents" aria-label="Contents">
 <p class="muted small">Guides</p>

@@ -31,7 +31,7 @@ export function mountScalar(host: FastifyInstance): void {
 
 let extracted: Promise<string> | undefined;
 
-/** Once: it takes a server of its own, and anyone can ask for the script. */
+/** Runs once: it starts a server, and anyone can request the script. */
 function readExtracted(): Promise<string> {
   extracted ??= extractScalar();
   return extracted;

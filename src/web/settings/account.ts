@@ -136,7 +136,7 @@ ${deletionSection}`;
 
 interface Person {
   typed: Form;
-  /** A new address is proven by mail. */
+  /** A new address is verified by mail. */
   canChangeAddress: boolean;
   problem: Problem | undefined;
 }
@@ -176,7 +176,7 @@ ${input({ name: 'password', label: 'New password', type: 'password', hint: 'At l
 const RESETS_SHOWN = 5;
 const RESET_ACTIONS: Action[] = ['user.password_link_created', 'user.password_reset', 'user.password_changed'];
 
-/** Shows password resets by other people, so that users notice one that they did not ask for. */
+/** Shows password resets by other people, so that users notice one that they did not request. */
 async function recoveryHistory({ storage, platformName }: WebDeps, user: User): Promise<Html | false> {
   const entries = await listEntriesOn(storage.durable, {
     subjectId: user.id,

@@ -26,7 +26,7 @@ const PATH = '/settings/address';
 const VERIFY = '/settings/verify-address';
 const ACCOUNT = '/settings/account';
 
-/** The address of the signed-in user: to prove it, or to change it. Both need mail. */
+/** Verifies or changes the address of the signed-in user. Both need mail. */
 export function mountAddress(host: FastifyInstance, deps: WebDeps): void {
   host.get(PATH, access('signed_in'), async (request, reply) => show(deps, request, reply));
   mountRequest(host, deps, { path: PATH, read: readChange });

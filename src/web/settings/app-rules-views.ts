@@ -146,7 +146,7 @@ function targetOf(redirectUri: string): string {
   return isLoopbackHost(hostname) || !protocol.startsWith('http') ? 'a program on their device' : host;
 }
 
-/** A tick stands for what is approved. */
+/** A tick marks what is approved. */
 function scopeList(scopes: Scopes, status: 'requested' | 'approved' = 'approved'): Html {
   return html`<ul class="scopes ${status === 'requested' && status}">${listScopes(scopes).map(({ meaning }) => html`<li>${meaning}</li>`)}</ul>`;
 }

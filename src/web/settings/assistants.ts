@@ -64,14 +64,17 @@ export const ASSISTANTS: Assistant[] = [
   },
 ];
 
-/** Whether it can introduce itself, by its document or by registering, so that nobody has to do it. */
-export function canIntroduceItself({ documentHost }: Assistant, { documentHosts, externalClients }: WebDeps): boolean {
+/** Whether it has a metadata document or can register itself, so that no person has to register it. */
+export function canConnectUnregistered(
+  { documentHost }: Assistant,
+  { documentHosts, externalClients }: WebDeps,
+): boolean {
   if (externalClients.acceptsRegistrations) return true;
   if (documentHost === undefined) return false;
   return documentHosts === 'any' || documentHosts.includes(documentHost);
 }
 
-/** False for a server that only its own computer reaches. */
+/** False for a server that only programs on the same computer can reach. */
 export function canReach({ isHosted }: Assistant, { issuer }: WebDeps): boolean {
   return !isHosted || !isLoopbackHost(new URL(issuer).hostname);
 }

@@ -117,7 +117,7 @@ interface RuleForm {
   action: string;
   csrf: string;
   isRequired: boolean;
-  /** To whom it applies. */
+  /** The users to whom it applies. */
   who: string;
 }
 

@@ -9,7 +9,7 @@ import { pageHead, settings } from '../components/structure.ts';
 import type { WebDeps } from '../deps.ts';
 import { copyable } from '../forms.ts';
 import { sendPage } from '../layout.ts';
-import { ASSISTANTS, type Assistant, canIntroduceItself, canReach } from './assistants.ts';
+import { ASSISTANTS, type Assistant, canConnectUnregistered, canReach } from './assistants.ts';
 import { CONNECTED_APPS, connectedAppsPath } from './disconnecting.ts';
 import { loadMembersContext } from './members.ts';
 
@@ -66,7 +66,7 @@ function steps(deps: WebDeps, business: Membership, { assistant, address }: Conn
   const { name } = assistant;
   return html`<li class="card"><h2>${name}</h2>
 ${!canReach(assistant, deps) && notice(`${name} calls from the servers of its maker and cannot reach this one, which runs on your own computer. Programs on this computer can, like VS Code, Cursor and Claude Code.`)}
-${!canIntroduceItself(assistant, deps) && html`<p class="notice">${name} cannot connect by itself: here it has to be registered first. An admin can register it as a public app under <a href="${businessPath(business, 'developer')}">Developer</a>. Enter the client_id then in ${name}: ${assistant.clientIdSetting}.</p>`}
+${!canConnectUnregistered(assistant, deps) && html`<p class="notice">${name} cannot connect by itself: here it has to be registered first. An admin can register it as a public app under <a href="${businessPath(business, 'developer')}">Developer</a>. Enter the client_id then in ${name}: ${assistant.clientIdSetting}.</p>`}
 <ol class="steps close">${assistant.steps(address).map((step) => html`<li>${step}</li>`)}</ol>
 </li>`;
 }

@@ -19,11 +19,11 @@ import { time } from '../forms.ts';
 import { sendPage } from '../layout.ts';
 import {
   assistantBadge,
+  connectedForText,
   disconnectButton,
   isAssistant,
   suspendedReason,
   type Viewer,
-  whose,
 } from './connection-views.ts';
 import { authorityPath, CONNECTED_APPS, connectedAppsPath, disconnectPath } from './disconnecting.ts';
 import { loadMembersContext, type MembersContext } from './members.ts';
@@ -107,7 +107,7 @@ function factSection(connection: Connection, viewer: Viewer, { issuer }: WebDeps
   const [last] = listScopes(lastScope ? [lastScope] : []);
   const fact = (name: string, value: Html | string) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`;
   const body = html`<dl class="facts">
-${fact('Connected', whose(connection, viewer))}
+${fact('Connected', connectedForText(connection, viewer))}
 ${fact('Since', time(since))}
 ${fact('Ends', expiresAt === null ? 'When it is disconnected' : day(expiresAt))}
 ${fact('Last used', lastUsedAt === null ? 'Not in the last 30 days' : time(lastUsedAt))}

@@ -28,7 +28,7 @@ function connectionRow(connection: Connection, viewer: Viewer): Html {
   const { app, business, user } = connection;
   const label = `${app.name}, ${user.name}, ${business.name}`;
   return html`<li class="entry">${appAvatar(app)}<div><a href="${connectionPath(connection)}" aria-label="${label}">${app.name}</a> ${appBadges(app)} ${verifiedBadge(app)} ${isAssistant(connection) && assistantBadge}
-<p class="muted small">${whose(connection, viewer)}</p></div>
+<p class="muted small">${connectedForText(connection, viewer)}</p></div>
 <div class="meta muted small">${statusText(connection)}<span>${lastUse(connection)}</span></div>
 ${disconnectButton(connection, viewer)}</li>`;
 }
@@ -58,7 +58,7 @@ export function suspendedReason({ app, business }: Connection, platformName: str
   return 'Its developer has closed this app to other businesses. It has no access now.';
 }
 
-export function whose({ user, business, connectedFor }: Connection, viewer: Viewer): Html {
+export function connectedForText({ user, business, connectedFor }: Connection, viewer: Viewer): Html {
   const you = user.id === viewer.userId && badge('You');
   if (connectedFor === 'user')
     return html`<strong>${user.name}</strong> ${business.id !== viewer.businessId && `in ${business.name}`} ${you}`;

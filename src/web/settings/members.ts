@@ -42,7 +42,7 @@ interface Shown {
   listing: Listing;
   shown: Member[];
   next: string | undefined;
-  /** The members who have a second factor; undefined if the user may not know. */
+  /** The members who have a second factor; undefined if the user may not see it. */
   protectedIds: Set<string> | undefined;
   open: number;
 }

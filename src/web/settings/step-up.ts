@@ -69,12 +69,12 @@ export async function showStepUpForm(
 ): Promise<FastifyReply> {
   const context = await loadPageContext(deps, request);
   const factors = await findSecondFactors(deps.storage.durable, context.user.id);
-  const body = proofBody(context, factors, { ...shown, problem });
+  const body = stepUpBody(context, factors, { ...shown, problem });
   const page = { title: shown.title, platformName: deps.platformName, width: 'wide' as const, context, body };
   return sendPage(reply, page, { status });
 }
 
-function proofBody(
+function stepUpBody(
   { csrf }: PageContext,
   factors: SecondFactors,
   { title, explanation, action, button, style, problem }: StepUpAction & { problem: Problem | undefined },

@@ -128,7 +128,7 @@ function readTarget({ consentUrl }: WebDeps, request: FastifyRequest): string {
   return 'return_to' in form ? readReturnTo(form.return_to, consentUrl) : ACCOUNT;
 }
 
-/** Without a menu while the user has to set it up: they see nothing of a business before. */
+/** Has no menu while the user has to set it up: until then, they see nothing of a business. */
 async function sendTwoStepPage(
   deps: WebDeps,
   request: FastifyRequest,

@@ -109,7 +109,7 @@ export function authorizeBody(
   again?: { pasted: string; problem: Problem },
 ) {
   const url = authorizeUrl(playground.issuer, progress, state);
-  const comesBack = progress.redirectUri === playground.returnAddress;
+  const returnsHere = progress.redirectUri === playground.returnAddress;
   const query = Object.entries(authorizeQuery(progress, state));
   return frame(
     playground,
@@ -122,12 +122,12 @@ export function authorizeBody(
 <p class="small">This shows the first response, a 303 to the consent page. The rest needs a browser.</p>
 ${codeBlock({ id: 'curl-authorize', code: curlText({ method: 'GET', url, headers: [] }), label: 'As curl' })}</details>
 <p>${
-        comesBack
+        returnsHere
           ? html`<a class="button primary" href="${url}">Open the authorize URL</a>`
           : html`<a class="button primary" href="${url}" target="_blank" rel="noopener">Open the authorize URL in a new tab</a>`
       }</p>`,
     })}
-${!comesBack && pasteCard(playground, state, again)}`,
+${!returnsHere && pasteCard(playground, state, again)}`,
   );
 }
 

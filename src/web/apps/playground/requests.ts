@@ -2,13 +2,13 @@ import { STATUS_CODES } from 'node:http';
 import { SECOND } from '../../../lib/clock.ts';
 
 /** A placeholder for a secret, shown as a variable and replaced when the request is sent. */
-interface Hidden {
-  hidden: HiddenName;
+interface SecretVariable {
+  variable: SecretName;
 }
 
-type HiddenName = 'CLIENT_SECRET' | 'ACCESS_TOKEN' | 'REFRESH_TOKEN';
+type SecretName = 'CLIENT_SECRET' | 'ACCESS_TOKEN' | 'REFRESH_TOKEN';
 
-type Part = string | Hidden;
+type Part = string | SecretVariable;
 
 /** One request to our own API. */
 export interface Call {
@@ -19,9 +19,9 @@ export interface Call {
   body?: Record<string, Part>;
 }
 
-export const clientSecret: Hidden = { hidden: 'CLIENT_SECRET' };
-export const refreshToken: Hidden = { hidden: 'REFRESH_TOKEN' };
-const accessToken: Hidden = { hidden: 'ACCESS_TOKEN' };
+export const clientSecret: SecretVariable = { variable: 'CLIENT_SECRET' };
+export const refreshToken: SecretVariable = { variable: 'REFRESH_TOKEN' };
+const accessToken: SecretVariable = { variable: 'ACCESS_TOKEN' };
 
 export function post(url: string, body: Record<string, Part>): Call {
   return { method: 'POST', url, headers: [['Content-Type', ['application/json']]], body };
@@ -46,7 +46,7 @@ export function curlText({ method, url, headers, body }: Call): string {
   return words.join(' \\\n  ');
 }
 
-export function exportText(variables: Partial<Record<HiddenName, string>>): string {
+export function exportText(variables: Partial<Record<SecretName, string>>): string {
   const lines = Object.entries(variables).map(([name, value]) => `export ${name}=${quoted(value)}`);
   return lines.join('\n');
 }
@@ -61,12 +61,12 @@ function bodyParts(body: Record<string, Part>): Part[] {
 }
 
 function named(part: Part): string {
-  return typeof part === 'string' ? part : `$${part.hidden}`;
+  return typeof part === 'string' ? part : `$${part.variable}`;
 }
 
 /** One shell word: adjacent quoted strings are joined. */
 function inShell(parts: Part[]): string {
-  const word = parts.map((part) => (typeof part === 'string' ? escaped(part) : `'"$${part.hidden}"'`)).join('');
+  const word = parts.map((part) => (typeof part === 'string' ? escaped(part) : `'"$${part.variable}"'`)).join('');
   // No empty quotes after a variable at the end.
   return typeof parts.at(-1) === 'string' ? `'${word}'` : `'${word.slice(0, -1)}`;
 }
@@ -80,7 +80,7 @@ function escaped(text: string): string {
   return text.replaceAll("'", "'\\''");
 }
 
-type Secrets = Partial<Record<HiddenName, string>>;
+type Secrets = Partial<Record<SecretName, string>>;
 
 export interface ApiResponse {
   status: number;
@@ -102,7 +102,7 @@ const HEADERS = ['content-type', 'cache-control', 'www-authenticate', 'retry-aft
  */
 export async function sendCall(call: Call, secrets: Secrets): Promise<ApiResponse | undefined> {
   const { method, url, headers, body } = call;
-  const known = (part: Call['headers'][0][1][0]) => (typeof part === 'string' ? part : (secrets[part.hidden] ?? ''));
+  const known = (part: Call['headers'][0][1][0]) => (typeof part === 'string' ? part : (secrets[part.variable] ?? ''));
   try {
     const response = await fetch(url, {
       method,
