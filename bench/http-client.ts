@@ -19,7 +19,8 @@ export interface HttpClient {
   close(): void;
 }
 
-class ConnectionLost extends Error {}
+/** Without any part of a response. */
+class ConnectionClosed extends Error {}
 
 export function get(origin: string, path: string, headers: Record<string, string> = {}): HttpRequest {
   return { origin, text: `GET ${path} HTTP/1.1\r\n${formatHeaders(origin, headers)}\r\n` };
@@ -56,15 +57,21 @@ function formatHeaders(origin: string, headers: Record<string, string>): string 
 
 export function createHttpClient(): HttpClient {
   const connections = new Map<string, OriginConnection>();
+  const reconnect = (origin: string): OriginConnection => {
+    connections.get(origin)?.close();
+    const connection = openConnection(origin);
+    connections.set(origin, connection);
+    return connection;
+  };
   return {
     ask({ origin, text }) {
-      let connection = connections.get(origin);
-      if (!connection || connection.isClosed()) {
-        connection?.close();
-        connection = openConnection(origin);
-        connections.set(origin, connection);
-      }
-      return connection.ask(text);
+      const idle = connections.get(origin);
+      if (!idle || idle.isClosed()) return reconnect(origin).ask(text);
+      return idle.ask(text).catch((error) => {
+        // A server may close an idle connection while a request is on its way. Then it has not read the request.
+        if (error instanceof ConnectionClosed) return reconnect(origin).ask(text);
+        throw error;
+      });
     },
     close() {
       for (const connection of connections.values()) connection.close();
@@ -111,8 +118,13 @@ function openConnection(origin: string): OriginConnection {
     waiting = undefined;
     resolve(read);
   });
-  socket.on('error', fail);
-  socket.on('close', () => fail(new ConnectionLost(`${origin} closed the connection`)));
+  const close = (error?: NodeJS.ErrnoException) => {
+    const isClosedByServer = error === undefined || error.code === 'ECONNRESET' || error.code === 'EPIPE';
+    const message = isClosedByServer ? `${origin} closed the connection` : error.message;
+    fail(isClosedByServer && received === '' ? new ConnectionClosed(message) : new Error(message));
+  };
+  socket.on('error', close);
+  socket.on('close', () => close());
   return {
     ask: (text) =>
       new Promise((resolve, reject) => {
