@@ -30,7 +30,10 @@ test('a node that was frozen while a newer release contracted the schema stops, 
   node.signal('SIGSTOP');
   // As after two minutes.
   await sql`update nodes set seen_at = seen_at - 120000`.execute(storage.durable);
-  const { waiting } = await upgrade(storage, { migrations: [...MIGRATIONS, SAMPLE_EXPAND, SAMPLE_CONTRACT] });
+  const { waiting } = await upgrade(storage, {
+    migrations: [...MIGRATIONS, SAMPLE_EXPAND, SAMPLE_CONTRACT],
+    looksForSilent: 1,
+  });
   node.signal('SIGCONT');
   const code = await node.end();
 
@@ -50,7 +53,7 @@ test('with worker processes, the replacement of one that was frozen does not sta
 
   node.signalAll('SIGSTOP');
   await sql`update nodes set seen_at = seen_at - 120000`.execute(storage.durable);
-  await upgrade(storage, { migrations: [...MIGRATIONS, SAMPLE_EXPAND, SAMPLE_CONTRACT] });
+  await upgrade(storage, { migrations: [...MIGRATIONS, SAMPLE_EXPAND, SAMPLE_CONTRACT], looksForSilent: 1 });
   node.signalAll('SIGCONT');
   const rejected = /has exited: .*changed by a newer Gatehouse/;
   while (node.stderrLines.filter((line) => rejected.test(line)).length < 4) await new Promise(setImmediate);

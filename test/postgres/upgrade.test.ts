@@ -150,14 +150,34 @@ test('a contract migration waits for nodes of 0.1.0, which are known by their co
   assert.deepEqual(first.olderNodes, [{ name: '127.0.0.1', release: '0.1.0' }]);
 });
 
-test('a node that was killed is not waited for once its last report is old', async () => {
+test('a node that was killed is not waited for once its last report is old, and none arrives', async () => {
   const storage = await openDatabase(0);
   await registerNode(storage);
   await sql`update nodes set seen_at = seen_at - 120000`.execute(storage.durable);
 
-  const { waiting } = await upgrade(storage, { migrations: NEXT_RELEASE });
+  const { waiting } = await upgrade(storage, { migrations: NEXT_RELEASE, looksForSilent: 1 });
 
   assert.deepEqual(waiting, []);
+});
+
+test('after an outage, a contract migration waits for the nodes that were cut off to report again', async () => {
+  const storage = await openDatabase(0);
+  const leave = await registerNode(storage);
+  // As after an outage of two minutes.
+  await sql`update nodes set seen_at = seen_at - 120000`.execute(storage.durable);
+  const report = sql`update nodes set seen_at = seen_at + 120000`;
+  let reported: Promise<unknown> | undefined;
+  const onProgress = (text: string) => {
+    if (/have not reported/.test(text)) reported = report.execute(storage.durable);
+  };
+
+  const { waiting, olderNodes } = await upgrade(storage, { migrations: NEXT_RELEASE, onProgress });
+
+  assert.ok(reported);
+  assert.deepEqual(waiting, [SAMPLE_CONTRACT.name]);
+  assert.equal(olderNodes.length, 1);
+  await ensureMigrated(storage);
+  await leave();
 });
 
 test('while a table is locked, a migration waits for it without blocking requests', async () => {

@@ -1,4 +1,5 @@
 import { hostname } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { DAY, SECOND } from '../../lib/clock.ts';
 import { newRandomId } from '../../lib/ids.ts';
@@ -10,6 +11,9 @@ import { databaseNow, hasTable, readRequired, readState, rejectNewer, upgradeTab
 const HEARTBEAT = 10 * SECOND;
 /** A node that misses some heartbeats, while the database is unavailable, is still counted. */
 const ALIVE_FOR = 6 * HEARTBEAT;
+const POLL = SECOND / 4;
+/** As often a migration looks whether a node that is silent reports again: for two heartbeats. */
+export const LOOKS_FOR_SILENT = (2 * HEARTBEAT) / POLL;
 
 export interface RunningNode {
   /** Such as `host-1:4711`: host and process. */
@@ -69,15 +73,36 @@ export async function listOlderNodes(db: Database, migration: string): Promise<R
   return [...(await listRegistered(db, migration)), ...(await listUnregistered(db))];
 }
 
-async function listRegistered(db: Database, migration: string): Promise<RunningNode[]> {
+async function listRegistered(db: Database, migration: string, areAlive = true): Promise<RunningNode[]> {
   if (!(await hasTable(db, 'nodes'))) return [];
   return upgradeTables(db)
     .selectFrom('nodes')
     .select(['name', 'release'])
     .where('knows', '<', migration)
-    .where('seen_at', '>', sql<number>`${databaseNow} - ${ALIVE_FOR}`)
+    .where('seen_at', areAlive ? '>' : '<=', sql<number>`${databaseNow} - ${ALIVE_FOR}`)
     .orderBy('name')
     .execute();
+}
+
+/**
+ * Older nodes that are listed and have not reported for long were killed, or cut off from the database by an outage that has just
+ * ended. Those report again with their next heartbeat: returns them. Counts looks and not time, as the outage may not be over.
+ */
+export async function awaitSilentNodes(
+  db: Database,
+  migration: string,
+  { looks, onProgress }: { looks: number; onProgress(message: string): void },
+): Promise<RunningNode[]> {
+  const silent = await listRegistered(db, migration, false);
+  if (silent.length === 0) return [];
+  const names = silent.map(({ name }) => name).join(', ');
+  onProgress(`${migration}: these nodes have not reported for a minute, and are waited for briefly: ${names}`);
+  for (let look = 0; look < looks; look++) {
+    await sleep(POLL);
+    const alive = await listRegistered(db, migration);
+    if (alive.length > 0) return alive;
+  }
+  return [];
 }
 
 /** Nodes of 0.1.0 are not in the table. Their `application_name` is `gatehouse`; later releases append their version to it. */
