@@ -2,7 +2,7 @@ import type { ExpressionBuilder } from 'kysely';
 import type { InactiveReason } from '../http/errors.ts';
 import { commonScopes, parseScopes, type Scopes, scopesBeyond } from '../lib/scope-lists.ts';
 import type { ConnectedFor } from '../storage/app-tables.ts';
-import { preparedQuery } from '../storage/prepared-query.ts';
+import { batchedQuery } from '../storage/batched-query.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Tables } from '../storage/tables.ts';
 
@@ -61,8 +61,10 @@ export async function findGrant(
   return rows[0] && grantFrom(rows[0], now);
 }
 
-const readGrant = preparedQuery((db, { grantId, rotation }: { grantId: string; rotation: number }) =>
-  selectGrants(db, rotation).where('grants.id', '=', grantId),
+const readGrant = batchedQuery(
+  { grantId: 'uuid', rotation: 'bigint' },
+  (db, { grantId, rotation }: { grantId: string; rotation: number }) =>
+    selectGrants(db, rotation).where('grants.id', '=', grantId),
 );
 
 export function selectGrants(db: Database, rotation: number) {

@@ -7,6 +7,7 @@ import { networkOf } from '../lib/ip-addresses.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
 import { hashSecret, sameText } from '../lib/secrets.ts';
 import type { RequestContext } from '../request-log/log.ts';
+import { batchedQuery } from '../storage/batched-query.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import type { Database, Storage } from '../storage/storage.ts';
 import { InvalidClient, OAuthError } from './errors.ts';
@@ -161,7 +162,8 @@ const CLIENT_COLUMNS = [
   'app_secrets.last_used_at as secret_used_at',
 ] as const;
 
-const readClientAndGrant = preparedQuery(
+const readClientAndGrant = batchedQuery(
+  { appId: 'uuid', grantId: 'uuid', rotation: 'bigint' },
   (db, { appId, grantId, rotation }: { appId: string; grantId: string; rotation: number }) =>
     selectGrants(db, rotation)
       .innerJoin('apps as client', (join) => join.on('client.id', '=', appId).on('client.deleted_at', 'is', null))

@@ -27,7 +27,7 @@ export function chainedWrites<Values extends object, Row extends object>(
     preparedQuery((db, values: Values & Row) => each(withRow(db, chain.columns, values), values, db)),
   );
   return async (db, values) => {
-    if (pipelinesOf(db)?.combinesWrites()) return (await combined(db, values)).rows;
+    if (pipelinesOf(db)?.combinesStatements()) return (await combined(db, values)).rows;
     return inTransaction(db, async (tx) => {
       const { rows } = await change(tx, values);
       for (const row of rows) for (const write of dependents) await write(tx, { ...values, ...row });

@@ -41,8 +41,8 @@ interface Runner {
     /** Called when a transaction begins. */
     begin(tx: Database): Promise<void>;
     includes(tx: Database): boolean;
-    /** Whether a statement can contain several writes. */
-    combinesWrites(): boolean;
+    /** Whether a statement can contain several writes, or the reads of several requests. */
+    combinesStatements(): boolean;
   };
 }
 

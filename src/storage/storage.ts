@@ -123,7 +123,7 @@ const pendingWrites = new WeakMap<Database, Promise<unknown>[]>();
 export async function pipelineWrites(tx: Database, writes: Promise<unknown>[]): Promise<void> {
   const [pending, pipelines] = [pendingWrites.get(tx), pipelinesOf(tx)];
   // A write that is several statements would send the later ones after the commit.
-  if (!pending || !pipelines?.includes(tx) || !pipelines.combinesWrites()) {
+  if (!pending || !pipelines?.includes(tx) || !pipelines.combinesStatements()) {
     await Promise.all(writes);
     return;
   }

@@ -129,6 +129,14 @@ test('an introspection takes one round trip', async () => {
   assert.deepEqual(await count(() => introspect(tokens)), { trips: 1, statements: 1 });
 });
 
+test('introspections in one event loop iteration are one statement', async () => {
+  const [first, second] = [await connect(), await connect()];
+  const introspectAll = () => Promise.all([first, second, first].map(introspect));
+  await introspectAll();
+
+  assert.deepEqual(await count(introspectAll), { trips: 1, statements: 1 });
+});
+
 test('a revocation takes one round trip to read, and one statement for the grant, its event and its audit entry', async () => {
   const tokens = await connect();
 

@@ -37,8 +37,8 @@ export function openPostgres(url: string, timeouts: TimeoutProfile): Storage {
   const write: Execute = (text, values) => withConnection(durablePools, ({ execute }) => execute(text, values));
   const writeRelaxed: Execute = (text, values) => runNamed(writes.run, text, values);
   for (const [db, run] of [[durable, write] as const, [relaxed, writeRelaxed] as const]) {
-    const combinesWrites = () => !readPools.isSharded;
-    const pipelines = { begin: pipelineTransaction, includes: isPipelined, combinesWrites };
+    const combinesStatements = () => readPools.isSharded === false;
+    const pipelines = { begin: pipelineTransaction, includes: isPipelined, combinesStatements };
     setRunner(db, { alone: runAlone(reads, run), inTransaction: runInTransaction, pipelines });
   }
   return {

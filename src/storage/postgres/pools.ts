@@ -16,8 +16,8 @@ export interface Pools {
   primary: Primary;
   /** Connections that were opened before an upgrade was noticed have outdated plans. */
   outdated: { schema: number; connections: WeakMap<pg.ClientBase, number> };
-  /** Citus cannot run a statement that writes to a distributed table and to others. */
-  isSharded: boolean;
+  /** Citus cannot run a statement that writes to a distributed table and to others. Undefined before the first connection. */
+  isSharded?: boolean;
   session: Session;
 }
 
@@ -34,7 +34,7 @@ export function openPools(target: PostgresTarget, timeouts: TimeoutProfile, opti
   const { commit, primary } = options;
   const session = createSession(target, timeouts, options);
   const outdated = { schema: 0, connections: new WeakMap<pg.ClientBase, number>() };
-  const pools: Pools = { all: [], last: 0, isDurable: commit === 'on', primary, outdated, isSharded: false, session };
+  const pools: Pools = { all: [], last: 0, isDurable: commit === 'on', primary, outdated, session };
   pools.all = describeServers(target, timeouts).map((server) => {
     const pool = new pg.Pool({
       ...server,

@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { sql } from 'kysely';
+import { createGrant, findGrant } from '../../src/grants/grants.ts';
+import { revokeGrant } from '../../src/grants/revocation.ts';
+import { newId } from '../../src/lib/ids.ts';
+import { batchedQuery } from '../../src/storage/batched-query.ts';
+import { startPostgresFixtures } from '../support/postgres-fixtures.ts';
+
+const { storage, ada, acme, ledger } = await startPostgresFixtures();
+const db = storage.durable;
+const NOW = Date.now();
+
+async function newGrant(): Promise<string> {
+  const parties = { appId: ledger.id, userId: ada.id, businessId: acme.id, connectedFor: 'user' } as const;
+  const request = {
+    scopes: ['read:invoices'],
+    expiresAt: null,
+    resource: null,
+    redirectUri: null,
+    codeChallenge: null,
+  };
+  const id = newId(Date.now());
+  await createGrant(db, { id, ...parties, ...request }, NOW);
+  return id;
+}
+
+const find = (grantId: string, rotation = 0) => findGrant(db, { grantId, rotation }, NOW);
+
+test('each of several reads in one event loop iteration finds its own grant, and none for an unknown id', async () => {
+  const [first, second] = [await newGrant(), await newGrant()];
+  await revokeGrant(db, second, 'disconnected_by_user', NOW);
+
+  const found = await Promise.all([find(first), find(newId(NOW)), find(second), find(first)]);
+
+  assert.deepEqual(
+    found.map((grant) => grant && { id: grant.id, inactiveReason: grant.inactiveReason }),
+    [
+      { id: first, inactiveReason: null },
+      undefined,
+      { id: second, inactiveReason: 'disconnected_by_user' },
+      { id: first, inactiveReason: null },
+    ],
+  );
+  assert.deepEqual(found[0], await find(first));
+});
+
+test('of several access tokens of one grant that are read at once, only the revoked one is revoked', async () => {
+  const grant_id = await newGrant();
+  await db.insertInto('revoked_access_tokens').values({ grant_id, rotation: 1, expires_at: NOW }).execute();
+
+  const found = await Promise.all([0, 1, 2].map((rotation) => find(grant_id, rotation)));
+
+  assert.deepEqual(
+    found.map((grant) => grant?.accessTokenRevoked),
+    [false, true, false],
+  );
+});
+
+const readSecrets = batchedQuery({ appId: 'uuid' }, (database, { appId }: { appId: string }) =>
+  database.selectFrom('app_secrets').selectAll().where('app_id', '=', appId),
+);
+
+test('a read of a batch gets all of its rows', async () => {
+  const second = { id: newId(NOW), app_id: ledger.id, slot: 2, secret_hash: '-', hint: '-', created_at: NOW };
+  await db.insertInto('app_secrets').values(second).execute();
+
+  const [none, both] = await Promise.all([
+    readSecrets(db, { appId: newId(NOW) }),
+    readSecrets(db, { appId: ledger.id }),
+  ]);
+
+  assert.deepEqual([none.rows.length, both.rows.length], [0, 2]);
+});
+
+test('more reads than fit in one batch get their own rows', async () => {
+  const ids = [await newGrant(), await newGrant()];
+  const wanted = Array.from({ length: 130 }, (_, index) => ids[index % 2] ?? '');
+
+  const found = await Promise.all(wanted.map((id) => find(id)));
+
+  assert.deepEqual(
+    found.map((grant) => grant?.id),
+    wanted,
+  );
+});
+
+test('if the statement of a batch fails, every read of it fails', async () => {
+  const fail = batchedQuery({ id: 'uuid' }, (database, { id }: { id: string }) =>
+    database.selectFrom('users').select(sql`1 / 0`.as('failed')).where('id', '=', id),
+  );
+
+  const results = await Promise.allSettled([fail(db, { id: ada.id }), fail(db, { id: ada.id })]);
+
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ['rejected', 'rejected'],
+  );
+});
+
+test('a read in a transaction sees what the transaction has written', async () => {
+  const id = await newGrant();
+
+  const reasons = await storage.transaction(async (tx) => {
+    await revokeGrant(tx, id, 'disconnected_by_user', NOW);
+    const both = [findGrant(tx, { grantId: id, rotation: 0 }, NOW), findGrant(tx, { grantId: id, rotation: 0 }, NOW)];
+    return (await Promise.all(both)).map((grant) => grant?.inactiveReason);
+  });
+
+  assert.deepEqual(reasons, ['disconnected_by_user', 'disconnected_by_user']);
+});
