@@ -44,8 +44,8 @@ const IMPORTS: [pattern: RegExp, line: string][] = [
   [/\bDecimal\b/, 'from decimal import Decimal'],
 ];
 const OWN: [file: string, names: string[]][] = [
-  ['_async_records', ['AsyncAsk', 'AsyncRecords']],
-  ['_records', ['Ask', 'Kind', 'ListOptions', 'Page', 'Records', 'read_object', 'read_objects', 'request_of']],
+  ['_async_records', ['AsyncRecords', 'AsyncSend']],
+  ['_records', ['Kind', 'ListOptions', 'Page', 'Records', 'Send', 'read_object', 'read_objects', 'request_of']],
   ['reports', ['Stage']],
 ];
 
@@ -85,10 +85,10 @@ function recordsClass(model: ResourceModel, client: Client): string {
   const { name, title, description, inputs, actions } = model;
   const { prefix, def, call, iterator } = client;
   const methods = [
-    `    def __init__(self, ask: ${prefix}Ask) -> None:
-        super().__init__(ask, _KIND)`,
+    `    def __init__(self, send: ${prefix}Send) -> None:
+        super().__init__(send, _KIND)`,
     `    def list(self, **options: "Unpack[${title}ListOptions]") -> ${iterator}[${title}]:
-        """Every record that fits; pages are fetched as needed."""
+        """Every matching record; pages are fetched as needed."""
         return self._list(options)`,
     `    ${def} list_page(
         self, *, cursor: str | None = None, **options: "Unpack[${title}ListOptions]"
@@ -138,7 +138,7 @@ ${parameters}
 function pipelineMethod({ def, call }: Client): string {
   return `    ${def} pipeline(self) -> tuple[Stage, ...]:
         """${PIPELINE.description}"""
-        return read_objects(Stage, ${call}self._ask(request_of("${PIPELINE.path}")))`;
+        return read_objects(Stage, ${call}self._send(request_of("${PIPELINE.path}")))`;
 }
 
 function reportsFile(): string {
@@ -146,10 +146,10 @@ function reportsFile(): string {
   const classOf = (client: Client) => `class ${client.prefix}Reports:
     """Computed from the records at the moment of the request."""
 
-    __slots__ = ("_ask",)
+    __slots__ = ("_send",)
 
-    def __init__(self, ask: ${client.prefix}Ask) -> None:
-        self._ask = ask
+    def __init__(self, send: ${client.prefix}Send) -> None:
+        self._send = send
 
 ${REPORTS.map((report) => reportMethod(report, client)).join('\n\n')}`;
   return moduleOf('Financial reports, and the pipeline.', [...types, classOf(SYNC), classOf(ASYNC)].join('\n\n\n'));
@@ -164,7 +164,7 @@ function reportMethod({ name, title, description, path, query }: ReportModel, { 
     ) -> ${title}:
         """${description.replace(': ', ':\n\n        ')}"""
         request = request_of("${path}", {${given.join(', ')}})
-        return read_object(${title}, ${call}self._ask(request))`;
+        return read_object(${title}, ${call}self._send(request))`;
 }
 
 function businessApiFile(): string {
@@ -182,14 +182,14 @@ ${names
   .join('\n')}
     )
 
-    def __init__(self, ask: ${prefix}Ask) -> None:
-${names.map((name) => `        self.${snake(name)} = ${prefix}${capitalized(name)}(ask)`).join('\n')}`;
+    def __init__(self, send: ${prefix}Send) -> None:
+${names.map((name) => `        self.${snake(name)} = ${prefix}${capitalized(name)}(send)`).join('\n')}`;
   return `"""The business API of one business."""
 
 ${NOTE}
 
-from gatehouse_client._async_records import AsyncAsk
-from gatehouse_client._records import Ask
+from gatehouse_client._async_records import AsyncSend
+from gatehouse_client._records import Send
 ${imports.sort().join('\n')}
 
 

@@ -9,7 +9,7 @@ TOKEN = "/api/v1/oauth/token"
 
 
 class _Server(ThreadingHTTPServer):
-    # A hundred callers knock at once.
+    # A hundred callers connect at once.
     request_queue_size = 200
     daemon_threads = True
 

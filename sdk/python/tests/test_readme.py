@@ -98,7 +98,7 @@ class Readme(unittest.TestCase):
 
     def test_the_web_app_of_the_readme_handles_deny_a_forged_callback_and_a_chosen_cookie(self) -> None:
         self.run_web_app()
-        # Whoever has allowed it before is not asked again, and cannot say no.
+        # A visitor who has allowed the app before sees no consent screen, and cannot deny.
         self.gatehouse.connect()
         self.gatehouse.disconnect()
         denied, text = self.come_back(self.gatehouse.deny(self.leave()))

@@ -91,7 +91,7 @@ class Secrets(unittest.TestCase):
                     self.assert_bare(str(error), repr(error), repr(error.args), repr(vars(error)))
                     for frame in library_frames(error):
                         seen = dict(frame.f_locals)
-                        # What a caller hands over stands in the caller's own frame too; all else is ours to hide.
+                        # The arguments are in the caller's own frame, too. The library must not reveal any other secret.
                         if not arguments_count:
                             for argument in ("refresh_token", "token", "callback_url", "code_verifier"):
                                 seen.pop(argument, None)

@@ -13,7 +13,7 @@ import { type Me, readMe } from './me.ts';
 import { readPage, walkPages } from './paging.ts';
 import { openBusiness } from './records.ts';
 import { type ApiResponse, type Connection, fieldsOf, invalidResponse, type Request } from './requests.ts';
-import { FREELY, send } from './retries.ts';
+import { IDEMPOTENT, send } from './retries.ts';
 import { type CallOptions, optionalSignal } from './signals.ts';
 
 /** A business that a token acts in. */
@@ -62,7 +62,7 @@ export function newApi(connection: Connection, withToken: WithToken): Api {
   const ask = (request: Request) =>
     withToken((accessToken) => {
       const headers = { ...request.headers, authorization: `Bearer ${accessToken}` };
-      return send(connection, { ...request, headers }, FREELY);
+      return send(connection, { ...request, headers }, IDEMPOTENT);
     }, request.signal);
 
   const get = async (path: string, options: CallOptions, name: string) => {

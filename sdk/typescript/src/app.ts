@@ -22,9 +22,9 @@ import type { GatehouseEvent } from './event-types.ts';
 import { type EventPage, type EventPageOptions, type EventsOptions, readEventPage, walkEvents } from './events.ts';
 import { type Introspection, introspectToken } from './introspection.ts';
 import type { Scope } from './names.ts';
-import { FREELY, send } from './retries.ts';
+import { IDEMPOTENT, send } from './retries.ts';
 import { abortable, type CallOptions, optionalSignal } from './signals.ts';
-import { type KeptTokens, keepTokens, type TokenKeeper } from './token-keeper.ts';
+import { createTokenRefresher, type KeptTokens, type TokenRefresher } from './token-refresher.ts';
 import { refreshTokens, type Tokens } from './tokens.ts';
 
 /** The address of Gatehouse, and the registration of the app. */
@@ -78,15 +78,15 @@ export function createApp(options: AppOptions): App {
     async revoke(token, options) {
       const body = { token: requireToken(token, 'token'), ...app.fields };
       const signal = signalIn(options, 'The second argument of revoke');
-      await send(app.connection, { path: '/api/v1/oauth/revoke', body, signal }, FREELY);
+      await send(app.connection, { path: '/api/v1/oauth/revoke', body, signal }, IDEMPOTENT);
     },
     introspect: async (token, options) =>
       introspectToken(app, requireToken(token, 'token'), signalIn(options, 'The second argument of introspect')),
     eventPage: async (options = {}) => readEventPage(app, options),
     events: (options = {}) => walkEvents(app, options),
     api(kept) {
-      const keeper = keepTokens(readKept(kept), (refreshToken) => refreshTokens(app, refreshToken));
-      return newApi(app.connection, renewing(keeper));
+      const refresher = createTokenRefresher(readKept(kept), (refreshToken) => refreshTokens(app, refreshToken));
+      return newApi(app.connection, refreshing(refresher));
     },
   };
 }
@@ -116,19 +116,19 @@ function readKept(kept: KeptTokens): KeptTokens {
 }
 
 /** A token may also be revoked before it expires. It is then refreshed, and the call repeated, once. */
-function renewing(keeper: TokenKeeper): WithToken {
+function refreshing(refresher: TokenRefresher): WithToken {
   // A refresh is shared: aborting one call does not abort it for the others.
-  const tokenFor = (signal: AbortSignal | undefined, refused?: string) => {
+  const tokenFor = (signal: AbortSignal | undefined, rejected?: string) => {
     signal?.throwIfAborted();
-    return abortable(keeper.accessToken(refused), signal);
+    return abortable(refresher.accessToken(rejected), signal);
   };
   return async (call, signal) => {
     const accessToken = await tokenFor(signal);
     try {
       return await call(accessToken);
     } catch (error) {
-      const isRefused = error instanceof GatehouseError && error.status === 401 && error.code === 'invalid_token';
-      if (!isRefused) throw error;
+      const isRejected = error instanceof GatehouseError && error.status === 401 && error.code === 'invalid_token';
+      if (!isRejected) throw error;
       return call(await tokenFor(signal, accessToken));
     }
   };

@@ -10,11 +10,11 @@ const ORIGIN = /^https?:\/\/[^\s/\\?#@]+\/?$/i;
 const ADDRESS = /^https?:\/\/[^\s\p{Cc}/\\?#]+(?:[/?][^\s\p{Cc}#]*)?$/iu;
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
 
-const LONGEST_TIMEOUT = 600_000;
-const LONGEST_PAGE = 200;
+const MAX_TIMEOUT = 600_000;
+const MAX_PAGE_SIZE = 200;
 
 export function requireObject<Given extends object>(value: Given, name: string): Given {
-  if (typeof value !== 'object' || value === null) refuse(name, 'an object');
+  if (typeof value !== 'object' || value === null) rejectArgument(name, 'an object');
   return value;
 }
 
@@ -35,7 +35,7 @@ export function requireBaseUrl(value: unknown): string {
   const rule = 'an https origin such as https://api.example.com (or http on localhost), without path or query';
   const text = matching(value, ORIGIN, 'baseUrl', rule);
   const url = parseUrl(text);
-  if (!url || (url.protocol !== 'https:' && !LOOPBACK.includes(url.hostname))) refuse('baseUrl', rule);
+  if (!url || (url.protocol !== 'https:' && !LOOPBACK.includes(url.hostname))) rejectArgument('baseUrl', rule);
   return url.origin;
 }
 
@@ -43,52 +43,52 @@ export function requireBaseUrl(value: unknown): string {
 export function requireRedirectUri(value: unknown): string {
   const rule = 'an absolute http or https URL such as https://app.example.com/callback, without a fragment';
   const text = matching(value, ADDRESS, 'redirectUri', rule);
-  if (!parseUrl(text)) refuse('redirectUri', rule);
+  if (!parseUrl(text)) rejectArgument('redirectUri', rule);
   return text;
 }
 
 export function requireScopes(value: unknown, name: string): string[] {
-  const isSound = Array.isArray(value) && value.length > 0 && value.every((each) => matches(each, SCOPE));
-  if (!isSound) refuse(name, 'a list of one or more scope names, such as ["read:invoices"]');
+  const isValid = Array.isArray(value) && value.length > 0 && value.every((each) => matches(each, SCOPE));
+  if (!isValid) rejectArgument(name, 'a list of one or more scope names, such as ["read:invoices"]');
   return [...value];
 }
 
 export function requirePrompt(value: unknown): 'none' | 'login' | undefined {
   if (value !== undefined && value !== 'none' && value !== 'login')
-    refuse('prompt', "'none' or 'login' if it is given");
+    rejectArgument('prompt', "'none' or 'login' if it is given");
   return value;
 }
 
 export function requireTimeout(value: unknown): number {
-  const isSound = typeof value === 'number' && value > 0 && value <= LONGEST_TIMEOUT;
-  if (!isSound) refuse('timeout', `a number of milliseconds, over 0 and at most ${LONGEST_TIMEOUT}`);
+  const isValid = typeof value === 'number' && value > 0 && value <= MAX_TIMEOUT;
+  if (!isValid) rejectArgument('timeout', `a number of milliseconds, over 0 and at most ${MAX_TIMEOUT}`);
   return value;
 }
 
 export function requireFunction<Given>(value: Given, name: string): Given {
-  if (typeof value !== 'function') refuse(name, 'a function');
+  if (typeof value !== 'function') rejectArgument(name, 'a function');
   return value;
 }
 
 export function optionalText(value: unknown, name: string): string | undefined {
-  const isSound = value === undefined || (typeof value === 'string' && value !== '');
-  if (!isSound) refuse(name, 'text that is not empty, if it is given');
+  const isValid = value === undefined || (typeof value === 'string' && value !== '');
+  if (!isValid) rejectArgument(name, 'text that is not empty, if it is given');
   return value;
 }
 
 export function optionalCount(value: unknown, name: string): number | undefined {
-  const isSound = value === undefined || (isWhole(value) && value >= 1 && value <= LONGEST_PAGE);
-  if (!isSound) refuse(name, `a whole number from 1 to ${LONGEST_PAGE}, if it is given`);
+  const isValid = value === undefined || (isWhole(value) && value >= 1 && value <= MAX_PAGE_SIZE);
+  if (!isValid) rejectArgument(name, `a whole number from 1 to ${MAX_PAGE_SIZE}, if it is given`);
   return value;
 }
 
 /** A copy, so that later changes of the app's object have no effect. */
 export function requireTokens(value: Tokens, name: string): Tokens {
   const { accessToken, refreshToken, expiresAt, scopes } = requireObject(value, name);
-  if (!Number.isFinite(expiresAt)) refuse(`${name}.expiresAt`, 'a number: milliseconds since 1970');
+  if (!Number.isFinite(expiresAt)) rejectArgument(`${name}.expiresAt`, 'a number: milliseconds since 1970');
   // Empty if the app has no allowed scopes left: such a pair is still valid.
   const isList = Array.isArray(scopes) && scopes.every((each) => matches(each, SCOPE));
-  if (!isList) refuse(`${name}.scopes`, 'a list of scope names');
+  if (!isList) rejectArgument(`${name}.scopes`, 'a list of scope names');
   return {
     accessToken: requireToken(accessToken, `${name}.accessToken`),
     refreshToken: requireToken(refreshToken, `${name}.refreshToken`),
@@ -97,7 +97,7 @@ export function requireTokens(value: Tokens, name: string): Tokens {
   };
 }
 
-export function refuse(name: string, rule: string): never {
+export function rejectArgument(name: string, rule: string): never {
   throw new TypeError(`${name} must be ${rule}.`);
 }
 
@@ -110,7 +110,7 @@ function parseUrl(text: string): URL | undefined {
 }
 
 function matching(value: unknown, pattern: RegExp, name: string, rule: string): string {
-  if (!matches(value, pattern)) refuse(name, rule);
+  if (!matches(value, pattern)) rejectArgument(name, rule);
   return value;
 }
 

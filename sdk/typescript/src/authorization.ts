@@ -1,4 +1,4 @@
-import { refuse, requireObject, requirePrompt, requireScopes, requireText } from './arguments.ts';
+import { rejectArgument, requireObject, requirePrompt, requireScopes, requireText } from './arguments.ts';
 import type { Credentials } from './credentials.ts';
 import { GatehouseError, toLine } from './errors.ts';
 import type { Scope } from './names.ts';
@@ -25,7 +25,7 @@ export interface Authorization extends PendingAuthorization {
   url: string;
 }
 
-const LONGEST_ISSUER = 200;
+const MAX_ISSUER = 200;
 
 export async function beginAuthorization(app: Credentials, options: AuthorizationOptions): Promise<Authorization> {
   const given = requireObject(options, 'The argument of beginAuthorization');
@@ -68,7 +68,7 @@ function readCode(query: URLSearchParams, state: string, issuer: string): string
   }
   // RFC 9207 §2.4: prevents mix-up attacks, in which another server's callback counts as one of Gatehouse.
   const named = only(query, 'iss');
-  if (named !== issuer) throw comesFromElsewhere(named, issuer);
+  if (named !== issuer) throw issuerMismatch(named, issuer);
   if (ANSWER.some((name) => query.getAll(name).length > 1)) {
     throw failed('invalid_response', 'The callback has a repeated parameter. Start over.');
   }
@@ -86,9 +86,9 @@ function only(query: URLSearchParams, name: string): string | undefined {
   return values.length === 1 ? values[0] : undefined;
 }
 
-function comesFromElsewhere(named: string | undefined, issuer: string): GatehouseError {
+function issuerMismatch(named: string | undefined, issuer: string): GatehouseError {
   const description = named
-    ? `This callback comes from ${toLine(named, LONGEST_ISSUER)}, and baseUrl is ${issuer}.`
+    ? `This callback comes from ${toLine(named, MAX_ISSUER)}, and baseUrl is ${issuer}.`
     : `This callback does not have exactly one issuer (iss), which should be ${issuer}.`;
   return failed('issuer_mismatch', description);
 }
@@ -101,7 +101,7 @@ function failed(code: string, description: string): GatehouseError {
 function queryOf(callbackUrl: unknown): URLSearchParams {
   if (callbackUrl instanceof URL) return callbackUrl.searchParams;
   if (typeof callbackUrl !== 'string' || callbackUrl === '') {
-    refuse('callbackUrl', 'the address that the visitor came back to, or its query: text or a URL');
+    rejectArgument('callbackUrl', 'the address that the visitor came back to, or its query: text or a URL');
   }
   const [beforeFragment = ''] = callbackUrl.split('#', 1);
   const isQuery = !/^([a-z][a-z\d+.-]*:)?\//i.test(beforeFragment);

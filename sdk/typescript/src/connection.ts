@@ -11,9 +11,9 @@ export interface ConnectionOptions {
   fetch?: typeof fetch | undefined;
 }
 
-const USUAL_TIMEOUT = 30_000;
+const DEFAULT_TIMEOUT = 30_000;
 
-export function readConnection({ baseUrl, timeout = USUAL_TIMEOUT, fetch: given }: ConnectionOptions): Connection {
+export function readConnection({ baseUrl, timeout = DEFAULT_TIMEOUT, fetch: given }: ConnectionOptions): Connection {
   return {
     baseUrl: requireBaseUrl(baseUrl),
     timeout: requireTimeout(timeout),

@@ -1,7 +1,7 @@
 import type { ErrorCode } from './names.ts';
 
-const LONGEST_TEXT = 500;
-const LONGEST_URI = 2000;
+const MAX_TEXT = 500;
+const MAX_URI = 2000;
 
 /** What is wrong with one field of a request. */
 export interface FieldError {
@@ -69,7 +69,7 @@ export class GatehouseError extends Error {
     this.code = code;
     this.reason = toLine(reason ?? code);
     this.description = description;
-    this.uri = uri && toLine(uri, LONGEST_URI);
+    this.uri = uri && toLine(uri, MAX_URI);
     this.requestId = request;
     this.retryAfter = retryAfter;
     this.errors = errors.map(({ field, message }) => ({ field: toLine(field), message: toLine(message) }));
@@ -79,7 +79,7 @@ export class GatehouseError extends Error {
 }
 
 /** Short and on one line: errors end up in logs and headers, where a line break would start a new entry. */
-export function toLine(text: string, longest = LONGEST_TEXT): string {
+export function toLine(text: string, maxLength = MAX_TEXT): string {
   // A surrogate pair may have been cut in the middle; \p{Cs} matches the half that is left.
-  return text.slice(0, longest).replace(/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]+/gu, ' ');
+  return text.slice(0, maxLength).replace(/[\p{Cc}\p{Cs}\p{Zl}\p{Zp}]+/gu, ' ');
 }

@@ -3,7 +3,7 @@ import type { Credentials } from './credentials.ts';
 import type { GatehouseEvent } from './event-types.ts';
 import { type Page, readPage, walkPages } from './paging.ts';
 import { fieldsOf, type Request } from './requests.ts';
-import { FREELY, send } from './retries.ts';
+import { IDEMPOTENT, send } from './retries.ts';
 import { type CallOptions, optionalSignal } from './signals.ts';
 
 /** Which events to iterate over. */
@@ -48,7 +48,7 @@ export function walkEvents(app: Credentials, options: EventsOptions): AsyncGener
 }
 
 async function askForEvents(app: Credentials, options: EventPageOptions): Promise<Page<GatehouseEvent>> {
-  const response = await send(app.connection, toRequest(app, options), FREELY);
+  const response = await send(app.connection, toRequest(app, options), IDEMPOTENT);
   const { items, nextCursor } = readPage(response, isSentEvent);
   return { items: items.map(toEvent), nextCursor };
 }
@@ -82,7 +82,7 @@ function toEvent(sent: SentEvent): GatehouseEvent {
 export function readPayload(value: unknown): Omit<GatehouseEvent, 'id'> | undefined {
   const { type, timestamp, data } = fieldsOf(value);
   const happenedAt = typeof timestamp === 'string' && UTC.test(timestamp) ? Date.parse(timestamp) : Number.NaN;
-  const isSound = typeof type === 'string' && type !== '' && !Number.isNaN(happenedAt);
-  if (!isSound || typeof data !== 'object' || data === null || Array.isArray(data)) return undefined;
+  const isValid = typeof type === 'string' && type !== '' && !Number.isNaN(happenedAt);
+  if (!isValid || typeof data !== 'object' || data === null || Array.isArray(data)) return undefined;
   return { type, timestamp: happenedAt, data } as Omit<GatehouseEvent, 'id'>;
 }

@@ -13,7 +13,7 @@ export type { Page } from './paging.ts';
 export type { ChangeOptions, Changes, ListOptions, Records, WritableRecords, WriteOptions } from './records.ts';
 export type * from './resources.ts';
 export type { CallOptions } from './signals.ts';
-export type { KeptTokens } from './token-keeper.ts';
+export type { KeptTokens } from './token-refresher.ts';
 export type { Tokens } from './tokens.ts';
 export {
   verifyWebhook,

@@ -1,6 +1,6 @@
 import type { Credentials } from './credentials.ts';
 import { type ApiResponse, fieldsOf, invalidResponse } from './requests.ts';
-import { FREELY, send } from './retries.ts';
+import { IDEMPOTENT, send } from './retries.ts';
 import { splitScopes } from './tokens.ts';
 
 /** The status of a token. One that is expired, revoked, unknown or of another app is not active. */
@@ -30,7 +30,7 @@ export async function introspectToken(
   signal: AbortSignal | undefined,
 ): Promise<Introspection> {
   const body = { token, ...app.fields };
-  return readIntrospection(await send(app.connection, { path: '/api/v1/oauth/introspect', body, signal }, FREELY));
+  return readIntrospection(await send(app.connection, { path: '/api/v1/oauth/introspect', body, signal }, IDEMPOTENT));
 }
 
 function readIntrospection(response: ApiResponse): Introspection {
@@ -39,8 +39,8 @@ function readIntrospection(response: ApiResponse): Introspection {
   );
   if (active === false) return { active };
   const texts = [token_type, scope, client_id, sub, business_id];
-  const isSound = texts.every((each) => typeof each === 'string') && [iat, exp].every(Number.isFinite);
-  if (active !== true || !isSound) throw invalidResponse(response);
+  const isValid = texts.every((each) => typeof each === 'string') && [iat, exp].every(Number.isFinite);
+  if (active !== true || !isValid) throw invalidResponse(response);
   return {
     active,
     tokenType: String(token_type),

@@ -1,4 +1,4 @@
-export const LONGEST_LINK = 8192;
+export const MAX_LINK = 8192;
 
 // No two adjacent parts of these patterns match the same characters, so there is no backtracking.
 /** A target, and its parameters up to the next: RFC 8288 §3. */

@@ -16,11 +16,11 @@ export interface Me {
 export function readMe(response: ApiResponse): Me {
   const { user, business, app, scopes, grantedAt } = fieldsOf(response.json);
   const since = Date.parse(String(grantedAt));
-  const isSound =
+  const isValid =
     hasTexts(user, ['id', 'name', 'email']) && [business, app].every((of) => hasTexts(of, ['id', 'name']));
   const areScopes = Array.isArray(scopes) && scopes.every((scope) => typeof scope === 'string');
   const isVerified = typeof fieldsOf(user).emailVerified === 'boolean';
-  if (!isSound || !isVerified || !areScopes || Number.isNaN(since)) throw invalidResponse(response);
+  if (!isValid || !isVerified || !areScopes || Number.isNaN(since)) throw invalidResponse(response);
   return { ...(response.json as Me), grantedAt: since };
 }
 

@@ -1,5 +1,5 @@
 import { GatehouseError } from './errors.ts';
-import { LONGEST_LINK, nextTarget } from './links.ts';
+import { MAX_LINK, nextTarget } from './links.ts';
 import { type ApiResponse, invalidResponse } from './requests.ts';
 
 /** A part of a list. */
@@ -13,7 +13,7 @@ export function readPage<Item>(response: ApiResponse, isItem: (value: unknown) =
   const { json, headers } = response;
   const link = headers.get('link') ?? '';
   // Without its link, a page would look like the last one.
-  if (!Array.isArray(json) || !json.every(isItem) || link.length > LONGEST_LINK) throw invalidResponse(response);
+  if (!Array.isArray(json) || !json.every(isItem) || link.length > MAX_LINK) throw invalidResponse(response);
   return { items: json, nextCursor: cursorIn(nextTarget(link)) };
 }
 
@@ -29,11 +29,11 @@ export async function* walkPages<Item>(
     yield* page.items;
     seen.add(cursor);
     cursor = page.nextCursor;
-    if (cursor !== undefined && seen.has(cursor)) throw goesInCircles();
+    if (cursor !== undefined && seen.has(cursor)) throw pageCycle();
   } while (cursor !== undefined);
 }
 
-function goesInCircles(): GatehouseError {
+function pageCycle(): GatehouseError {
   const description = 'The pages link in a cycle: the next one was already read.';
   return new GatehouseError({ code: 'invalid_response', description });
 }

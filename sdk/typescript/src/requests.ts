@@ -29,7 +29,7 @@ export interface ApiResponse {
 }
 
 const MAX_RESPONSE_BYTES = 4 * 1024 * 1024;
-const DEEPEST_CAUSE = 10;
+const MAX_CAUSE_DEPTH = 10;
 /** Not in browsers: a custom User-Agent would need the server's permission (CORS). */
 const IS_BROWSER = 'Window' in globalThis || 'importScripts' in globalThis;
 const USER_AGENT = IS_BROWSER ? undefined : { 'user-agent': `gatehouse-client-js/${VERSION}` };
@@ -47,7 +47,7 @@ export async function sendOnce({ baseUrl, timeout, fetch }: Connection, request:
   } catch (error) {
     if (error instanceof GatehouseError) throw error;
     if (given?.aborted) throw given.reason;
-    const cause = innermostOf(error);
+    const cause = innermostCause(error);
     if (signal.aborted) throw tookTooLong(timeout, cause);
     const why = cause.code || cause.message || 'for no known reason';
     const description = `There was no response from ${baseUrl} (${why}).`;
@@ -156,10 +156,10 @@ function readRetryAfter(header: string): number | undefined {
 }
 
 /** The cause says more than "fetch failed". A copy, since the error itself may contain bytes of the response: tokens. */
-function innermostOf(error: unknown): Error & { code?: string } {
+function innermostCause(error: unknown): Error & { code?: string } {
   let innermost = fieldsOf(error);
   // Causes may be circular.
-  for (let depth = 0; depth < DEEPEST_CAUSE && isObject(innermost.cause); depth += 1) innermost = innermost.cause;
+  for (let depth = 0; depth < MAX_CAUSE_DEPTH && isObject(innermost.cause); depth += 1) innermost = innermost.cause;
   const [name = 'Error', message = '', code] = [innermost.name, innermost.message, innermost.code].map(textOf);
   return Object.assign(new Error(toLine(message)), { name: toLine(name) }, code && { code: toLine(code) });
 }

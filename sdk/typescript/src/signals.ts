@@ -1,4 +1,4 @@
-import { refuse } from './arguments.ts';
+import { rejectArgument } from './arguments.ts';
 
 /** Options of every call that sends something. */
 export interface CallOptions {
@@ -10,7 +10,8 @@ export interface CallOptions {
 export function optionalSignal(value: unknown): AbortSignal | undefined {
   if (value === undefined) return undefined;
   const { aborted, addEventListener } = Object(value);
-  if (typeof aborted !== 'boolean' || typeof addEventListener !== 'function') refuse('signal', 'an AbortSignal');
+  if (typeof aborted !== 'boolean' || typeof addEventListener !== 'function')
+    rejectArgument('signal', 'an AbortSignal');
   return value as AbortSignal;
 }
 

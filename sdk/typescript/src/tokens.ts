@@ -1,6 +1,6 @@
 import type { Credentials } from './credentials.ts';
 import { type ApiResponse, fieldsOf, invalidResponse } from './requests.ts';
-import { IF_UNSEEN, SOON, send } from './retries.ts';
+import { EXCHANGE, REFRESH, send } from './retries.ts';
 
 /** A pair of tokens: plain data that survives JSON. Store it like a password. */
 export interface Tokens {
@@ -28,7 +28,7 @@ export async function exchangeCode(
     ...app.fields,
   };
   const sentAt = Date.now();
-  return readTokens(await send(app.connection, { path: PATH, body, signal }, IF_UNSEEN), sentAt);
+  return readTokens(await send(app.connection, { path: PATH, body, signal }, EXCHANGE), sentAt);
 }
 
 export async function refreshTokens(
@@ -44,15 +44,15 @@ export async function refreshTokens(
     ...app.fields,
   };
   const sentAt = Date.now();
-  return readTokens(await send(app.connection, { path: PATH, body, signal }, SOON), sentAt);
+  return readTokens(await send(app.connection, { path: PATH, body, signal }, REFRESH), sentAt);
 }
 
 /** Counted from the time of the request, so the token never seems valid for too long. */
 function readTokens(response: ApiResponse, sentAt: number): Tokens {
   const { access_token, refresh_token, expires_in, scope } = fieldsOf(response.json);
-  const isSound =
+  const isValid =
     isToken(access_token) && isToken(refresh_token) && Number.isFinite(expires_in) && typeof scope === 'string';
-  if (!isSound) throw invalidResponse(response);
+  if (!isValid) throw invalidResponse(response);
   return {
     accessToken: access_token,
     refreshToken: refresh_token,

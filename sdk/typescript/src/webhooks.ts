@@ -1,4 +1,4 @@
-import { refuse, requireObject } from './arguments.ts';
+import { rejectArgument, requireObject } from './arguments.ts';
 import { GatehouseError } from './errors.ts';
 import type { GatehouseEvent } from './event-types.ts';
 import { readPayload } from './events.ts';
@@ -27,11 +27,11 @@ export type WebhookOptions = WebhookSecrets & {
 
 type Reason = 'signature_missing' | 'signature_wrong' | 'too_old' | 'too_new' | 'body_malformed';
 
-const USUAL_TOLERANCE = 300;
-const LONGEST_TOLERANCE = 86_400;
+const DEFAULT_TOLERANCE = 300;
+const MAX_TOLERANCE = 86_400;
 const SECRET = /^whsec_((?:[A-Za-z\d+/]{4})+(?:[A-Za-z\d+/]{2}==|[A-Za-z\d+/]{3}=)?)$/;
-const SHORTEST_KEY = 24;
-const LONGEST_KEY = 64;
+const MIN_KEY = 24;
+const MAX_KEY = 64;
 const VISIBLE_ASCII = /^[\x21-\x7e]+$/;
 const SECONDS = /^\d{1,12}$/;
 
@@ -40,7 +40,7 @@ export async function verifyWebhook(options: WebhookOptions): Promise<WebhookEve
   const keys = requireKeys(requireObject(options, 'options'));
   const headers = requireHeaders(options.headers);
   const body = requireBody(options.body);
-  const { tolerance = USUAL_TOLERANCE } = options;
+  const { tolerance = DEFAULT_TOLERANCE } = options;
   requireTolerance(tolerance);
 
   const [id, sentAt, signatures] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map(
@@ -128,34 +128,36 @@ function joined(before: string, bytes: Uint8Array): Uint8Array<ArrayBuffer> {
 }
 
 function requireKeys({ secret, secrets }: WebhookSecrets): Uint8Array<ArrayBuffer>[] {
-  if ((secret === undefined) === (secrets === undefined)) refuse('secret', 'given, or else secrets, and not both');
+  if ((secret === undefined) === (secrets === undefined))
+    rejectArgument('secret', 'given, or else secrets, and not both');
   if (secrets === undefined) return [requireKey(secret, 'secret')];
-  if (!Array.isArray(secrets) || secrets.length === 0) refuse('secrets', 'a list of one or more signing secrets');
+  if (!Array.isArray(secrets) || secrets.length === 0)
+    rejectArgument('secrets', 'a list of one or more signing secrets');
   return secrets.map((each) => requireKey(each, 'each of secrets'));
 }
 
 function requireKey(value: unknown, name: string): Uint8Array<ArrayBuffer> {
   const [, text = ''] = (typeof value === 'string' && SECRET.exec(value)) || [];
   const key = Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
-  if (key.length < SHORTEST_KEY || key.length > LONGEST_KEY) {
-    refuse(name, `a signing secret as Gatehouse gave it: whsec_ and ${SHORTEST_KEY} to ${LONGEST_KEY} bytes in base64`);
+  if (key.length < MIN_KEY || key.length > MAX_KEY) {
+    rejectArgument(name, `a signing secret as Gatehouse gave it: whsec_ and ${MIN_KEY} to ${MAX_KEY} bytes in base64`);
   }
   return key;
 }
 
 function requireHeaders(value: WebhookHeaders): WebhookHeaders {
-  if (Array.isArray(value)) refuse('headers', 'a Headers or a plain object, and no list');
+  if (Array.isArray(value)) rejectArgument('headers', 'a Headers or a plain object, and no list');
   return requireObject(value, 'headers');
 }
 
 function requireBody(value: unknown): Uint8Array {
   if (typeof value === 'string') return new TextEncoder().encode(value);
   if (value instanceof ArrayBuffer) return new Uint8Array(value);
-  if (!ArrayBuffer.isView(value)) refuse('body', 'text or bytes, exactly as received and not yet parsed');
+  if (!ArrayBuffer.isView(value)) rejectArgument('body', 'text or bytes, exactly as received and not yet parsed');
   return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
 }
 
 function requireTolerance(value: unknown): void {
-  const isSound = typeof value === 'number' && value > 0 && value <= LONGEST_TOLERANCE;
-  if (!isSound) refuse('tolerance', `a number of seconds, over 0 and at most ${LONGEST_TOLERANCE}`);
+  const isValid = typeof value === 'number' && value > 0 && value <= MAX_TOLERANCE;
+  if (!isValid) rejectArgument('tolerance', `a number of seconds, over 0 and at most ${MAX_TOLERANCE}`);
 }

@@ -16,8 +16,8 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE
 _LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
 _ORIGIN = re.compile(rf"(https?)://(\[[0-9a-f:.]{{2,45}}\]|{_LABEL}(?:\.{_LABEL})*)(?::([0-9]{{1,5}}))?/?")
 _LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")
-_USUAL_PORTS = {"http": 80, "https": 443}
-_LONGEST_TIMEOUT = 600
+_DEFAULT_PORTS = {"http": 80, "https": 443}
+_MAX_TIMEOUT = 600
 _LARGEST_PAGE = 200
 _LARGEST_EXACT = 2**53
 
@@ -30,7 +30,7 @@ def read_origin(value: object) -> str:
     scheme, host, port = match[1], match[2], match[3]
     if scheme == "http" and host not in _LOOPBACK_HOSTS:
         raise ValueError("base_url must start with https:// unless its host is localhost, 127.0.0.1 or [::1].")
-    return f"{scheme}://{host}" + ("" if port is None or int(port) == _USUAL_PORTS[scheme] else f":{int(port)}")
+    return f"{scheme}://{host}" + ("" if port is None or int(port) == _DEFAULT_PORTS[scheme] else f":{int(port)}")
 
 
 def is_loopback(origin: str) -> bool:
@@ -110,8 +110,8 @@ def read_page_size(name: str, value: object) -> int:
 
 def read_timeout(value: object) -> float:
     seconds = read_number("timeout", value)
-    if not 0 < seconds <= _LONGEST_TIMEOUT:
-        raise ValueError(f"timeout must be over 0 and at most {_LONGEST_TIMEOUT} seconds.")
+    if not 0 < seconds <= _MAX_TIMEOUT:
+        raise ValueError(f"timeout must be over 0 and at most {_MAX_TIMEOUT} seconds.")
     return seconds
 
 
@@ -143,7 +143,7 @@ def check_function(name: str, value: object) -> None:
 def _is_web_address(address: str) -> bool:
     try:
         parts = urlsplit(address)
-        return parts.scheme in _USUAL_PORTS and bool(parts.hostname) and parts.port != 0
+        return parts.scheme in _DEFAULT_PORTS and bool(parts.hostname) and parts.port != 0
     except ValueError:
         return False
 

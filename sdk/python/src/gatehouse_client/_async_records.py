@@ -7,22 +7,22 @@ from gatehouse_client._responses import ApiResponse
 from gatehouse_client._records import Detail, Item, Kind, Page, request_of, write_of
 from gatehouse_client._request import Request
 
-AsyncAsk = Callable[[Request], Awaitable[ApiResponse]]
+AsyncSend = Callable[[Request], Awaitable[ApiResponse]]
 """Sends a request with a valid token, in one business."""
 
 
 class AsyncRecords(Generic[Item, Detail]):
     """The records of one kind in a business."""
 
-    __slots__ = ("_ask", "_kind")
+    __slots__ = ("_send", "_kind")
 
-    def __init__(self, ask: AsyncAsk, kind: Kind[Item, Detail]) -> None:
-        self._ask = ask
+    def __init__(self, send: AsyncSend, kind: Kind[Item, Detail]) -> None:
+        self._send = send
         self._kind = kind
 
     async def get(self, record_id: str) -> Detail:
         """One record with all its fields and its `etag`."""
-        return self._kind.read_detail(await self._ask(request_of(self._kind.path_of(record_id))))
+        return self._kind.read_detail(await self._send(request_of(self._kind.path_of(record_id))))
 
     def _list(self, options: Mapping[str, object]) -> AsyncIterator[Item]:
         # Checked here, since a generator would check them only when the first record is read.
@@ -43,7 +43,7 @@ class AsyncRecords(Generic[Item, Detail]):
     async def _list_page(
         self, options: Mapping[str, object], cursor: str | None, cursors_seen: Collection[str] = ()
     ) -> Page[Item]:
-        return self._kind.read_page(await self._ask(self._kind.page(options, cursor)), cursors_seen)
+        return self._kind.read_page(await self._send(self._kind.page(options, cursor)), cursors_seen)
 
     async def _create(self, values: Mapping[str, object], idempotency_key: str | None) -> Detail:
         return await self._write(write_of("POST", self._kind.path, values, idempotency_key))
@@ -65,4 +65,4 @@ class AsyncRecords(Generic[Item, Detail]):
         return await self._write(write_of("POST", path, values, idempotency_key, if_match))
 
     async def _write(self, request: Request) -> Detail:
-        return self._kind.read_detail(await self._ask(request))
+        return self._kind.read_detail(await self._send(request))

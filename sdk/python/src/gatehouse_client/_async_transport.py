@@ -70,8 +70,8 @@ class AsyncTransport:
         return self._client
 
 
-async def ask_async(transport: AsyncTransport, request: Request, policy: Policy) -> ApiResponse:
-    timeout = min(transport.timeout, policy.longest_attempt)
+async def send_async(transport: AsyncTransport, request: Request, policy: Policy) -> ApiResponse:
+    timeout = min(transport.timeout, policy.attempt_timeout)
     began = time.monotonic()
     attempts = 1
     while isinstance(outcome := await transport.attempt(request, timeout), GatehouseError):

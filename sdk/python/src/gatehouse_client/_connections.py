@@ -1,8 +1,8 @@
-"""Connections that end in time.
+"""Connections with a deadline.
 
-The standard library's timeout begins anew with every byte that comes, so a server that drips could hold a caller for
-ever. Here one deadline holds for the whole attempt, up to the last byte of the body. Only looking up the host's name is
-the operating system's, and takes as long as that lets it.
+The standard library restarts its timeout with every byte that arrives, so a slow server could keep a caller waiting
+forever. Here one deadline applies to the whole attempt, up to the last byte of the body. It does not apply to the lookup
+of the host name, whose timeout is that of the operating system.
 """
 
 import socket

@@ -18,7 +18,7 @@ Item = TypeVar("Item")
 Detail = TypeVar("Detail")
 Value = TypeVar("Value")
 
-Ask = Callable[[Request], ApiResponse]
+Send = Callable[[Request], ApiResponse]
 """Sends a request with a valid token, in one business."""
 
 
@@ -104,15 +104,15 @@ def write_of(
 class Records(Generic[Item, Detail]):
     """The records of one kind in a business."""
 
-    __slots__ = ("_ask", "_kind")
+    __slots__ = ("_send", "_kind")
 
-    def __init__(self, ask: Ask, kind: Kind[Item, Detail]) -> None:
-        self._ask = ask
+    def __init__(self, send: Send, kind: Kind[Item, Detail]) -> None:
+        self._send = send
         self._kind = kind
 
     def get(self, record_id: str) -> Detail:
         """One record with all its fields and its `etag`."""
-        return self._kind.read_detail(self._ask(request_of(self._kind.path_of(record_id))))
+        return self._kind.read_detail(self._send(request_of(self._kind.path_of(record_id))))
 
     def _list(self, options: Mapping[str, object]) -> Iterator[Item]:
         # Checked here, since a generator would check them only when the first record is read.
@@ -131,7 +131,7 @@ class Records(Generic[Item, Detail]):
     def _list_page(
         self, options: Mapping[str, object], cursor: str | None, cursors_seen: Collection[str] = ()
     ) -> Page[Item]:
-        return self._kind.read_page(self._ask(self._kind.page(options, cursor)), cursors_seen)
+        return self._kind.read_page(self._send(self._kind.page(options, cursor)), cursors_seen)
 
     def _create(self, values: Mapping[str, object], idempotency_key: str | None) -> Detail:
         return self._write(write_of("POST", self._kind.path, values, idempotency_key))
@@ -153,4 +153,4 @@ class Records(Generic[Item, Detail]):
         return self._write(write_of("POST", path, values, idempotency_key, if_match))
 
     def _write(self, request: Request) -> Detail:
-        return self._kind.read_detail(self._ask(request))
+        return self._kind.read_detail(self._send(request))

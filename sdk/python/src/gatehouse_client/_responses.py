@@ -165,11 +165,11 @@ def _parse_objects(body: bytes) -> list[dict[str, object]] | None:
 def _parse(body: bytes) -> object:
     """None if it is not JSON: the parser's own error contains the whole body, perhaps with tokens."""
     try:
-        return json.loads(body.decode(), parse_constant=_refuse_constant)
+        return json.loads(body.decode(), parse_constant=_reject_constant)
     except (ValueError, RecursionError):
         return None
 
 
-def _refuse_constant(name: str) -> NoReturn:
+def _reject_constant(name: str) -> NoReturn:
     """Python would accept NaN and Infinity, which are not JSON."""
     raise ValueError(name)

@@ -11,7 +11,7 @@ from gatehouse_client.errors import GatehouseError
 
 _ATTEMPTS = 3
 _FIRST_PAUSE = 0.25
-_LONGEST_WAIT = 30.0
+_MAX_PAUSE = 30.0
 _NO_RESPONSE = ("timeout", "network_error")
 
 
@@ -21,22 +21,22 @@ class Policy:
 
     statuses: tuple[int, ...]
     without_response: bool
-    longest_attempt: float = float("inf")
+    attempt_timeout: float = float("inf")
     start_within: float = float("inf")
 
 
-REPEATABLE = Policy(statuses=(429, 502, 503, 504), without_response=True)
+IDEMPOTENT = Policy(statuses=(429, 502, 503, 504), without_response=True)
 
 # A repeated refresh gets the same pair for 30 seconds, even if another worker uses the pair meanwhile.
 # So the last attempt ends before that.
-REFRESH = Policy(statuses=(429, 502, 503, 504), without_response=True, longest_attempt=8.0, start_within=20.0)
+REFRESH = Policy(statuses=(429, 502, 503, 504), without_response=True, attempt_timeout=8.0, start_within=20.0)
 
 # A code that arrives twice revokes its grant, and only 429 means for certain that it was not processed.
 EXCHANGE = Policy(statuses=(429,), without_response=False)
 
 
-def ask(transport: Transport, request: Request, policy: Policy) -> ApiResponse:
-    timeout = min(transport.timeout, policy.longest_attempt)
+def send(transport: Transport, request: Request, policy: Policy) -> ApiResponse:
+    timeout = min(transport.timeout, policy.attempt_timeout)
     began = time.monotonic()
     attempts = 1
     while isinstance(outcome := transport.attempt(request, timeout), GatehouseError):
@@ -54,6 +54,6 @@ def pause_after(error: GatehouseError, attempts: int, policy: Policy) -> float |
     if not may_help or attempts >= _ATTEMPTS:
         return None
     if error.retry_after is not None:
-        return error.retry_after if error.retry_after <= _LONGEST_WAIT else None
+        return error.retry_after if error.retry_after <= _MAX_PAUSE else None
     # Jitter: callers that failed together do not retry together.
     return _FIRST_PAUSE * float(2 ** (attempts - 1)) * random.uniform(0.5, 1.0)

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 from gatehouse_client import _arguments as arguments
 from gatehouse_client._responses import ApiResponse
-from gatehouse_client._held_tokens import Bearer
-from gatehouse_client._keeper import GivenToken, TokenSource
+from gatehouse_client._token_state import Bearer
+from gatehouse_client._token_refresher import FixedToken, TokenSource
 from gatehouse_client._pages import Query, read_query
 from gatehouse_client._request import Request
-from gatehouse_client._retries import REPEATABLE, ask
+from gatehouse_client._retries import IDEMPOTENT, send
 from gatehouse_client._transport import Transport
 from gatehouse_client.business_api import BusinessApi
 from gatehouse_client.errors import GatehouseError
@@ -28,7 +28,7 @@ from gatehouse_client.me import Me, read_me
 class Api:
     """The business API with an access token. Threads may share it.
 
-    From `app.api(...)` it refreshes its tokens by itself; made with an access token alone, it works until that ends.
+    One from `app.api(...)` refreshes its tokens. One that is created with an access token works until it expires.
     """
 
     __slots__ = ("_tokens", "_transport")
@@ -38,7 +38,7 @@ class Api:
 
     def __init__(self, *, base_url: str, access_token: str, timeout: float = 30.0) -> None:
         self._transport = Transport(base_url, timeout)
-        self._tokens = GivenToken(arguments.read_token("access_token", access_token))
+        self._tokens = FixedToken(arguments.read_token("access_token", access_token))
 
     def __repr__(self) -> str:
         return f"Api(base_url={self._transport.base_url!r})"
@@ -85,18 +85,18 @@ class Api:
     def _send(self, request: Request) -> ApiResponse:
         bearer = self._tokens.current()
         try:
-            return self._ask(request, bearer)
+            return self._send_with(request, bearer)
         except GatehouseError as error:
             if error.status != 401 or error.code != "invalid_token":
                 raise
-            refusal = error
+            rejection = error
         replacement = self._tokens.replace(bearer)
         if replacement is None:
-            raise refusal
-        return self._ask(request, replacement)
+            raise rejection
+        return self._send_with(request, replacement)
 
-    def _ask(self, request: Request, bearer: Bearer) -> ApiResponse:
-        return ask(self._transport, replace(request, headers=bearer.to_headers() | request.headers), REPEATABLE)
+    def _send_with(self, request: Request, bearer: Bearer) -> ApiResponse:
+        return send(self._transport, replace(request, headers=bearer.to_headers() | request.headers), IDEMPOTENT)
 
 
 class RefreshingApi(Api):

@@ -7,10 +7,10 @@ from typing import Literal
 from gatehouse_client import _arguments as arguments
 from gatehouse_client._responses import ApiResponse
 from gatehouse_client._app_requests import AppRequests
-from gatehouse_client._keeper import TokenKeeper
+from gatehouse_client._token_refresher import TokenRefresher
 from gatehouse_client._pages import Query, read_query
 from gatehouse_client._request import Request
-from gatehouse_client._retries import EXCHANGE, REFRESH, REPEATABLE, Policy, ask
+from gatehouse_client._retries import EXCHANGE, REFRESH, IDEMPOTENT, Policy, send
 from gatehouse_client._transport import Transport
 from gatehouse_client.api import Api, RefreshingApi
 from gatehouse_client.authorization import Authorization
@@ -52,22 +52,22 @@ class App:
         `state` and `code_verifier` are those that `begin_authorization` returned for this visitor. If the visitor
         denied, it raises `GatehouseError` with the code `access_denied`.
         """
-        return self._ask_for_tokens(self._requests.exchange(callback_url, state, code_verifier), EXCHANGE)
+        return self._fetch_tokens(self._requests.exchange(callback_url, state, code_verifier), EXCHANGE)
 
     def refresh(self, refresh_token: str, *, scopes: list[str] | tuple[str, ...] | None = None) -> Tokens:
         """One refresh; `scopes` may narrow the new access token. The old refresh token is spent: store the new one.
 
         `app.api(...)` does this automatically, in time and once for all threads.
         """
-        return self._ask_for_tokens(self._requests.refresh(refresh_token, scopes), REFRESH)
+        return self._fetch_tokens(self._requests.refresh(refresh_token, scopes), REFRESH)
 
     def revoke(self, token: str) -> None:
         """Revokes a token. A refresh token ends the whole grant, an access token only itself."""
-        self._ask(self._requests.revoke(token), REPEATABLE)
+        self._send(self._requests.revoke(token), IDEMPOTENT)
 
     def introspect(self, token: str) -> Introspection:
         """Introspects a token of this app."""
-        return read_introspection(self._ask(self._requests.introspect(token), REPEATABLE))
+        return read_introspection(self._send(self._requests.introspect(token), IDEMPOTENT))
 
     def event_page(self, *, limit: int | None = None, cursor: str | None = None) -> EventPage:
         """One page of the app's events of the last 30 days, oldest first: `limit` of them (1 to 200), after `cursor`."""
@@ -98,7 +98,7 @@ class App:
         arguments.check_function("save", save)
         if load is not None:
             arguments.check_function("load", load)
-        return RefreshingApi(self._transport, TokenKeeper(tokens, refresh=self.refresh, save=save, load=load))
+        return RefreshingApi(self._transport, TokenRefresher(tokens, refresh=self.refresh, save=save, load=load))
 
     def _each_event(self, query: Query) -> Iterator[Event]:
         page = self._event_page(query)
@@ -110,11 +110,11 @@ class App:
             yield from page.events
 
     def _event_page(self, query: Query, cursors_seen: frozenset[str] | set[str] = frozenset()) -> EventPage:
-        return read_event_page(self._ask(self._requests.events(query), REPEATABLE), cursors_seen)
+        return read_event_page(self._send(self._requests.events(query), IDEMPOTENT), cursors_seen)
 
-    def _ask_for_tokens(self, request: Request, policy: Policy) -> Tokens:
-        asked_at = time.time()
-        return read_tokens(self._ask(request, policy), asked_at)
+    def _fetch_tokens(self, request: Request, policy: Policy) -> Tokens:
+        sent_at = time.time()
+        return read_tokens(self._send(request, policy), sent_at)
 
-    def _ask(self, request: Request, policy: Policy) -> ApiResponse:
-        return ask(self._transport, request, policy)
+    def _send(self, request: Request, policy: Policy) -> ApiResponse:
+        return send(self._transport, request, policy)

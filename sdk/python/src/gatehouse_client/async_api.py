@@ -6,12 +6,12 @@ from types import TracebackType
 
 from gatehouse_client import _arguments as arguments
 from gatehouse_client._responses import ApiResponse
-from gatehouse_client._async_keeper import AsyncGivenToken, AsyncTokenSource
-from gatehouse_client._async_transport import AsyncTransport, ask_async
-from gatehouse_client._held_tokens import Bearer
+from gatehouse_client._async_token_refresher import AsyncFixedToken, AsyncTokenSource
+from gatehouse_client._async_transport import AsyncTransport, send_async
+from gatehouse_client._token_state import Bearer
 from gatehouse_client._pages import Query, read_query
 from gatehouse_client._request import Request
-from gatehouse_client._retries import REPEATABLE
+from gatehouse_client._retries import IDEMPOTENT
 from gatehouse_client.business_api import AsyncBusinessApi
 from gatehouse_client.errors import GatehouseError
 from gatehouse_client.invoice_pages import (
@@ -29,7 +29,7 @@ from gatehouse_client.me import Me, read_me
 class AsyncApi:
     """The business API with an access token. Tasks of one event loop may share it.
 
-    From `app.api(...)` it refreshes its tokens by itself; made with an access token alone, it works until that ends.
+    One from `app.api(...)` refreshes its tokens. One that is created with an access token works until it expires.
     Close it with `async with` or `await api.aclose()`; one from `app.api(...)` is closed with the app.
     """
 
@@ -40,7 +40,7 @@ class AsyncApi:
 
     def __init__(self, *, base_url: str, access_token: str, timeout: float = 30.0) -> None:
         self._transport = AsyncTransport(base_url, timeout)
-        self._tokens = AsyncGivenToken(arguments.read_token("access_token", access_token))
+        self._tokens = AsyncFixedToken(arguments.read_token("access_token", access_token))
 
     def __repr__(self) -> str:
         return f"AsyncApi(base_url={self._transport.base_url!r})"
@@ -102,18 +102,18 @@ class AsyncApi:
     async def _send(self, request: Request) -> ApiResponse:
         bearer = await self._tokens.current()
         try:
-            return await self._ask(request, bearer)
+            return await self._send_with(request, bearer)
         except GatehouseError as error:
             if error.status != 401 or error.code != "invalid_token":
                 raise
-            refusal = error
+            rejection = error
         replacement = await self._tokens.replace(bearer)
         if replacement is None:
-            raise refusal
-        return await self._ask(request, replacement)
+            raise rejection
+        return await self._send_with(request, replacement)
 
-    async def _ask(self, request: Request, bearer: Bearer) -> ApiResponse:
-        return await ask_async(self._transport, replace(request, headers=bearer.to_headers() | request.headers), REPEATABLE)
+    async def _send_with(self, request: Request, bearer: Bearer) -> ApiResponse:
+        return await send_async(self._transport, replace(request, headers=bearer.to_headers() | request.headers), IDEMPOTENT)
 
 
 class RefreshingAsyncApi(AsyncApi):

@@ -8,11 +8,11 @@ from typing import Literal
 from gatehouse_client import _arguments as arguments
 from gatehouse_client._responses import ApiResponse
 from gatehouse_client._app_requests import AppRequests
-from gatehouse_client._async_keeper import AsyncTokenKeeper, Load, Save
-from gatehouse_client._async_transport import AsyncTransport, ask_async
+from gatehouse_client._async_token_refresher import AsyncTokenRefresher, Load, Save
+from gatehouse_client._async_transport import AsyncTransport, send_async
 from gatehouse_client._pages import Query, read_query
 from gatehouse_client._request import Request
-from gatehouse_client._retries import EXCHANGE, REFRESH, REPEATABLE, Policy
+from gatehouse_client._retries import EXCHANGE, REFRESH, IDEMPOTENT, Policy
 from gatehouse_client.async_api import AsyncApi, RefreshingAsyncApi
 from gatehouse_client.authorization import Authorization
 from gatehouse_client.events import Event, EventPage, read_event_page
@@ -61,22 +61,22 @@ class AsyncApp:
 
     async def finish_authorization(self, callback_url: str, *, state: str, code_verifier: str) -> Tokens:
         """Checks the callback URL, or its query, and exchanges its code; as in `App`."""
-        return await self._ask_for_tokens(self._requests.exchange(callback_url, state, code_verifier), EXCHANGE)
+        return await self._fetch_tokens(self._requests.exchange(callback_url, state, code_verifier), EXCHANGE)
 
     async def refresh(self, refresh_token: str, *, scopes: list[str] | tuple[str, ...] | None = None) -> Tokens:
         """One refresh; `scopes` may narrow the new access token. The old refresh token is spent: store the new one.
 
         `app.api(...)` does this automatically, in time and once for all tasks.
         """
-        return await self._ask_for_tokens(self._requests.refresh(refresh_token, scopes), REFRESH)
+        return await self._fetch_tokens(self._requests.refresh(refresh_token, scopes), REFRESH)
 
     async def revoke(self, token: str) -> None:
         """Revokes a token. A refresh token ends the whole grant, an access token only itself."""
-        await self._ask(self._requests.revoke(token), REPEATABLE)
+        await self._send(self._requests.revoke(token), IDEMPOTENT)
 
     async def introspect(self, token: str) -> Introspection:
         """Introspects a token of this app."""
-        return read_introspection(await self._ask(self._requests.introspect(token), REPEATABLE))
+        return read_introspection(await self._send(self._requests.introspect(token), IDEMPOTENT))
 
     async def event_page(self, *, limit: int | None = None, cursor: str | None = None) -> EventPage:
         """One page of the app's events of the last 30 days, oldest first: `limit` of them (1 to 200), after `cursor`."""
@@ -98,8 +98,8 @@ class AsyncApp:
         arguments.check_callable("save", save)
         if load is not None:
             arguments.check_callable("load", load)
-        keeper = AsyncTokenKeeper(tokens, refresh=self.refresh, save=save, load=load)
-        return RefreshingAsyncApi(self._transport, keeper)
+        refresher = AsyncTokenRefresher(tokens, refresh=self.refresh, save=save, load=load)
+        return RefreshingAsyncApi(self._transport, refresher)
 
     async def _each_event(self, query: Query) -> AsyncIterator[Event]:
         seen: set[str] = set()
@@ -113,11 +113,11 @@ class AsyncApp:
             page = await self._event_page(query | {"cursor": page.next_cursor}, seen)
 
     async def _event_page(self, query: Query, cursors_seen: frozenset[str] | set[str] = frozenset()) -> EventPage:
-        return read_event_page(await self._ask(self._requests.events(query), REPEATABLE), cursors_seen)
+        return read_event_page(await self._send(self._requests.events(query), IDEMPOTENT), cursors_seen)
 
-    async def _ask_for_tokens(self, request: Request, policy: Policy) -> Tokens:
-        asked_at = time.time()
-        return read_tokens(await self._ask(request, policy), asked_at)
+    async def _fetch_tokens(self, request: Request, policy: Policy) -> Tokens:
+        sent_at = time.time()
+        return read_tokens(await self._send(request, policy), sent_at)
 
-    async def _ask(self, request: Request, policy: Policy) -> ApiResponse:
-        return await ask_async(self._transport, request, policy)
+    async def _send(self, request: Request, policy: Policy) -> ApiResponse:
+        return await send_async(self._transport, request, policy)

@@ -10,7 +10,7 @@ from urllib.parse import parse_qsl, urlencode
 from gatehouse_client.errors import GatehouseError, to_one_line
 
 _OURS = ("code", "state", "iss", "error", "error_description", "error_uri", "reason")
-_LONGEST_ISSUER = 200
+_MAX_ISSUER = 200
 
 # Anything but a bare query: a URL, a path, or a query with its question mark.
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*:|[/?]", re.IGNORECASE)
@@ -46,7 +46,7 @@ def read_code(callback_url: str, state: str, issuer: str) -> str:
         raise GatehouseError("state_mismatch", "The state of the callback is not that of this visitor.")
     # RFC 9207 §2.4: prevents sending another server's code to this one.
     if response.get("iss") != issuer:
-        named = to_one_line(response.get("iss") or "no issuer", _LONGEST_ISSUER)
+        named = to_one_line(response.get("iss") or "no issuer", _MAX_ISSUER)
         raise GatehouseError("issuer_mismatch", f"The callback names {named} where it should name {issuer} (base_url).")
     error = response.get("error")
     if error:

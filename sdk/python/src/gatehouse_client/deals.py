@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Literal, TypedDict
 
-from gatehouse_client._async_records import AsyncAsk, AsyncRecords
-from gatehouse_client._records import Ask, Kind, ListOptions, Page, Records, read_objects, request_of
+from gatehouse_client._async_records import AsyncRecords, AsyncSend
+from gatehouse_client._records import Kind, ListOptions, Page, Records, Send, read_objects, request_of
 from gatehouse_client.reports import Stage
 
 if TYPE_CHECKING:
@@ -109,11 +109,11 @@ class Deals(Records[Deal, DealDetail]):
 
     __slots__ = ()
 
-    def __init__(self, ask: Ask) -> None:
-        super().__init__(ask, _KIND)
+    def __init__(self, send: Send) -> None:
+        super().__init__(send, _KIND)
 
     def list(self, **options: "Unpack[DealListOptions]") -> Iterator[Deal]:
-        """Every record that fits; pages are fetched as needed."""
+        """Every matching record; pages are fetched as needed."""
         return self._list(options)
 
     def list_page(
@@ -175,7 +175,7 @@ class Deals(Records[Deal, DealDetail]):
 
     def pipeline(self) -> tuple[Stage, ...]:
         """The stages in order, with how many deals are in each and what they are worth."""
-        return read_objects(Stage, self._ask(request_of("/api/v1/crm/pipeline")))
+        return read_objects(Stage, self._send(request_of("/api/v1/crm/pipeline")))
 
 
 class AsyncDeals(AsyncRecords[Deal, DealDetail]):
@@ -183,11 +183,11 @@ class AsyncDeals(AsyncRecords[Deal, DealDetail]):
 
     __slots__ = ()
 
-    def __init__(self, ask: AsyncAsk) -> None:
-        super().__init__(ask, _KIND)
+    def __init__(self, send: AsyncSend) -> None:
+        super().__init__(send, _KIND)
 
     def list(self, **options: "Unpack[DealListOptions]") -> AsyncIterator[Deal]:
-        """Every record that fits; pages are fetched as needed."""
+        """Every matching record; pages are fetched as needed."""
         return self._list(options)
 
     async def list_page(
@@ -249,4 +249,4 @@ class AsyncDeals(AsyncRecords[Deal, DealDetail]):
 
     async def pipeline(self) -> tuple[Stage, ...]:
         """The stages in order, with how many deals are in each and what they are worth."""
-        return read_objects(Stage, await self._ask(request_of("/api/v1/crm/pipeline")))
+        return read_objects(Stage, await self._send(request_of("/api/v1/crm/pipeline")))

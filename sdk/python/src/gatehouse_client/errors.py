@@ -4,14 +4,14 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_LONGEST_TEXT = 500
-_LONGEST_ADDRESS = 2000
+_MAX_TEXT = 500
+_MAX_ADDRESS = 2000
 
 # Errors end up in logs, where a line break would start a new entry, and a lone surrogate cannot be written.
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
 
 
-def to_one_line(text: str, longest: int = _LONGEST_TEXT) -> str:
+def to_one_line(text: str, longest: int = _MAX_TEXT) -> str:
     return _UNPRINTABLE.sub(" ", text)[:longest]
 
 
@@ -61,7 +61,7 @@ class GatehouseError(Exception):
         self.reason = self.code if reason is None else to_one_line(reason)
         self.status = status
         self.description = None if description is None else to_one_line(description)
-        self.uri = None if uri is None else to_one_line(uri, _LONGEST_ADDRESS)
+        self.uri = None if uri is None else to_one_line(uri, _MAX_ADDRESS)
         self.request_id = None if request_id is None else to_one_line(request_id)
         self.retry_after = retry_after
         self.errors = tuple(FieldError(to_one_line(each.field), to_one_line(each.message)) for each in errors)

@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from gatehouse_client._async_records import AsyncAsk, AsyncRecords
-from gatehouse_client._records import Ask, Kind, ListOptions, Page, Records
+from gatehouse_client._async_records import AsyncRecords, AsyncSend
+from gatehouse_client._records import Kind, ListOptions, Page, Records, Send
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -52,11 +52,11 @@ class ExpenseCategories(Records[ExpenseCategory, ExpenseCategoryDetail]):
 
     __slots__ = ()
 
-    def __init__(self, ask: Ask) -> None:
-        super().__init__(ask, _KIND)
+    def __init__(self, send: Send) -> None:
+        super().__init__(send, _KIND)
 
     def list(self, **options: "Unpack[ExpenseCategoryListOptions]") -> Iterator[ExpenseCategory]:
-        """Every record that fits; pages are fetched as needed."""
+        """Every matching record; pages are fetched as needed."""
         return self._list(options)
 
     def list_page(
@@ -71,11 +71,11 @@ class AsyncExpenseCategories(AsyncRecords[ExpenseCategory, ExpenseCategoryDetail
 
     __slots__ = ()
 
-    def __init__(self, ask: AsyncAsk) -> None:
-        super().__init__(ask, _KIND)
+    def __init__(self, send: AsyncSend) -> None:
+        super().__init__(send, _KIND)
 
     def list(self, **options: "Unpack[ExpenseCategoryListOptions]") -> AsyncIterator[ExpenseCategory]:
-        """Every record that fits; pages are fetched as needed."""
+        """Every matching record; pages are fetched as needed."""
         return self._list(options)
 
     async def list_page(

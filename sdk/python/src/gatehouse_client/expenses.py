@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Literal
 
-from gatehouse_client._async_records import AsyncAsk, AsyncRecords
-from gatehouse_client._records import Ask, Kind, ListOptions, Page, Records
+from gatehouse_client._async_records import AsyncRecords, AsyncSend
+from gatehouse_client._records import Kind, ListOptions, Page, Records, Send
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -67,11 +67,11 @@ class Expenses(Records[Expense, ExpenseDetail]):
 
     __slots__ = ()
 
-    def __init__(self, ask: Ask) -> None:
-        super().__init__(ask, _KIND)
+    def __init__(self, send: Send) -> None:
+        super().__init__(send, _KIND)
 
     def list(self, **options: "Unpack[ExpenseListOptions]") -> Iterator[Expense]:
-        """Every record that fits; pages are fetched as needed."""
+        """Every matching record; pages are fetched as needed."""
         return self._list(options)
 
     def list_page(
@@ -86,11 +86,11 @@ class AsyncExpenses(AsyncRecords[Expense, ExpenseDetail]):
 
     __slots__ = ()
 
-    def __init__(self, ask: AsyncAsk) -> None:
-        super().__init__(ask, _KIND)
+    def __init__(self, send: AsyncSend) -> None:
+        super().__init__(send, _KIND)
 
     def list(self, **options: "Unpack[ExpenseListOptions]") -> AsyncIterator[Expense]:
-        """Every record that fits; pages are fetched as needed."""
+        """Every matching record; pages are fetched as needed."""
         return self._list(options)
 
     async def list_page(

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Literal, TypedDict
 
-from gatehouse_client._async_records import AsyncAsk, AsyncRecords
-from gatehouse_client._records import Ask, Kind, ListOptions, Page, Records
+from gatehouse_client._async_records import AsyncRecords, AsyncSend
+from gatehouse_client._records import Kind, ListOptions, Page, Records, Send
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -156,11 +156,11 @@ class Invoices(Records[Invoice, InvoiceDetail]):
 
     __slots__ = ()
 
-    def __init__(self, ask: Ask) -> None:
-        super().__init__(ask, _KIND)
+    def __init__(self, send: Send) -> None:
+        super().__init__(send, _KIND)
 
     def list(self, **options: "Unpack[InvoiceListOptions]") -> Iterator[Invoice]:
-        """Every record that fits; pages are fetched as needed."""
+        """Every matching record; pages are fetched as needed."""
         return self._list(options)
 
     def list_page(
@@ -215,11 +215,11 @@ class AsyncInvoices(AsyncRecords[Invoice, InvoiceDetail]):
 
     __slots__ = ()
 
-    def __init__(self, ask: AsyncAsk) -> None:
-        super().__init__(ask, _KIND)
+    def __init__(self, send: AsyncSend) -> None:
+        super().__init__(send, _KIND)
 
     def list(self, **options: "Unpack[InvoiceListOptions]") -> AsyncIterator[Invoice]:
-        """Every record that fits; pages are fetched as needed."""
+        """Every matching record; pages are fetched as needed."""
         return self._list(options)
 
     async def list_page(

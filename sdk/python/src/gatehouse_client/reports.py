@@ -6,8 +6,8 @@ import datetime as dt
 from dataclasses import dataclass
 from decimal import Decimal
 
-from gatehouse_client._async_records import AsyncAsk
-from gatehouse_client._records import Ask, read_object, request_of
+from gatehouse_client._async_records import AsyncSend
+from gatehouse_client._records import Send, read_object, request_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,10 +141,10 @@ class Stage:
 class Reports:
     """Computed from the records at the moment of the request."""
 
-    __slots__ = ("_ask",)
+    __slots__ = ("_send",)
 
-    def __init__(self, ask: Ask) -> None:
-        self._ask = ask
+    def __init__(self, send: Send) -> None:
+        self._send = send
 
     def profit_and_loss(
         self, *, from_: dt.date | str | None = None, to: dt.date | str | None = None
@@ -153,30 +153,30 @@ class Reports:
 
         invoices by their issue date without tax, paid orders, and approved expenses."""
         request = request_of("/api/v1/accounting/reports/profit-and-loss", {"from_": from_, "to": to})
-        return read_object(ProfitAndLoss, self._ask(request))
+        return read_object(ProfitAndLoss, self._send(request))
 
     def balance(
         self, *, as_of: dt.date | str | None = None
     ) -> Balance:
         """What the business has and owes, by currency, from its invoices, orders and expenses until a day, as they are now."""
         request = request_of("/api/v1/accounting/reports/balance", {"as_of": as_of})
-        return read_object(Balance, self._ask(request))
+        return read_object(Balance, self._send(request))
 
     def aged_receivables(
         self, *, as_of: dt.date | str | None = None
     ) -> AgedReceivables:
         """What customers still have to pay of the invoices issued until a day, by currency and by how long it has been due."""
         request = request_of("/api/v1/accounting/reports/aged-receivables", {"as_of": as_of})
-        return read_object(AgedReceivables, self._ask(request))
+        return read_object(AgedReceivables, self._send(request))
 
 
 class AsyncReports:
     """Computed from the records at the moment of the request."""
 
-    __slots__ = ("_ask",)
+    __slots__ = ("_send",)
 
-    def __init__(self, ask: AsyncAsk) -> None:
-        self._ask = ask
+    def __init__(self, send: AsyncSend) -> None:
+        self._send = send
 
     async def profit_and_loss(
         self, *, from_: dt.date | str | None = None, to: dt.date | str | None = None
@@ -185,18 +185,18 @@ class AsyncReports:
 
         invoices by their issue date without tax, paid orders, and approved expenses."""
         request = request_of("/api/v1/accounting/reports/profit-and-loss", {"from_": from_, "to": to})
-        return read_object(ProfitAndLoss, await self._ask(request))
+        return read_object(ProfitAndLoss, await self._send(request))
 
     async def balance(
         self, *, as_of: dt.date | str | None = None
     ) -> Balance:
         """What the business has and owes, by currency, from its invoices, orders and expenses until a day, as they are now."""
         request = request_of("/api/v1/accounting/reports/balance", {"as_of": as_of})
-        return read_object(Balance, await self._ask(request))
+        return read_object(Balance, await self._send(request))
 
     async def aged_receivables(
         self, *, as_of: dt.date | str | None = None
     ) -> AgedReceivables:
         """What customers still have to pay of the invoices issued until a day, by currency and by how long it has been due."""
         request = request_of("/api/v1/accounting/reports/aged-receivables", {"as_of": as_of})
-        return read_object(AgedReceivables, await self._ask(request))
+        return read_object(AgedReceivables, await self._send(request))

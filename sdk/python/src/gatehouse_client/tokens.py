@@ -43,14 +43,14 @@ class Tokens:
         return cls(**known)
 
 
-def read_tokens(response: ApiResponse, asked_at: float) -> Tokens:
+def read_tokens(response: ApiResponse, sent_at: float) -> Tokens:
     """From a response of the token endpoint. The lifetime counts from the time of the request."""
     fields = response.fields()
     try:
         return Tokens(
             access_token=fields.text("access_token"),
             refresh_token=fields.text("refresh_token"),
-            expires_at=asked_at + fields.number("expires_in"),
+            expires_at=sent_at + fields.number("expires_in"),
             scopes=tuple(fields.string("scope").split()),
         )
     except ValueError:

@@ -14,11 +14,11 @@ from gatehouse_client._arguments import read_number
 from gatehouse_client.errors import GatehouseError
 from gatehouse_client.events import Event, read_event
 
-_USUAL_TOLERANCE = 300
-_LONGEST_TOLERANCE = 86_400
+_DEFAULT_TOLERANCE = 300
+_MAX_TOLERANCE = 86_400
 _SECRET = re.compile(r"whsec_((?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?)")
-_SHORTEST_KEY = 24
-_LONGEST_KEY = 64
+_MIN_KEY = 24
+_MAX_KEY = 64
 _VISIBLE_ASCII = re.compile(r"[\x21-\x7e]+")
 _SECONDS = re.compile(r"[0-9]{1,12}")
 
@@ -38,7 +38,7 @@ def verify_webhook(
     secret: str | list[str] | tuple[str, ...],
     headers: WebhookHeaders,
     body: bytes | str,
-    tolerance: float = _USUAL_TOLERANCE,
+    tolerance: float = _DEFAULT_TOLERANCE,
 ) -> WebhookEvent:
     """Verifies a message of Gatehouse and returns its event; rejects any other message.
 
@@ -93,13 +93,13 @@ def _read_event(event_id: str, content: bytes) -> WebhookEvent:
 def _parse_object(content: bytes) -> dict[str, object]:
     """Empty if it is not JSON. Raises nothing: a parser's error contains the whole text."""
     try:
-        value: object = json.loads(content.decode(), parse_constant=_refuse_constant)
+        value: object = json.loads(content.decode(), parse_constant=_reject_constant)
     except (ValueError, RecursionError):
         return {}
     return cast("dict[str, object]", value) if isinstance(value, dict) else {}
 
 
-def _refuse_constant(name: str) -> NoReturn:
+def _reject_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON.")
 
 
@@ -118,14 +118,14 @@ def _check_secrets(secret: object) -> None:
     if not all(_decode(cast(str, each)) for each in secrets):
         raise ValueError(
             "secret must be a signing secret as Gatehouse gave it: "
-            f"whsec_ and {_SHORTEST_KEY} to {_LONGEST_KEY} bytes in base64."
+            f"whsec_ and {_MIN_KEY} to {_MAX_KEY} bytes in base64."
         )
 
 
 def _decode(secret: str) -> bytes | None:
     match = _SECRET.fullmatch(secret)
     key = base64.b64decode(match[1]) if match else b""
-    return key if _SHORTEST_KEY <= len(key) <= _LONGEST_KEY else None
+    return key if _MIN_KEY <= len(key) <= _MAX_KEY else None
 
 
 def _read_headers(headers: object) -> dict[str, list[str]]:
@@ -152,6 +152,6 @@ def _read_body(body: object) -> bytes:
 
 def _read_tolerance(value: object) -> float:
     seconds = read_number("tolerance", value)
-    if not 0 < seconds <= _LONGEST_TOLERANCE:
-        raise ValueError(f"tolerance must be over 0 and at most {_LONGEST_TOLERANCE} seconds.")
+    if not 0 < seconds <= _MAX_TOLERANCE:
+        raise ValueError(f"tolerance must be over 0 and at most {_MAX_TOLERANCE} seconds.")
     return seconds

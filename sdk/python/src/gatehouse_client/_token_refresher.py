@@ -1,4 +1,4 @@
-"""Keeps the tokens of one connection fresh, for as many threads as use it."""
+"""Refreshes the tokens of one connection, which any number of threads may share."""
 
 import inspect
 import threading
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
 from typing import Protocol
 
-from gatehouse_client._held_tokens import Bearer, HeldTokens, fresh
+from gatehouse_client._token_state import Bearer, TokenState, copy_error
 from gatehouse_client.errors import GatehouseError
 from gatehouse_client.tokens import Tokens
 
@@ -16,12 +16,12 @@ class TokenSource(Protocol):
 
     def current(self) -> Bearer: ...
 
-    def replace(self, refused: Bearer) -> Bearer | None:
-        """Another token instead of one that the API rejected; None if there is none."""
+    def replace(self, rejected: Bearer) -> Bearer | None:
+        """A replacement for a token that the API rejected; None if there is none."""
         ...
 
 
-class GivenToken:
+class FixedToken:
     """A token that is never refreshed."""
 
     __slots__ = ("_bearer",)
@@ -32,12 +32,12 @@ class GivenToken:
     def current(self) -> Bearer:
         return self._bearer
 
-    def replace(self, refused: Bearer) -> Bearer | None:
+    def replace(self, rejected: Bearer) -> Bearer | None:
         return None
 
 
-class TokenKeeper:
-    """One renewal at a time. The first thread does the work; all others wait, and share its outcome."""
+class TokenRefresher:
+    """One refresh at a time. The first thread runs it; all others wait, and share its outcome."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class TokenKeeper:
         save: Callable[[Tokens], object],
         load: Callable[[], Tokens | None] | None,
     ) -> None:
-        self._held = HeldTokens(tokens)
+        self._state = TokenState(tokens)
         self._refresh = refresh
         self._save = save
         self._load = load
@@ -58,30 +58,30 @@ class TokenKeeper:
     def current(self) -> Bearer:
         return self._get(None)
 
-    def replace(self, refused: Bearer) -> Bearer | None:
-        return self._get(refused)
+    def replace(self, rejected: Bearer) -> Bearer | None:
+        return self._get(rejected)
 
-    def _get(self, refused: Bearer | None) -> Bearer:
+    def _get(self, rejected: Bearer | None) -> Bearer:
         while True:
             with self._lock:
                 renewal = self._renewal
-                if renewal is None and self._held.unsaved is None and self._held.is_usable(refused):
-                    return Bearer(self._held.current.access_token)
+                if renewal is None and self._state.unsaved is None and self._state.is_usable(rejected):
+                    return Bearer(self._state.current.access_token)
                 begins = renewal is None
                 if renewal is None:
                     renewal = self._renewal = Future[Tokens]()
                     self._renewing_thread = threading.get_ident()
             if begins:
-                self._run(renewal, refused)
+                self._run(renewal, rejected)
             elif self._renewing_thread == threading.get_ident():
                 raise RuntimeError("save and load must not call the Api that waits for them.")
             tokens = _outcome(renewal)
             if tokens is not None:
                 return Bearer(tokens.access_token)
 
-    def _run(self, renewal: Future[Tokens], refused: Bearer | None) -> None:
+    def _run(self, renewal: Future[Tokens], rejected: Bearer | None) -> None:
         try:
-            renewal.set_result(self._renew(refused))
+            renewal.set_result(self._renew(rejected))
         except Exception as error:
             renewal.set_exception(error)
         finally:
@@ -90,28 +90,28 @@ class TokenKeeper:
             # Only has an effect if this thread was interrupted: then one of the waiting threads starts over.
             renewal.cancel()
 
-    def _renew(self, refused: Bearer | None) -> Tokens:
+    def _renew(self, rejected: Bearer | None) -> Tokens:
         self._save_unsaved()
-        if not self._held.is_usable(refused) and self._load:
-            self._held.take_over(self._load())
-        if not self._held.is_usable(refused):
-            self._refresh_held()
+        if not self._state.is_usable(rejected) and self._load:
+            self._state.use_stored(self._load())
+        if not self._state.is_usable(rejected):
+            self._refresh_current()
             self._save_unsaved()
-        return self._held.current
+        return self._state.current
 
     def _save_unsaved(self) -> None:
         """Uses new tokens only once they are stored. If that fails, they are kept and stored at the next call."""
-        if self._held.unsaved is not None:
-            if inspect.isawaitable(self._save(self._held.unsaved)):
+        if self._state.unsaved is not None:
+            if inspect.isawaitable(self._save(self._state.unsaved)):
                 raise TypeError("save must have saved when it returns; it returned something to be awaited.")
-            self._held.note_saved()
+            self._state.record_saved()
 
-    def _refresh_held(self) -> None:
-        self._held.raise_if_dead()
+    def _refresh_current(self) -> None:
+        self._state.raise_if_rejected()
         try:
-            self._held.note_newer(self._refresh(self._held.current.refresh_token))
+            self._state.record_refreshed(self._refresh(self._state.current.refresh_token))
         except GatehouseError as error:
-            self._held.note_refusal(error)
+            self._state.record_rejection(error)
             raise
 
 
@@ -123,4 +123,4 @@ def _outcome(renewal: Future[Tokens]) -> Tokens | None:
         return None
     if error is None:
         return renewal.result()
-    raise fresh(error) if isinstance(error, GatehouseError) else error
+    raise copy_error(error) if isinstance(error, GatehouseError) else error
