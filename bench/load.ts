@@ -105,7 +105,7 @@ export interface PacedOptions {
 }
 
 /**
- * Open loop: requests arrive at random times (a Poisson process), whether or not the previous ones have been answered. The
+ * Open loop: requests arrive at random times (a Poisson process), whether or not the previous ones have got a response. The
  * time that a request waits for a free connection counts. The arrivals are the same for every contender. Returns milliseconds.
  */
 export async function runPaced(

@@ -58,7 +58,7 @@ function open(results: Results): string {
 Both on the same PostgreSQL, with everything that they promise on disk, Gatehouse completes ${sum} as many requests a second as \`oidc-provider\`.`;
 }
 
-/** Servers that store nothing are no goal: what they have promised is lost at a restart. */
+/** Servers that store nothing are not a goal: their tokens are lost at a restart. */
 function reportContext(results: Results): string {
   const peers = IN_MEMORY.filter((peer) => results.contenders.some(({ name }) => name === peer));
   const rows = peers.flatMap((peer) =>

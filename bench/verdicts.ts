@@ -29,7 +29,7 @@ export function judge(results: Results): Verdict[] {
 const SQLITE = 'gatehouse-sqlite';
 const POSTGRES = 'gatehouse-postgres';
 
-/** Only peers that store what they promise, on the same engine; and the limit of Node and SQLite. */
+/** Only peers with persistent storage, on the same engine; and the limit of Node and SQLite. */
 const GOALS: [ours: string, scenario: string, theirs: string, least: number][] = [
   [POSTGRES, 'refresh', 'oidc-provider-postgres', 5],
   [POSTGRES, 'introspect', 'oidc-provider-postgres', 3],

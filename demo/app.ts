@@ -150,7 +150,7 @@ function createSessions(cookie: string) {
   }
   return {
     of: (request: FastifyRequest, reply: FastifyReply) => sessions.get(request.cookies[cookie] ?? '') ?? create(reply),
-    /** Connecting changes the cookie, so that nobody can plant one beforehand (session fixation). */
+    /** Connecting changes the cookie, so that an attacker cannot set it beforehand (session fixation). */
     renew(request: FastifyRequest, reply: FastifyReply): Session {
       sessions.delete(request.cookies[cookie] ?? '');
       return create(reply);

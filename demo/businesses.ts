@@ -1,4 +1,4 @@
-/** What the records of a demo business are made of. */
+/** The values from which the records of a demo business are generated. */
 export interface DemoBusiness {
   /** Of its invoice numbers. */
   prefix: string;

@@ -81,7 +81,7 @@ async function addDemoApp(
   return { clientId: registered.app.id, clientSecret: registered.secret ?? '' };
 }
 
-/** Two businesses and their members, created 60 days ago. They brought older records with them. */
+/** Two businesses and their members, created 60 days ago. Their records are older. */
 async function addDemoUsers(db: Database, now: number) {
   const start = now - 60 * DAY;
   const harbour = await addBusiness(OPERATOR, db, { name: 'Harbour Coffee' }, start);

@@ -49,7 +49,7 @@ function mailboxPage(mails: readonly KeptMail[]): Html {
 <title>Mail of the demo</title><style>${styles}</style></head>
 <body><main><h1>Mail of the demo</h1>
 <p>The demo does not send email. What it would send is kept here until it stops.</p>
-${mails.length === 0 && html`<p>There is none yet. Reload this page after you asked for a new password, or invited someone.</p>`}
+${mails.length === 0 && html`<p>There is none yet. Reload this page after you request a new password, or invite someone.</p>`}
 ${mails.map(mailSection)}</main></body></html>`;
 }
 

@@ -54,7 +54,7 @@ async function distribute({ url, port }: PostgresServer): Promise<void> {
   await client.query(`select citus_set_node_property('127.0.0.1', ${port}, 'shouldhaveshards', true)`);
   await client.query(readFileSync(new URL('../deploy/citus.sql', import.meta.url), 'utf8'));
   await client.end();
-  // A database can be copied only while nobody is connected, and a process of Citus is.
+  // A database can be copied only while no client is connected, and a process of Citus is.
   await runAsAdmin(url, [
     `alter database ${TEMPLATE} allow_connections false`,
     `select pg_terminate_backend(pid, 10000) from pg_stat_activity where datname = '${TEMPLATE}'`,

@@ -74,9 +74,9 @@ async function startProxy(token: string): Promise<void> {
   const proxy = createServer((incoming, response) => {
     const { url: path, method } = incoming;
     const headers = { ...incoming.headers, authorization: `Bearer ${token}` };
-    const passed = request({ hostname, port, path, method, headers }, (answer) => {
-      response.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(response);
+    const passed = request({ hostname, port, path, method, headers }, (received) => {
+      response.writeHead(received.statusCode ?? 502, received.headers);
+      received.pipe(response);
     });
     incoming.pipe(passed);
   });

@@ -1,5 +1,5 @@
-// `npm run gallery`: serves a page with every component of src/web/components, to look at while one changes them.
-// No server of the product has this page. `npm run pictures` keeps pictures of it, and a test measures it.
+// `npm run gallery`: serves a page with every component of src/web/components, to look at while changing them. No
+// server of the product has this page. `npm run pictures` keeps pictures of it, and a test measures it.
 import fastify from 'fastify';
 import { type Html, html } from '../src/lib/html.ts';
 import { mountAssets } from '../src/web/assets.ts';
@@ -52,7 +52,7 @@ export const CONTEXT = {
   flash: 'Saved.',
 } as unknown as PageContext;
 
-/** Listens on a free port unless told otherwise. */
+/** Listens on a free port unless one is given. */
 export async function startGallery(port = 0) {
   const host = fastify();
   mountAssets(host);

@@ -21,7 +21,7 @@ import { MUTATIONS } from '../test/security/mutations/mutations.ts';
 import { createTemplate, startPostgres } from '../test/support/postgres-server.ts';
 
 const WORKERS = 2;
-/** A mutation may make a test wait for ever. */
+/** A mutation may make a test wait forever. */
 const TEST_TIMEOUT_MS = 60_000;
 const RUN_TIMEOUT_MS = 180_000;
 const NOT_COPIED = ['node_modules', '.git'];

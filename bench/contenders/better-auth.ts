@@ -83,8 +83,8 @@ async function signUp({ origin, clientId, userIds }: Server, client: HttpClient,
   userIds.set(index, readJson(request, signedUp).user.id);
 
   const url = authorizeUrl({ origin, clientId, scope: OPENID, paths: PATHS }, nextState());
-  const asked = await client.ask(getPage(visitor, url));
-  const page = new URL(headerOf(asked, 'location') ?? '', origin);
+  const authorized = await client.ask(getPage(visitor, url));
+  const page = new URL(headerOf(authorized, 'location') ?? '', origin);
   const consent = { accept: true, oauth_query: page.search.slice(1) };
   const headers = { origin, cookie: visitor.cookie };
   const allowing = postJson(origin, '/api/auth/oauth2/consent', consent, headers);

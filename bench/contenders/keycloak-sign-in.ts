@@ -26,7 +26,7 @@ export async function signInByForms(
   throw new Error('Keycloak does not return to the app.');
 }
 
-/** Answers the form of a page: the sign-in form or the consent form. */
+/** Submits the form of a page: the sign-in form or the consent form. */
 export function fillIn(visitor: Visitor, request: HttpRequest, response: HttpResponse): HttpRequest {
   const [, action] = /<form[^>]* action="([^"]+)"/.exec(response.body) ?? [];
   if (response.status !== 200 || action === undefined || /kc-feedback|alert-error/.test(response.body))
@@ -37,11 +37,11 @@ export function fillIn(visitor: Visitor, request: HttpRequest, response: HttpRes
       attributeOf(input, 'value'),
     ]),
   );
-  const answers: Record<string, string> = /name="password"/.test(response.body)
+  const inputs: Record<string, string> = /name="password"/.test(response.body)
     ? { username: userAt(visitor.index), password: PASSWORD }
     : { accept: 'Yes' };
   const { origin, pathname, search } = new URL(action.replaceAll('&amp;', '&'), request.origin);
-  return postForm(origin, pathname + search, { ...fields, ...answers }, { cookie: visitor.cookie });
+  return postForm(origin, pathname + search, { ...fields, ...inputs }, { cookie: visitor.cookie });
 }
 
 function attributeOf(element: string, name: string): string {

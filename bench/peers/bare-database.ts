@@ -75,13 +75,13 @@ function createGroupCommit({ statements, checkpoints, wal }: Deps) {
   let isDurable = false;
 
   function commit(): void {
-    const answered = waiting ?? [];
+    const callbacks = waiting ?? [];
     if (waiting) statements.commit.run();
-    const answer = () => {
-      for (const next of answered) next();
+    const callAll = () => {
+      for (const next of callbacks) next();
     };
-    if (isDurable) wal.sync().then(answer);
-    else answer();
+    if (isDurable) wal.sync().then(callAll);
+    else callAll();
     waiting = undefined;
     isDurable = false;
     checkpoints.onCommit();

@@ -4,13 +4,13 @@
  */
 const APP = 'select * from "apps" where "deleted_at" is null and "id" = ?';
 
-const STANDING =
+const GRANT_COLUMNS =
   '"grants".*, "apps"."allowed_scopes", "apps"."external_client_id", "apps"."owner_business_id", "apps"."open_to_any_business", "apps"."disabled_at" as "app_disabled_at", "apps"."paused_at" as "app_paused_at", "apps"."deleted_at" as "app_deleted_at", "disabled"."disabled_at" as "user_disabled_at", "memberships"."created_at" as "member_since", "revoked"."rotation" as "revoked_rotation"';
 
-const STANDS_ON =
+const GRANT_TABLES =
   'from "grants" left join "apps" on "apps"."id" = "grants"."app_id" left join "users" as "disabled" on "disabled"."id" = "grants"."user_id" and "disabled"."disabled_at" is not null left join "memberships" on "memberships"."business_id" = "grants"."business_id" and "memberships"."user_id" = "grants"."user_id" and "memberships"."created_at" <= "grants"."created_at" left join "revoked_access_tokens" as "revoked" on "revoked"."grant_id" = "grants"."id" and "revoked"."rotation" = ?';
 
-const CALLER =
+const CLIENT_COLUMNS =
   '"client"."id" as "client_id", "client"."external_client_id" as "client_external_id", "client"."is_public" as "client_is_public", "client"."redirect_uris" as "client_redirect_uris", "client"."owner_scope" as "client_owner", "client"."disabled_at" as "client_disabled_at", "client"."paused_at" as "client_paused_at", "app_secrets"."id" as "secret_id", "app_secrets"."secret_hash", "app_secrets"."last_used_at" as "secret_used_at"';
 
 const CONSENT =
@@ -24,8 +24,8 @@ const addEvent = (data: string) =>
 export const STATEMENTS = {
   app: APP,
   useSecret: 'update "app_secrets" set "last_used_at" = ? where "id" = ?',
-  grant: `select ${STANDING} ${STANDS_ON} where "grants"."id" = ?`,
-  clientAndGrant: `select ${STANDING}, ${CALLER} ${STANDS_ON} inner join "apps" as "client" on "client"."id" = ? and "client"."deleted_at" is null left join "app_secrets" on "app_secrets"."app_id" = "client"."id" where "grants"."id" = ?`,
+  grant: `select ${GRANT_COLUMNS} ${GRANT_TABLES} where "grants"."id" = ?`,
+  clientAndGrant: `select ${GRANT_COLUMNS}, ${CLIENT_COLUMNS} ${GRANT_TABLES} inner join "apps" as "client" on "client"."id" = ? and "client"."deleted_at" is null left join "app_secrets" on "app_secrets"."app_id" = "client"."id" where "grants"."id" = ?`,
   markExchanged:
     'update "grants" set "exchanged_at" = ?, "rotated_at" = ?, "refresh_expires_at" = ?, "removable_on" = ?, "redirect_uri" = ?, "code_challenge" = ? where "id" = ? and "exchanged_at" is null and "revoked_at" is null',
   rotate:
@@ -34,7 +34,7 @@ export const STATEMENTS = {
     'select "id", "number", "status", "total", "currency", "customer_id", "issue_date", "due_date", "subtotal", "tax", "amount_paid", "amount_due", "version", "created_at", "updated_at" from "invoices" where "business_id" = ? order by "id" desc limit ? + 0',
   session:
     'select *, case when (exists (select "user_id" from "authenticator_apps" where "user_id" = "users"."id") or (exists (select "id" from "platform_settings" where "requires_second_factor" = 1) or exists (select "businesses"."id" from "memberships" inner join "businesses" on "businesses"."id" = "memberships"."business_id" where "memberships"."user_id" = "users"."id" and "businesses"."requires_second_factor" = 1))) then 1 else 0 end as "needs_second_factor" from "sessions" inner join "users" on "users"."id" = "sessions"."user_id" where "sessions"."id_hash" = ? and "sessions"."expires_at" > ?',
-  seeSession: 'update "sessions" set "last_seen_at" = ?, "expires_at" = ? where "id_hash" = ?',
+  touchSession: 'update "sessions" set "last_seen_at" = ?, "expires_at" = ? where "id_hash" = ?',
   memberships:
     'select "memberships"."user_id" as "userId", "memberships"."business_id" as "businessId", "businesses"."name" as "businessName", "memberships"."role" as "role", "memberships"."created_at" as "since" from "memberships" inner join "businesses" on "businesses"."id" = "memberships"."business_id" where "memberships"."user_id" = ? order by "businesses"."name"',
   appRules:
@@ -51,9 +51,9 @@ export const STATEMENTS = {
     'insert into "grants" ("id", "salt", "app_id", "user_id", "business_id", "scopes", "connected_for", "expires_at", "resource", "redirect_uri", "code_challenge", "created_at", "code_expires_at", "rotation", "removable_on") values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict ("id") do nothing returning "app_id" as "appId", "business_id" as "businessId"',
   addCreatedEvent: `with "changed" as (select ? as "appId", ? as "businessId") ${addEvent('?')}`,
   addRevokedEvent: `with "changed" as (${REVOKED}) ${addEvent(`cast(json_object('grantId', "changed"."grantId", 'userId', "changed"."userId", 'reason', cast(? as text)) as text)`)}`,
-  addAct:
+  addEntry:
     'insert into "audit_entries" ("id", "at", "action", "actor_kind", "actor_id", "person_id", "actor_name", "actor_email", "address", "business_id", "subject_kind", "subject_id", "subject_name", "detail") values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
-  addRevokedAct: `with "changed" as (${REVOKED}) insert into "audit_entries" ("id", "at", "action", "actor_kind", "actor_id", "person_id", "actor_name", "actor_email", "address", "business_id", "subject_kind", "subject_id", "subject_name", "detail") select ? as "id", ? as "at", ? as "action", ? as "actor_kind", "changed"."appId" as "actor_id", "changed"."appId" as "person_id", coalesce("apps"."name", ?) as "actor_name", ? as "actor_email", ? as "address", "changed"."businessId" as "business_id", ? as "subject_kind", "changed"."appId" as "subject_id", coalesce("apps"."name", ?) as "subject_name", cast(json_object('user', coalesce("users"."name", ?)) as text) as "detail" from "changed" left join "apps" on "apps"."id" = "changed"."appId" and "apps"."deleted_at" is null left join "users" on "users"."id" = "changed"."userId"`,
+  addRevokedEntry: `with "changed" as (${REVOKED}) insert into "audit_entries" ("id", "at", "action", "actor_kind", "actor_id", "person_id", "actor_name", "actor_email", "address", "business_id", "subject_kind", "subject_id", "subject_name", "detail") select ? as "id", ? as "at", ? as "action", ? as "actor_kind", "changed"."appId" as "actor_id", "changed"."appId" as "person_id", coalesce("apps"."name", ?) as "actor_name", ? as "actor_email", ? as "address", "changed"."businessId" as "business_id", ? as "subject_kind", "changed"."appId" as "subject_id", coalesce("apps"."name", ?) as "subject_name", cast(json_object('user', coalesce("users"."name", ?)) as text) as "detail" from "changed" left join "apps" on "apps"."id" = "changed"."appId" and "apps"."deleted_at" is null left join "users" on "users"."id" = "changed"."userId"`,
   endGrant:
     'update "grants" set "revoked_at" = ?, "revoked_reason" = ? where "revoked_at" is null and "id" = ? returning "id" as "grantId", "app_id" as "appId", "business_id" as "businessId", "user_id" as "userId"',
   begin: 'begin immediate',

@@ -26,14 +26,14 @@ export interface Bare {
 export type Fields = Record<string, string>;
 
 /** Invalid requests are rejected without an explanation. */
-export class Refused extends Error {}
+export class Rejected extends Error {}
 
 const INVOICES_SHOWN = 100;
 const IDLE_LIFETIME = DAY / 2;
 
 export function exchange(bare: Bare, fields: Fields, now: number) {
-  const { row } = identify(bare, ['code', fields.code], fields, now);
-  if (!matchesChallenge(fields.code_verifier ?? '', row.code_challenge)) throw new Refused();
+  const { row } = authenticate(bare, ['code', fields.code], fields, now);
+  if (!matchesChallenge(fields.code_verifier ?? '', row.code_challenge)) throw new Rejected();
   const expires = now + REFRESH_LIFETIME;
   bare.db.write('durable', 'markExchanged', now, now, expires, removableOn(expires), null, null, row.id);
   return issueTokens(
@@ -52,7 +52,7 @@ export function exchange(bare: Bare, fields: Fields, now: number) {
 }
 
 export function refresh(bare: Bare, fields: Fields, now: number) {
-  const { token, row } = identify(bare, ['refresh', fields.refresh_token], fields, now);
+  const { token, row } = authenticate(bare, ['refresh', fields.refresh_token], fields, now);
   const rotation = token.rotation + 1;
   // Without the one refresh per day that also updates `removable_on`.
   const values = [rotation, row.exchanged_at, now, now + REFRESH_LIFETIME, row.id, row.rotation];
@@ -66,7 +66,7 @@ export function refresh(bare: Bare, fields: Fields, now: number) {
 }
 
 export function listInvoices(bare: Bare, authorization: string) {
-  const { row } = prove(bare, 'access', authorization.slice('Bearer '.length));
+  const { row } = verify(bare, 'access', authorization.slice('Bearer '.length));
   return bare.db.all('invoices', row.business_id, INVOICES_SHOWN + 1).map((invoice) => ({
     id: invoice.id,
     number: invoice.number,
@@ -86,7 +86,7 @@ export function listInvoices(bare: Bare, authorization: string) {
 }
 
 export function introspect(bare: Bare, fields: Fields, issuer: string, now: number) {
-  const { token, row } = identify(bare, ['access', fields.token], fields, now);
+  const { token, row } = authenticate(bare, ['access', fields.token], fields, now);
   return {
     active: true,
     scope: row.scopes,
@@ -101,7 +101,7 @@ export function introspect(bare: Bare, fields: Fields, issuer: string, now: numb
 }
 
 export function revoke(bare: Bare, fields: Fields, address: string, now: number) {
-  const { row } = identify(bare, ['refresh', fields.token], fields, now);
+  const { row } = authenticate(bare, ['refresh', fields.token], fields, now);
   const { db } = bare;
   return db.atomically(() => {
     const reason = 'revoked_by_app';
@@ -110,13 +110,13 @@ export function revoke(bare: Bare, fields: Fields, address: string, now: number)
     db.write('durable', 'addRevokedEvent', ...changed, newId(now), 'grant.revoked', reason, now, now);
     const actor = ['app', 'A deleted app', null, address];
     const subject = ['app', 'A deleted app', ''];
-    db.write('durable', 'addRevokedAct', ...changed, newId(now), now, 'grant.revoked', ...actor, ...subject);
+    db.write('durable', 'addRevokedEntry', ...changed, newId(now), now, 'grant.revoked', ...actor, ...subject);
     return {};
   });
 }
 
 /** The redirect of the authorize endpoint. */
-export function askConsent({ db, keys }: Bare, query: string, now: number): string {
+export function authorize({ db, keys }: Bare, query: string, now: number): string {
   db.one('app', new URLSearchParams(query).get('client_id'));
   return `/consent?${appendTimestamp(keys, query, now)}`;
 }
@@ -125,8 +125,8 @@ export function askConsent({ db, keys }: Bare, query: string, now: number): stri
 export function allow({ db, keys }: Bare, stamped: string, cookies: Fields, from: From, now: number): string {
   const user = resumeSession(db, cookies['__Host-session'] ?? '', now);
   sign(keys, 'csrf', cookies['__Host-visitor'] ?? '');
-  const asked = new URLSearchParams(readTimestamp(keys, stamped, now).query);
-  const app = db.one('app', asked.get('client_id'));
+  const params = new URLSearchParams(readTimestamp(keys, stamped, now).query);
+  const app = db.one('app', params.get('client_id'));
   const [{ businessId }] = db.all('memberships', user.id) as [Row];
   db.one('appRules', app.id, app.id, user.id, businessId);
   db.one('consent', user.id, app.id, businessId, now);
@@ -148,8 +148,8 @@ export function allow({ db, keys }: Bare, stamped: string, cookies: Fields, from
       'user',
       null,
       null,
-      asked.get('redirect_uri'),
-      asked.get('code_challenge'),
+      params.get('redirect_uri'),
+      params.get('code_challenge'),
       now,
       expiresAt,
       0,
@@ -160,14 +160,14 @@ export function allow({ db, keys }: Bare, stamped: string, cookies: Fields, from
     db.write('durable', 'addCreatedEvent', changed.appId, changed.businessId, ...event);
   });
   const code = encodeToken(keys, salt, { kind: 'code', grantId: id, rotation: 0, expiresAt, scopeBits: NO_SCOPE_BITS });
-  const response = new URLSearchParams({ code, state: asked.get('state') ?? '', iss: from.issuer });
-  return `${asked.get('redirect_uri')}?${response}`;
+  const response = new URLSearchParams({ code, state: params.get('state') ?? '', iss: from.issuer });
+  return `${params.get('redirect_uri')}?${response}`;
 }
 
 function addAllowed(db: Bare['db'], { app, user, businessId, scope, address }: Row, now: number): void {
   const actor = ['user', user.id, user.id, user.name, user.email, address];
   const about = [businessId, 'app', app.id, app.name, JSON.stringify({ scope, how: 'without asking' })];
-  db.write('durable', 'addAct', newId(now), now, 'grant.allowed', ...actor, ...about);
+  db.write('durable', 'addEntry', newId(now), now, 'grant.allowed', ...actor, ...about);
 }
 
 interface From {
@@ -178,34 +178,34 @@ interface From {
 /** The session and its user in one row. */
 function resumeSession(db: BareDatabase, id: string, now: number): Row {
   const found = db.one('session', hashSecret(id), now);
-  if (now - found.last_seen_at >= MINUTE) db.write('durable', 'seeSession', now, now + IDLE_LIFETIME, found.id_hash);
+  if (now - found.last_seen_at >= MINUTE) db.write('durable', 'touchSession', now, now + IDLE_LIFETIME, found.id_hash);
   return found;
 }
 
 /** The app and its token, by one statement. */
-function identify({ db, keys }: Bare, [kind, text]: [TokenKind, string | undefined], fields: Fields, now: number) {
+function authenticate({ db, keys }: Bare, [kind, text]: [TokenKind, string | undefined], fields: Fields, now: number) {
   const hash = hashSecret(fields.client_secret ?? '');
-  const token = open(keys, kind, text);
+  const token = decode(keys, kind, text);
   const rows = db.all('clientAndGrant', token.rotation, fields.client_id ?? '', token.grantId);
   const used = rows.find(({ secret_hash }) => sameText(secret_hash, hash));
-  if (!used) throw new Refused();
+  if (!used) throw new Rejected();
   if (now - (used.secret_used_at ?? 0) >= MINUTE) db.write('durable', 'useSecret', now, used.secret_id);
-  return { token, row: vouchedFor(token, rows[0]) };
+  return { token, row: verifyGrant(token, rows[0]) };
 }
 
-function prove({ db, keys }: Bare, kind: TokenKind, text: string) {
-  const token = open(keys, kind, text);
-  return { token, row: vouchedFor(token, db.one('grant', token.rotation, token.grantId)) };
+function verify({ db, keys }: Bare, kind: TokenKind, text: string) {
+  const token = decode(keys, kind, text);
+  return { token, row: verifyGrant(token, db.one('grant', token.rotation, token.grantId)) };
 }
 
-function open(keys: Keyring, kind: TokenKind, text = ''): DecodedToken {
+function decode(keys: Keyring, kind: TokenKind, text = ''): DecodedToken {
   const token = decodeToken(keys, kind, text);
-  if (!token) throw new Refused();
+  if (!token) throw new Rejected();
   return token;
 }
 
-function vouchedFor(token: DecodedToken, row: Row): Row {
-  if (!row || !verifyToken(token, row as Grant) || row.revoked_at !== null) throw new Refused();
+function verifyGrant(token: DecodedToken, row: Row): Row {
+  if (!row || !verifyToken(token, row as Grant) || row.revoked_at !== null) throw new Rejected();
   return row;
 }
 

@@ -3,18 +3,18 @@ import { createKeyring } from '../../src/lib/keyring.ts';
 import { openBareDatabase } from './bare-database.ts';
 import {
   allow,
-  askConsent,
+  authorize,
   type Bare,
   exchange,
   type Fields,
   introspect,
   listInvoices,
-  Refused,
+  Rejected,
   refresh,
   revoke,
 } from './bare-work.ts';
 
-interface Place {
+interface BareOptions {
   file: string;
   port: number;
   secretKey: string;
@@ -24,12 +24,12 @@ interface Place {
  * The upper limit: Node's HTTP server, the statements that Gatehouse executes and the MACs that it checks, and nothing
  * else. No framework, schemas, rate limits, request log or request ids.
  */
-export function startBare({ file, port, secretKey }: Place): Promise<{ close(): Promise<void> }> {
+export function startBare({ file, port, secretKey }: BareOptions): Promise<{ close(): Promise<void> }> {
   const bare: Bare = { db: openBareDatabase(file), keys: createKeyring([secretKey]) };
   const issuer = `http://127.0.0.1:${port}`;
   const server = createServer((request, response) => {
     if (request.method === 'GET') {
-      answerGet(bare, request, response, issuer);
+      respondToGet(bare, request, response, issuer);
       return;
     }
     let body = '';
@@ -37,7 +37,7 @@ export function startBare({ file, port, secretKey }: Place): Promise<{ close(): 
     request.on('data', (chunk) => {
       body += chunk;
     });
-    request.on('end', () => reply(bare, response, () => answerPost(bare, request, JSON.parse(body), issuer)));
+    request.on('end', () => reply(bare, response, () => respondToPost(bare, request, JSON.parse(body), issuer)));
   });
   const close = () => {
     server.close();
@@ -47,20 +47,20 @@ export function startBare({ file, port, secretKey }: Place): Promise<{ close(): 
   return new Promise((resolve) => server.listen(port, '127.0.0.1', () => resolve({ close })));
 }
 
-function answerGet(bare: Bare, request: IncomingMessage, response: ServerResponse, issuer: string): void {
+function respondToGet(bare: Bare, request: IncomingMessage, response: ServerResponse, issuer: string): void {
   const { url = '', headers } = request;
   const query = url.slice(url.indexOf('?') + 1);
   const address = request.socket.remoteAddress ?? '';
   if (url.startsWith('/api/v1/accounting/invoices')) {
     reply(bare, response, () => listInvoices(bare, headers.authorization ?? ''));
   } else if (url.startsWith('/api/v1/oauth/authorize')) {
-    redirect(bare, response, askConsent(bare, query, Date.now()));
+    redirect(bare, response, authorize(bare, query, Date.now()));
   } else if (url.startsWith('/consent')) {
     redirect(bare, response, allow(bare, query, readCookies(headers.cookie ?? ''), { address, issuer }, Date.now()));
   } else reply(bare, response, () => ({ status: 'ok' }));
 }
 
-function answerPost(bare: Bare, { url, socket }: IncomingMessage, fields: Fields, issuer: string): object {
+function respondToPost(bare: Bare, { url, socket }: IncomingMessage, fields: Fields, issuer: string): object {
   const now = Date.now();
   if (url === '/api/v1/oauth/introspect') return introspect(bare, fields, issuer, now);
   if (url === '/api/v1/oauth/revoke') return revoke(bare, fields, socket.remoteAddress ?? '', now);
@@ -80,7 +80,7 @@ function reply({ db }: Bare, response: ServerResponse, work: () => object): void
   try {
     text = JSON.stringify(work());
   } catch (error) {
-    if (!(error instanceof Refused)) throw error;
+    if (!(error instanceof Rejected)) throw error;
     status = 400;
   }
   const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) };

@@ -76,10 +76,10 @@ const client = await auth.api.adminCreateOAuthClient({
 });
 cachedTrustedClients.add(client.client_id);
 
-const answer = toNodeHandler(auth);
+const handle = toNodeHandler(auth);
 
 // Longer than it takes to measure the other servers.
 createServer({ keepAliveTimeout: 600_000 }, (request, response) => {
   if (request.url === '/readyz') response.end(JSON.stringify({ clientId: client.client_id }));
-  else answer(request, response);
+  else handle(request, response);
 }).listen(Number(port), '127.0.0.1');

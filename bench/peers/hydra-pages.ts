@@ -23,21 +23,21 @@ createServer({ keepAliveTimeout: 600_000 }, async (request, response) => {
 
 async function acceptLogin(query: URLSearchParams): Promise<string> {
   const challenge = { login_challenge: query.get('login_challenge') ?? '' };
-  const { skip, subject } = await ask('GET', 'login', challenge);
+  const { skip, subject } = await callAdmin('GET', 'login', challenge);
   const user = skip ? subject : query.get('as');
   if (!user) throw new Error('No user is signed in, and the URL names none.');
-  return redirectOf(await ask('PUT', 'login/accept', challenge, { subject: user, remember: !skip }));
+  return redirectOf(await callAdmin('PUT', 'login/accept', challenge, { subject: user, remember: !skip }));
 }
 
 async function acceptConsent(query: URLSearchParams): Promise<string> {
   const challenge = { consent_challenge: query.get('consent_challenge') ?? '' };
-  const { requested_scope, requested_access_token_audience } = await ask('GET', 'consent', challenge);
+  const { requested_scope, requested_access_token_audience } = await callAdmin('GET', 'consent', challenge);
   const allowed = { grant_scope: requested_scope, grant_access_token_audience: requested_access_token_audience };
-  return redirectOf(await ask('PUT', 'consent/accept', challenge, { ...allowed, remember: true }));
+  return redirectOf(await callAdmin('PUT', 'consent/accept', challenge, { ...allowed, remember: true }));
 }
 
-/** Throws with Hydra's answer if it refuses. */
-async function ask(method: string, path: string, query: Record<string, string>, body?: object) {
+/** Throws an error with the response of Hydra if it rejects the request. */
+async function callAdmin(method: string, path: string, query: Record<string, string>, body?: object) {
   const url = `${ADMIN}/admin/oauth2/auth/requests/${path}?${new URLSearchParams(query)}`;
   const headers = { 'content-type': 'application/json' };
   const response = await fetch(url, { method, headers, ...(body && { body: JSON.stringify(body) }) });

@@ -128,13 +128,13 @@ server.enableGrantTypes(
 const app = fastify();
 await app.register(forms);
 
-type Answer = Awaited<ReturnType<typeof server.revoke>>;
+type OAuthResponse = Awaited<ReturnType<typeof server.revoke>>;
 
 /** See https://tsoauth2server.com/docs/adapters/fastify. */
-function mount(path: string, answer: (request: FastifyRequest) => Promise<Answer>): void {
+function mount(path: string, respond: (request: FastifyRequest) => Promise<OAuthResponse>): void {
   app.post(path, async (request: FastifyRequest, reply: FastifyReply) => {
     try {
-      handleFastifyReply(reply, await answer(request));
+      handleFastifyReply(reply, await respond(request));
     } catch (error) {
       handleFastifyError(error, reply);
     }
@@ -149,10 +149,10 @@ mount('/token/revoke', (request) => server.revoke(requestFromFastify(request)));
 /** https://tsoauth2server.com/docs/endpoints/authorize, for a signed-in user who has allowed the app before. */
 app.get('/authorize', async (request, reply) => {
   try {
-    const asked = await server.validateAuthorizationRequest(requestFromFastify(request));
-    asked.user = users.get(/(?:^|; )session=([^;]+)/.exec(request.headers.cookie ?? '')?.[1] ?? '');
-    asked.isAuthorizationApproved = asked.user !== undefined;
-    handleFastifyReply(reply, await server.completeAuthorizationRequest(asked));
+    const authorization = await server.validateAuthorizationRequest(requestFromFastify(request));
+    authorization.user = users.get(/(?:^|; )session=([^;]+)/.exec(request.headers.cookie ?? '')?.[1] ?? '');
+    authorization.isAuthorizationApproved = authorization.user !== undefined;
+    handleFastifyReply(reply, await server.completeAuthorizationRequest(authorization));
   } catch (error) {
     handleFastifyError(error, reply);
   }

@@ -66,14 +66,14 @@ const configuration: Configuration = {
 };
 
 const provider = new Provider(`http://127.0.0.1:${port}`, configuration);
-const answer = provider.callback();
+const handle = provider.callback();
 
 // Longer than it takes to measure the other servers.
 createServer({ keepAliveTimeout: 600_000 }, (request, response) => {
   const { url = '' } = request;
   if (url === '/readyz') response.end('ok');
   else if (url.startsWith('/interaction/')) interact(request, response).catch((error) => response.destroy(error));
-  else answer(request, response);
+  else handle(request, response);
 }).listen(Number(port), '127.0.0.1');
 
 /** For the preparation: signs in a user named in the URL, who allows everything. */

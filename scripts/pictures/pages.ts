@@ -3,7 +3,7 @@ import type { DEMO_USERS } from '../../demo/data.ts';
 export interface Picture {
   name: string;
   url: string;
-  /** Who is signed in; nobody by default. */
+  /** The signed-in user; none by default. */
   as?: keyof typeof DEMO_USERS;
   /** Whether docs/pictures has it. */
   isKept?: boolean;

@@ -101,7 +101,7 @@ export function startLoad(seeded: Seed, grants: number, nodes: UpgradeNode[]): L
   return load;
 }
 
-interface Turn {
+interface OperationContext {
   client: HttpClient;
   requests: Requests;
   /** Connections that only this client uses. */
@@ -110,7 +110,7 @@ interface Turn {
   index: number;
 }
 
-type Operation = [name: string, work: (turn: Turn) => Promise<unknown>];
+type Operation = [name: string, work: (context: OperationContext) => Promise<unknown>];
 
 const OPERATIONS: Operation[] = [
   ['refresh', refresh],
@@ -122,7 +122,7 @@ const OPERATIONS: Operation[] = [
   ['revoke', revoke],
 ];
 
-async function refresh({ client, requests, own }: Turn): Promise<void> {
+async function refresh({ client, requests, own }: OperationContext): Promise<void> {
   const used = own.shift() as ConnectedApp;
   try {
     const request = requests.refresh(used.tokens.refresh);
@@ -132,27 +132,27 @@ async function refresh({ client, requests, own }: Turn): Promise<void> {
   }
 }
 
-async function introspect({ client, requests, own }: Turn): Promise<void> {
+async function introspect({ client, requests, own }: OperationContext): Promise<void> {
   const request = requests.introspect((own[0] as ConnectedApp).tokens.access);
   requests.checkIntrospection(request, await client.ask(request), true);
 }
 
 /** Authorize, with the silent consent of a known user, and exchange. */
-async function connect({ client, requests, index }: Turn): Promise<ConnectedApp> {
+async function connect({ client, requests, index }: OperationContext): Promise<ConnectedApp> {
   const visitor: Visitor = await requests.signIn(client, index);
   return { visitor, tokens: await exchange(requests as never, client, await requests.authorize(client, visitor)) };
 }
 
-async function call(turn: Turn): Promise<void> {
-  const { client, requests } = turn;
-  const { visitor, tokens } = await connect(turn);
+async function call(context: OperationContext): Promise<void> {
+  const { client, requests } = context;
+  const { visitor, tokens } = await connect(context);
   const request = requests.call(visitor, tokens.access);
   requests.checkCall(request, await client.ask(request), visitor);
 }
 
-async function revoke(turn: Turn): Promise<void> {
-  const { client, requests } = turn;
-  const { tokens } = await connect(turn);
+async function revoke(context: OperationContext): Promise<void> {
+  const { client, requests } = context;
+  const { tokens } = await connect(context);
   const request = requests.revoke(tokens.refresh);
   requests.checkRevocation(request, await client.ask(request));
   const check = requests.introspect(tokens.access);

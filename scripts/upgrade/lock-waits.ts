@@ -23,8 +23,8 @@ export interface LockWait {
 }
 
 /**
- * From the log of the server. `create index concurrently` waits for older transactions before it begins, and blocks nobody: its
- * waits, for the end of a virtual transaction, are left out.
+ * From the log of the server. `create index concurrently` waits for older transactions before it begins, and blocks no
+ * other statement: its waits, for the end of a virtual transaction, are left out.
  */
 export function readLockWaits(serverFolder: string): LockWait[] {
   const folder = join(serverFolder, 'data/log');
