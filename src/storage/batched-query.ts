@@ -1,4 +1,5 @@
 import { type Compilable, type SelectQueryBuilder, sql } from 'kysely';
+import { isId } from '../lib/ids.ts';
 import { pipelinesOf, preparedQuery } from './prepared-query.ts';
 import type { Database } from './storage.ts';
 
@@ -49,9 +50,16 @@ export function batchedQuery<Values extends object, Row extends object>(
   }
 
   return (db, values) =>
-    pipelinesOf(db)?.combinesStatements() && !db.isTransaction
+    pipelinesOf(db)?.combinesStatements() && !db.isTransaction && isWellFormed(types, values)
       ? new Promise((resolve, reject) => join(db, { values, resolve, reject }))
       : readOne(db, values);
+}
+
+/** A value that PostgreSQL rejects, or that contains a comma, would affect the other reads of the batch. It is read alone. */
+function isWellFormed<Values extends object>(types: Types<Values>, values: Values): boolean {
+  return Object.entries(values).every(([name, value]) =>
+    types[name as keyof Types<Values>] === 'uuid' ? isId(value) : Number.isSafeInteger(value),
+  );
 }
 
 interface PendingRead<Values, Row> {
@@ -62,7 +70,7 @@ interface PendingRead<Values, Row> {
 
 /** Which of the reads a row is for, from 1 on. */
 interface Numbered {
-  asked_number: number;
+  read_number: number;
 }
 
 /** The same query, for each row of the lists. PostgreSQL plans it as a join. */
@@ -72,20 +80,20 @@ function combine<Values extends object, Row extends object>(
   { types, build }: { types: Types<Values>; build: Build<Values, Row> },
 ): Compilable<Row & Numbered> {
   const names = Object.keys(types) as (keyof Values & string)[];
-  const columns = [...names, 'asked_number'].map((name) => sql.id(name));
+  const columns = [...names, 'read_number'].map((name) => sql.id(name));
   const arrays = names.map((name) => sql`cast(${lists[name]} as ${sql.raw(types[name])}[])`);
-  const asked = sql<Numbered>`unnest(${sql.join(arrays)}) with ordinality`.as<'asked'>(
-    sql`asked(${sql.join(columns)})`,
+  const input = sql<Numbered>`unnest(${sql.join(arrays)}) with ordinality`.as<'input'>(
+    sql`input(${sql.join(columns)})`,
   );
-  const values = Object.fromEntries(names.map((name) => [name, sql.ref(`asked.${name}`)]));
+  const values = Object.fromEntries(names.map((name) => [name, sql.ref(`input.${name}`)]));
   return db
-    .selectFrom(asked)
+    .selectFrom(input)
     .innerJoinLateral(build(db, values as Values).as('found'), (join) => join.onTrue())
-    .select('asked.asked_number')
+    .select('input.read_number')
     .selectAll('found') as unknown as Compilable<Row & Numbered>;
 }
 
-/** PostgreSQL's notation of arrays. Neither ids nor numbers need quotes. */
+/** PostgreSQL's notation of arrays. Neither ids nor numbers need quotes (`isWellFormed`). */
 function listsOf<Values>(types: Types<Values>, batch: { values: Values }[]): Record<string, string> {
   const names = Object.keys(types) as (keyof Values & string)[];
   return Object.fromEntries(names.map((name) => [name, `{${batch.map(({ values }) => values[name]).join()}}`]));
@@ -93,6 +101,6 @@ function listsOf<Values>(types: Types<Values>, batch: { values: Values }[]): Rec
 
 function distribute<Values, Row>(rows: (Row & Numbered)[], batch: PendingRead<Values, Row>[]): void {
   const found = batch.map((): Row[] => []);
-  for (const row of rows) found[row.asked_number - 1]?.push(row);
+  for (const row of rows) found[row.read_number - 1]?.push(row);
   for (const [index, { resolve }] of batch.entries()) resolve({ rows: found[index] ?? [] });
 }

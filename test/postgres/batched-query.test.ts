@@ -98,6 +98,23 @@ test('if the statement of a batch fails, every read of it fails', async () => {
   );
 });
 
+test('a malformed value fails its own read only, and moves no rows to another', async () => {
+  const [first, second] = [await newGrant(), await newGrant()];
+  const malformed = [`${first},${first}`, '}', `${first}\n`, ''];
+
+  const found = await Promise.allSettled([
+    ...malformed.map((id) => find(id)),
+    find(first, 0.5),
+    find(first),
+    find(second),
+  ]);
+
+  assert.deepEqual(
+    found.map((result) => (result.status === 'fulfilled' ? result.value?.id : result.status)),
+    [...malformed, ''].map(() => 'rejected').concat(first, second),
+  );
+});
+
 test('a read in a transaction sees what the transaction has written', async () => {
   const id = await newGrant();
 
