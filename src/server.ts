@@ -74,7 +74,7 @@ export async function startServer(
     loadErrorNavigation(deps, request),
   );
   const { promise: outdated, reject: onOutdated } = Promise.withResolvers<never>();
-  // Only `gatehouse serve` awaits it: elsewhere, its rejection must not be an unhandled error.
+  // Only `gatehouse serve` and `gatehouse demo` await it: elsewhere, its rejection must not be an unhandled error.
   outdated.catch(() => {});
   const storage = await openNodeStorage(settings.databaseUrl, settings.workers, onOutdated);
   const report = (error: unknown) => api.log.error(error);

@@ -49,7 +49,7 @@ export const demoCommand: Command = {
       const mailPort = firstParty.port + 1;
       if (mailbox) apps.push(await startOn(mailPort, () => startMailboxPage(mailbox, mailPort)));
       console.log(welcomeMessage(settings, { third: thirdParty.port, first: firstParty.port, mail: mailPort }));
-      await stopped;
+      await Promise.race([stopped, server.outdated]);
     } finally {
       await Promise.all(apps.map((app) => app.close()));
       await server.close();

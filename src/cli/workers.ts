@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
 import type { Settings } from '../config.ts';
 import { MINUTE, SECOND, systemClock } from '../lib/clock.ts';
+import { OutdatedRelease } from '../storage/storage.ts';
 import { explainServing, WorkersFailed, withCreatedStorage } from './command.ts';
 import { DRAIN_TIMEOUT, exitSoon, rejectDemoData, untilStopped } from './serve.ts';
 
@@ -28,7 +29,7 @@ export async function serveWithWorkers(settings: Settings, env: NodeJS.ProcessEn
     if (!(await Promise.race([allReady, stopped.then(() => false)]))) return;
     for (const entry of started) pool.respawn(entry);
     console.error(`Gatehouse serves ${baseUrl} (API) and ${consentUrl} (web) with ${workers} workers.`);
-    await stopped;
+    await Promise.race([stopped, pool.outdated]);
   } finally {
     await pool.end();
   }
@@ -40,12 +41,19 @@ interface PoolWorker {
   /** Rejects with the worker's error if it exits before it serves. */
   ready: Promise<void>;
   /** Resolves with the reason of the exit. */
-  ended: Promise<string>;
+  ended: Promise<Exit>;
+}
+
+interface Exit {
+  reason: string;
+  /** Whether every replacement would exit for the same reason. */
+  isOutdated: boolean;
 }
 
 function createWorkerPool() {
   const stopping = new AbortController();
   const running = new Set<PoolWorker>();
+  const { promise: outdated, reject: onOutdated } = Promise.withResolvers<never>();
 
   function start(): PoolWorker {
     const entry = forkWorker();
@@ -54,12 +62,13 @@ function createWorkerPool() {
     return entry;
   }
 
-  /** Replaces the worker whenever it exits, until the pool stops. */
+  /** Replaces the worker whenever it exits, until the pool stops or the release is outdated. */
   async function respawn(first: PoolWorker): Promise<void> {
     let delay = 0;
     for (let entry = first; ; entry = start()) {
-      const reason = await entry.ended;
+      const { reason, isOutdated } = await entry.ended;
       if (stopping.signal.aborted) return;
+      if (isOutdated) return onOutdated(new WorkersFailed(reason));
       delay = nextDelay(delay, systemClock() - entry.startedAt);
       const when = delay === 0 ? 'now' : `in ${delay / SECOND} s`;
       console.error(`Worker ${entry.worker.process.pid} has exited: ${reason} A replacement starts ${when}.`);
@@ -80,7 +89,7 @@ function createWorkerPool() {
     if (late.length > 1) throw new WorkersFailed(`${late.length} workers did not stop in time and were killed.`);
   }
 
-  return { start, respawn, end };
+  return { start, respawn, end, outdated };
 }
 
 /** No delay after a stable run; exponential backoff in a crash loop. */
@@ -90,21 +99,25 @@ function nextDelay(last: number, uptime: number): number {
 
 function forkWorker(): PoolWorker {
   const worker = cluster.fork();
-  let failure: string | undefined;
+  let failure: Failure | undefined;
   const reportedReady = new Promise<void>((resolve) => {
     worker.on('message', (report: Report) => {
-      if ('failure' in report) failure = report.failure;
+      if ('failure' in report) failure = report;
       else resolve();
     });
   });
-  const ended = new Promise<string>((resolve) => {
-    worker.once('exit', (code, signal) => resolve(failure ?? `${signal ?? `exit code ${code}`}.`));
+  const ended = new Promise<Exit>((resolve) => {
+    const end = (reason: string, isOutdated = false) => resolve({ reason, isOutdated });
+    worker.once('exit', (code, signal) => {
+      if (failure) end(failure.failure, failure.isOutdated);
+      else end(`${signal ?? `exit code ${code}`}.`);
+    });
     worker.on('error', (error) => {
-      if (worker.process.pid === undefined) resolve(`it could not be started (${error.message}).`);
+      if (worker.process.pid === undefined) end(`it could not be started (${error.message}).`);
     });
   });
-  const failed = ended.then((reason) => {
-    throw new WorkersFailed(failure ?? `A worker exited before it could serve: ${reason}`);
+  const failed = ended.then(({ reason }) => {
+    throw new WorkersFailed(failure?.failure ?? `A worker exited before it could serve: ${reason}`);
   });
   const ready = Promise.race([reportedReady, failed]);
   // Several workers may fail for the same reason; one error is reported.
@@ -122,7 +135,12 @@ async function untilSecondSignal(): Promise<void> {
 const STOP_TIMEOUT = 30 * SECOND;
 
 /** A message from a worker to the primary process. */
-type Report = { isReady: true } | { failure: string };
+type Report = { isReady: true } | Failure;
+
+interface Failure {
+  failure: string;
+  isOutdated: boolean;
+}
 
 async function serveAsWorker(settings: Settings): Promise<void> {
   const stopRequested = untilStopRequested();
@@ -138,7 +156,8 @@ async function serveAsWorker(settings: Settings): Promise<void> {
     await server.close(DRAIN_TIMEOUT);
   } catch (error) {
     const sentence = explainServing(error);
-    await report({ failure: typeof sentence === 'string' ? sentence : inspect(error) });
+    const failure = typeof sentence === 'string' ? sentence : inspect(error);
+    await report({ failure, isOutdated: error instanceof OutdatedRelease });
   }
   exitSoon();
   if (process.connected) process.disconnect?.();

@@ -79,6 +79,9 @@ export class OutdatedPlan extends StorageUnavailable {}
 /** DATABASE_URL is wrong, or its database cannot be used. */
 export class StorageError extends Error {}
 
+/** A newer release has removed what this one needs. No process of this one can work on the database again. */
+export class OutdatedRelease extends StorageError {}
+
 /** Each statement of an upgrade may outdate a plan. */
 const MAX_ATTEMPTS = 3;
 

@@ -135,6 +135,11 @@ function startProgram([name = '', ...args]: string[], { cwd, env }: Required<Run
         await Promise.race([once(child.stdout, 'data'), closed]);
       }
     },
+    /** Waits until the program exits by itself. */
+    async end(): Promise<{ status: number | null; stderr: string }> {
+      await closed;
+      return { status: child.exitCode, stderr: output.stderr };
+    },
     /** Waits until the program exits with 0, and returns its output. */
     async waitForExit(): Promise<string> {
       child.stdin.end();

@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely';
 import { MIGRATIONS } from '../migrations/all.ts';
 import type { Migration, Phase } from '../migrations/migration.ts';
-import { type Database, type Storage, StorageError, StorageUnavailable } from '../storage.ts';
+import { type Database, OutdatedRelease, type Storage, StorageError, StorageUnavailable } from '../storage.ts';
 
 /** All but `nodes` exist before the first migration. */
 export interface UpgradeTables {
@@ -134,7 +134,7 @@ function foreign(reason: string): StorageError {
 export function rejectNewer({ required }: Pick<SchemaState, 'required'>, migrations = MIGRATIONS): void {
   const unknown = required.find((required) => !migrations.some(({ name }) => name === required));
   if (unknown === undefined) return;
-  throw new StorageError(
+  throw new OutdatedRelease(
     `The database that DATABASE_URL names was changed by a newer Gatehouse (${unknown}). Run that version.`,
   );
 }
