@@ -35,7 +35,7 @@ interface Source {
   path: string;
   folder: string;
   text: string;
-  /** The same without comments: they may speak of anything. */
+  /** The source without comments. */
   code: string;
   imports: string[];
 }
@@ -53,7 +53,7 @@ function folderOf(path: string): string {
   return path.includes('/') ? (path.split('/')[0] ?? '') : '.';
 }
 
-/** The files of ours that a file imports, as paths below src. */
+/** The files below src that a file imports. */
 function ownImports({ path, imports }: Source): string[] {
   return imports.filter((name) => name.startsWith('.')).map((name) => normalize(join(dirname(path), name)));
 }
@@ -66,12 +66,12 @@ function offenders(isWrong: (source: Source) => boolean): string[] {
   return sources.filter(isWrong).map(({ path }) => path);
 }
 
-test('there is source to look at, and its imports are found', () => {
+test('these tests find the source files and their imports', () => {
   assert.ok(sources.length > 50);
   assert.ok(sources.flatMap(ownImports).length > 200);
 });
 
-test('every folder has its place in the order', () => {
+test('every folder is in the import order', () => {
   assertNone(
     offenders(({ folder }) => !ORDER.includes(folder)),
     `A folder of src is one of ${ORDER.join(', ')}`,
@@ -89,7 +89,7 @@ test('a folder imports only itself and the folders before it', () => {
   assertNone(violations, `Imports point back along ${ORDER.join(' < ')}`);
 });
 
-test('config.ts imports nothing of ours but lib and http', () => {
+test('config.ts imports only lib and http', () => {
   const config = sources.filter(({ path }) => path === 'config.ts');
 
   assert.equal(config.length, 1);
@@ -109,7 +109,7 @@ test('HTTP stays at the edge: only http/, web/, routes.ts and server.ts import F
   );
 });
 
-test('only config.ts reads the environment, and cli/main.js hands it on once', () => {
+test('only config.ts reads the environment, which cli/main.js passes on once', () => {
   const uses = sources.flatMap(({ path, code }) =>
     (code.match(/process\s*\.\s*env\b|\benv\b(?=[^'\n]*'node:process')/g) ?? []).map(() => path),
   );
@@ -121,7 +121,7 @@ test('only config.ts reads the environment, and cli/main.js hands it on once', (
   assert.equal(uses.filter((path) => path === 'cli/main.js').length, 1);
 });
 
-test('time is passed in: only lib/clock.ts and the command line look at the clock', () => {
+test('time is a parameter: only lib/clock.ts and the command line read the clock', () => {
   assertNone(
     offenders(
       ({ path, folder, code }) =>
@@ -131,11 +131,11 @@ test('time is passed in: only lib/clock.ts and the command line look at the cloc
   );
   assertNone(
     offenders(({ code }) => /new Date(?:\(\s*\)|\b(?!\())|(?<!new )\bDate\(\)/.test(code)),
-    'These ask new Date() for the time',
+    'These read the time with new Date()',
   );
 });
 
-test('randomness has one home for secrets and one for ids, and a grant makes its own salt', () => {
+test('random values come from one file for secrets and one for ids, except for the salt of a grant', () => {
   const homes = ['lib/secrets.ts', 'lib/ids.ts', 'lib/passwords.ts', 'grants/grants.ts'];
 
   assertNone(
@@ -148,7 +148,7 @@ test('randomness has one home for secrets and one for ids, and a grant makes its
   );
 });
 
-test('only storage/ knows which database it is', () => {
+test('only storage/ depends on the kind of database', () => {
   assertNone(
     offenders(
       ({ folder, imports }) => folder !== 'storage' && imports.some((name) => /^(?:node:sqlite|pg)\b/.test(name)),
@@ -204,7 +204,7 @@ test('every retention step runs', () => {
   );
 });
 
-test('writes live in the domain: web/ and cli/ open no transaction and record no audit entry', () => {
+test('writes are in the domain: web/ and cli/ open no transaction and record no audit entry', () => {
   const writes = /\b(?:transaction|inTransaction|record\w*Audit)\(/;
   const writing = offenders(({ folder, code }) => (folder === 'web' || folder === 'cli') && writes.test(code));
 

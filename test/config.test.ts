@@ -66,7 +66,7 @@ const DEFAULTS: Settings = {
   clientMetadataTimeout: 5000,
 };
 
-test('with nothing set but the keys, every setting has its default', () => {
+test('with only the keys set, every other setting has its default', () => {
   assert.deepEqual(read(), DEFAULTS);
 });
 

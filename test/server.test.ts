@@ -43,7 +43,7 @@ test('a server that cannot listen on its second port frees the first', async () 
   taken.close();
 });
 
-test('a new first key signs from then on, and signatures of the old key stay valid', async () => {
+test('a new first key signs new tokens, and signatures of the old key stay valid', async () => {
   const server = await startTestServer();
   const browser = await server.signedIn();
   const { access_token, refresh_token } = await server.connect({}, browser);

@@ -20,11 +20,11 @@ async function openHere(url: string): Promise<Storage> {
   return storage;
 }
 
-/** Two rows at a time: a copy of any one moment has an even number of them. */
+/** Each transaction inserts two rows, so a consistent copy has an even number. */
 function keepWriting(storage: Storage) {
-  const written = { pairs: 0, goesOn: true };
+  const written = { pairs: 0, isRunning: true };
   const work = (async () => {
-    while (written.goesOn) {
+    while (written.isRunning) {
       await storage.transaction(async (db) => {
         await insertBusiness(db, { name: `left ${'x'.repeat(70)}` }, Date.now());
         await insertBusiness(db, { name: `right ${'x'.repeat(70)}` }, Date.now());
@@ -33,7 +33,7 @@ function keepWriting(storage: Storage) {
       if (written.pairs % 50 === 0) await new Promise((resolve) => setImmediate(resolve));
     }
   })().finally(() => {
-    written.goesOn = false;
+    written.isRunning = false;
   });
   return { written, work };
 }
@@ -42,13 +42,13 @@ test('a backup under load is a complete snapshot and delays no request', async (
   const cli = await createCommandLineWithDatabase();
   const storage = await openHere(cli.databaseUrl);
   const { written, work } = keepWriting(storage);
-  while (written.pairs < 500 && written.goesOn) await new Promise((resolve) => setImmediate(resolve));
+  while (written.pairs < 500 && written.isRunning) await new Promise((resolve) => setImmediate(resolve));
   const file = join(cli.folder, 'copy.db');
 
   const before = written.pairs;
   const made = await cli.json(['backup', '--to', file], { asProcess: true });
   const since = written.pairs;
-  written.goesOn = false;
+  written.isRunning = false;
   await work;
 
   const copy = new DatabaseSync(file, { readOnly: true });
@@ -67,7 +67,7 @@ test('a backup under load is a complete snapshot and delays no request', async (
   );
 });
 
-test('a backup overwrites nothing without the option for it, and is rejected where it makes no sense', async () => {
+test('a backup overwrites nothing without the option for it, and is rejected for a missing database, for PostgreSQL and onto itself', async () => {
   const cli = await createCommandLineWithDatabase();
   await cli.json(['business', 'add', '--name', 'Acme']);
   const file = join(cli.folder, 'copy.db');
@@ -128,17 +128,17 @@ test('a file that is damaged, foreign, empty, newer or missing is rejected, and 
   );
 });
 
-/** A server with one connected app, whose backup is older than what was revoked. */
-async function newRestorable() {
+/** A server with one connected app, and a backup from before a revocation. */
+async function createBackup() {
   const cli = await createCommandLineWithDatabase();
   const storage = await openStorage(cli.databaseUrl);
-  const people = await createFixtures(() => storage, Date.now);
+  const fixtures = await createFixtures(() => storage, Date.now);
   await storage.close();
   const server = await cli.serve(KEYS);
   const address = { ...KEYS, BASE_URL: server.api, CONSENT_URL: server.web };
   const clientAt = (start: string) => {
     const browse = () => createBrowser(server.web, [server.api, server.web]);
-    return createClient({ api: start, browse, user: people.ada, app: people.ledger, business: people.acme });
+    return createClient({ api: start, browse, user: fixtures.ada, app: fixtures.ledger, business: fixtures.acme });
   };
   const client = clientAt(server.api);
   const backup = join(cli.folder, 'backup.db');
@@ -151,7 +151,7 @@ async function newRestorable() {
 }
 
 test('a restore is rejected while a server runs; after it, no grant that may have been revoked since the backup is active', async () => {
-  const { cli, client, browser, backup, kept, revoked, server, serve } = await newRestorable();
+  const { cli, client, browser, backup, kept, revoked, server, serve } = await createBackup();
 
   const whileServing = await cli.run(['restore', '--from', backup]);
   const stillServes = (await client.listInvoices(kept.access_token)).status;
@@ -184,7 +184,7 @@ test('a restore is rejected while a server runs; after it, no grant that may hav
 });
 
 test('a restore can keep active grants, and the replaced database can be brought back', async () => {
-  const { cli, client, backup, kept, revoked, server, serve } = await newRestorable();
+  const { cli, client, backup, kept, revoked, server, serve } = await createBackup();
   await server.end('SIGKILL');
 
   const done = await cli.json(['restore', '--from', backup, '--keep-tokens'], { asProcess: true });

@@ -37,14 +37,14 @@ test('business list prints every business', async () => {
   assert.deepEqual(businesses, [acme]);
 });
 
-test('user add prints the new user, and nothing of the password', async () => {
+test('user add prints the new user without the password', async () => {
   assert.match(ada.id, UUID);
   assert.equal(ada.email, 'ada@example.com');
   assert.equal(ada.isPlatformAdmin, true);
   assert.doesNotMatch(JSON.stringify(ada), /password|argon2/i);
 });
 
-test('user list prints every user, and nothing of the passwords', async () => {
+test('user list prints every user without passwords', async () => {
   const { users } = await cli.json(['user', 'list']);
 
   assert.ok(users.some(({ id }: { id: string }) => id === ada.id));
@@ -133,7 +133,7 @@ test('app list prints the apps of a business, or those of the platform, without 
   assert.doesNotMatch(JSON.stringify([own, platform]), /gcs_|secret/);
 });
 
-test('an app can be paused and resumed, which its own switch does not undo', async () => {
+test('an app can be paused and resumed, and enabling it does not resume it', async () => {
   assert.match((await onApp('pause')).pausedAt, ISO_TIME);
   assert.match((await onApp('enable')).pausedAt, ISO_TIME);
   assert.equal((await onApp('resume')).pausedAt, null);
@@ -157,7 +157,7 @@ test('a second secret is printed once, listed by its last characters, and the fi
   assert.deepEqual(left.secrets, [secrets[1]]);
 });
 
-test('a deleted app is in no list any more', async () => {
+test('a deleted app is in no list', async () => {
   const { client_id } = await cli.json([
     'app',
     'add',
@@ -219,7 +219,7 @@ test('a name cannot control the terminal', () => {
   assert.equal(formatResult({ apps }), 'NAME\nRed\ufffd[31m\ufffd');
 });
 
-test('every list is a table for people, with the columns that fit', async () => {
+test('every list is printed as a table, with the columns that fit', async () => {
   const lists = [
     ['user', 'list'],
     ['member', 'list', '--business', acme.id],

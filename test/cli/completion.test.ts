@@ -21,7 +21,7 @@ const SHELLS: Record<string, Complete> = {
       script,
       line,
     ),
-  // Outside of its line editor zsh has no completion: what the script hands to it is printed.
+  // zsh completes only in its line editor, so a replacement of compadd prints the candidates.
   zsh: (script, line) =>
     run(
       'zsh',

@@ -58,7 +58,7 @@ test('the counts, log and uses of the demo agree with each other', async () => {
   assert.ok(logged.every(({ at }) => at < server.clock()));
 });
 
-test('the owner of the demo’s business sees what its apps have read, and how it all came about', async () => {
+test('the owner of the demo’s business sees its connected apps, and its history in the audit log', async () => {
   const browser = await signIn(DEMO_USERS.owner);
 
   const apps = await browser.open('/settings/connected-apps');
@@ -85,12 +85,12 @@ test('a second start of the demo adds nothing', async () => {
   assert.deepEqual(await counts(), before);
 });
 
-test('the demo app receives webhooks from each start on, and rejects unsigned ones', async () => {
+test('the demo app receives webhooks after every start, and rejects unsigned ones', async () => {
   const url = `http://127.0.0.1:${await freePort()}/webhooks`;
   const keys = createKeyring(server.settings.secretKeys);
-  const hearing = { appId: thirdParty.clientId, url };
-  await ensureDemoEndpoint(server.storage(), keys, hearing, server.clock());
-  const signingSecret = await ensureDemoEndpoint(server.storage(), keys, hearing, server.clock());
+  const endpoint = { appId: thirdParty.clientId, url };
+  await ensureDemoEndpoint(server.storage(), keys, endpoint, server.clock());
+  const signingSecret = await ensureDemoEndpoint(server.storage(), keys, endpoint, server.clock());
   const branding = { id: 'ledgerly', name: 'Ledgerly', tagline: '', about: '' };
   const connection = { baseUrl: server.api, redirectUri: 'http://127.0.0.1/callback', ...thirdParty };
   const { port, origin } = new URL(url);
@@ -102,13 +102,13 @@ test('the demo app receives webhooks from each start on, and rejects unsigned on
   const now = Date.now();
 
   const forged = await post({ 'webhook-id': 'evt_1', 'webhook-timestamp': `${now}`, 'webhook-signature': 'v1,x' });
-  const unheard = await (await fetch(origin)).text();
+  const before = await (await fetch(origin)).text();
   const real = await post(signMessage({ id: 'evt_2', body }, [signingSecret], now));
-  const heard = await (await fetch(origin)).text();
+  const afterwards = await (await fetch(origin)).text();
 
   assert.deepEqual([forged.status, real.status], [400, 204]);
-  assert.doesNotMatch(unheard, /grant\.created/);
-  assert.match(heard, /Received by webhook.*grant\.created/s);
+  assert.doesNotMatch(before, /grant\.created/);
+  assert.match(afterwards, /Received by webhook.*grant\.created/s);
 });
 
 test('both businesses of the demo have a year of records, in every state', async () => {

@@ -21,7 +21,7 @@ async function portOf(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-/** The findings about a server at this address, which also listens on this machine. */
+/** The findings about a server with this public address, which listens on this machine. */
 async function examine(host: string, port: number, now: number) {
   const settings = readSettings({
     SECRET_KEYS: 'a-key-of-at-least-thirty-two-characters',

@@ -89,9 +89,9 @@ const WRONG: [what: string, env: Record<string, string>, level: string, message:
 test('each problem is reported, with its fix', async () => {
   const cli = createCommandLine();
   for (const [what, env, level, message] of WRONG) {
-    const usual = { SECRET_KEYS: 'SECRET_KEYS_FILE' in env ? '' : KEYS[0] };
+    const defaults = { SECRET_KEYS: 'SECRET_KEYS_FILE' in env ? '' : KEYS[0] };
     const { findings, stdout } = readFindings(
-      await cli.run(['doctor', '--json'], { env: { ...UNUSED_PORTS, ...usual, ...env } }),
+      await cli.run(['doctor', '--json'], { env: { ...UNUSED_PORTS, ...defaults, ...env } }),
     );
 
     assertFinding(findings, level, message);

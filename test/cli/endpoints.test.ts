@@ -6,10 +6,10 @@ import { type CommandLine, createCommandLineWithDatabase } from '../support/comm
 import { REDIRECT_URI } from '../support/fixtures.ts';
 import { type Received, startWebhookReceiver } from '../support/webhook-receiver.ts';
 
-const NOBODY = '01a1dd0a-eb11-7000-997c-587fb8fee946';
+const UNKNOWN_ID = '01a1dd0a-eb11-7000-997c-587fb8fee946';
 const URL_ = 'https://hooks.example/';
 
-/** A database of its own with an app in it, and ways to speak of the app's endpoints. */
+/** A new database with an app, and the options that name its endpoints. */
 async function createAppWithEndpoints(known?: CommandLine) {
   const cli = known ?? (await createCommandLineWithDatabase());
   const typed = ['--platform', '--name', 'X', '--redirect-uri', REDIRECT_URI, '--scope', 'read:deals'];
@@ -70,7 +70,7 @@ test('endpoint list prints the endpoints of one app, and no secret', async () =>
   assert.deepEqual(others, { endpoints: [] });
 });
 
-test('endpoint change changes what is named and leaves the rest', async () => {
+test('endpoint change changes the named fields only', async () => {
   const { id } = await add('--url', URL_, '--event', 'grant.created');
 
   const moved = await onEndpoint('change', id, '--url', 'https://moved.example/');
@@ -102,7 +102,7 @@ test('a running server delivers to an endpoint that the command line added; the 
   const { eventId } = await onEndpoint('test', id);
   const [tested] = await receiver.waitFor(1);
   const replaced = await onEndpoint('replace-secret', id);
-  const delivery = await untilDelivered(() => onEndpoint('log', id));
+  const delivery = await waitForDelivery(() => onEndpoint('log', id));
   await onEndpoint('resend', id, '--delivery', delivery.id);
   const [, again] = await receiver.waitFor(2);
   await server.end('SIGTERM');
@@ -117,7 +117,7 @@ test('a running server delivers to an endpoint that the command line added; the 
   assert.equal(again?.headers['webhook-signature'], both);
 });
 
-test('endpoint log of an endpoint to which nothing was sent is empty', async () => {
+test('endpoint log of an endpoint without deliveries is empty', async () => {
   assert.deepEqual((await onEndpoint('log', first.id)).deliveries, []);
 });
 
@@ -126,7 +126,7 @@ const named = (verb: string, appId = app, id: string = first.id) =>
   ['endpoint', verb, '--app', appId, '--endpoint', id] as string[];
 
 const REFUSALS: [what: string, args: string[], sentence: RegExp][] = [
-  ['an unknown app', ['endpoint', 'add', '--app', NOBODY, '--url', URL_], /^--app: There is no such app/],
+  ['an unknown app', ['endpoint', 'add', '--app', UNKNOWN_ID, '--url', URL_], /^--app: There is no such app/],
   ['an app id that is none', ['endpoint', 'list', '--app', 'x'], /^--app: There is no such app/],
   ['no address', ADD, /^--url is missing/],
   ['plain http', [...ADD, '--url', 'http://hooks.example/'], /^--url: An endpoint starts with https/],
@@ -141,7 +141,7 @@ const REFUSALS: [what: string, args: string[], sentence: RegExp][] = [
   ['a changed address that is none', [...named('change'), '--url', 'x'], /^--url: This is not a complete URL/],
   ['a test of an endpoint that is off', named('test', app, off.id), /^--endpoint: The endpoint is switched off/],
   ['no delivery', named('resend'), /^--delivery is missing/],
-  ['an unknown delivery', [...named('resend'), '--delivery', NOBODY], /^--delivery: There is no such delivery/],
+  ['an unknown delivery', [...named('resend'), '--delivery', UNKNOWN_ID], /^--delivery: There is no such delivery/],
   ['a delivery id that is none', [...named('resend'), '--delivery', 'x'], /^--delivery: There is no such delivery/],
   ...['change', 'disable', 'enable', 'remove', 'replace-secret', 'test', 'log'].flatMap((verb): typeof REFUSALS => [
     [`${verb} of an endpoint of another app`, named(verb, other), /^--endpoint: There is no such endpoint/],
@@ -161,7 +161,7 @@ for (const [what, args, sentence] of REFUSALS) {
   });
 }
 
-test('a signing secret is not stored under a key that a public server could not have', async () => {
+test('a signing secret is not encrypted with a key that a public server would reject', async () => {
   const { status, stderr } = await cli.run([...ADD, '--url', URL_], { env: { BASE_URL: 'https://auth.example' } });
 
   assert.equal(status, 1);
@@ -175,10 +175,10 @@ function signed(received: Received | undefined, secret: string): string {
   return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${received.body}`).digest('base64')}`;
 }
 
-/** The server writes it down just after the receiver has answered. */
-async function untilDelivered(look: () => ReturnType<typeof onEndpoint>) {
+/** The server records a delivery after the receiver has responded. */
+async function waitForDelivery(poll: () => ReturnType<typeof onEndpoint>) {
   for (;;) {
-    const { deliveries } = await look();
+    const { deliveries } = await poll();
     if (deliveries[0]?.deliveredAt) return deliveries[0];
   }
 }

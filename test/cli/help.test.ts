@@ -10,7 +10,7 @@ import { createCommandLine } from '../support/command-line.ts';
 
 const cli = createCommandLine();
 
-/** Each command with the options that it takes. */
+/** Each command with its options. */
 const COMMANDS: Record<string, string[]> = {
   serve: ['workers'],
   demo: [],
@@ -76,7 +76,7 @@ const COMMANDS: Record<string, string[]> = {
   completion: [],
 };
 
-test('called with nothing, or with --help, it lists every command with its summary', async () => {
+test('without arguments, or with --help, it lists every command with its summary', async () => {
   for (const args of [[], ['--help']]) {
     const { status, stdout } = await cli.run(args);
     const listed = [...stdout.matchAll(/^ {2}(\S+(?: \S+)*) {2,}\S/gm)].map(([, name]) => name);
@@ -136,7 +136,7 @@ test('every command has an example, which it accepts', async () => {
   }
 });
 
-test('a misspelt command or option is answered with the closest one', async () => {
+test('for a misspelt command or option, the error suggests the closest one', async () => {
   const misspelt: [args: string[], suggestion: string][] = [
     [['bussiness', 'list'], 'business list'],
     [['user', 'ad'], 'user add'],

@@ -70,12 +70,12 @@ test('an invoice has lines, or a total alone; one that is paid has payments', as
   const { business } = await connectBusiness(server, 'Billing');
   await load(business, 'contacts', [{ name: 'Mara' }]);
   const line = { description: 'Beans', quantity: '2', unitPrice: '10', taxRate: '20' };
-  const usual = { currency: 'GBP', customer: 'Mara', issueDate: '2020-01-01' };
+  const defaults = { currency: 'GBP', customer: 'Mara', issueDate: '2020-01-01' };
 
   const { status, stdout } = await load(business, 'invoices', [
-    { ...usual, lines: [line], status: 'SENT', payments: [{ date: '2029-01-05', amount: '4.00', method: 'Card' }] },
-    { ...usual, number: 'A-1', total: '99.90', status: 'PAID' },
-    { ...usual, number: 'A-2', total: '5' },
+    { ...defaults, lines: [line], status: 'SENT', payments: [{ date: '2029-01-05', amount: '4.00', method: 'Card' }] },
+    { ...defaults, number: 'A-1', total: '99.90', status: 'PAID' },
+    { ...defaults, number: 'A-2', total: '5' },
   ]);
 
   assert.equal(status, 0, stdout);
@@ -89,7 +89,7 @@ test('an invoice has lines, or a total alone; one that is paid has payments', as
 test('every bad line is named with its fields, and nothing of the file is imported', async () => {
   const { business } = await connectBusiness(server, 'Bad');
   await load(business, 'contacts', [{ name: 'Twin' }, { name: 'Twin' }]);
-  const usual = { currency: 'GBP', customer: 'Twin', total: '1.00' };
+  const defaults = { currency: 'GBP', customer: 'Twin', total: '1.00' };
 
   const contacts = await load(business, 'contacts', [
     'name,email,company',
@@ -99,8 +99,8 @@ test('every bad line is named with its fields, and nothing of the file is import
     'Fine,,',
   ]);
   const invoices = await load(business, 'invoices', [
-    usual,
-    { ...usual, customer: 'Somebody', number: 'X' },
+    defaults,
+    { ...defaults, customer: 'Somebody', number: 'X' },
     'not json',
     { currency: 'GBP', customerId: business.id, colour: 'red' },
   ]);
@@ -131,7 +131,7 @@ test('every bad line is named with its fields, and nothing of the file is import
 test('values that do not fit together are bad lines too', async () => {
   const { business } = await connectBusiness(server, 'Misfits');
   await load(business, 'contacts', [{ name: 'Mara' }]);
-  const usual = { currency: 'GBP', customer: 'Mara', total: '10.00' };
+  const defaults = { currency: 'GBP', customer: 'Mara', total: '10.00' };
   const payments = (amount: string) => [{ date: '2029-01-05', amount, method: null }];
   const lines = [{ description: 'Beans', quantity: '1', unitPrice: '1' }];
 
@@ -141,16 +141,16 @@ test('values that do not fit together are bad lines too', async () => {
         business,
         'invoices',
         [
-          { ...usual, lines },
-          { ...usual, payments: payments('1.00') },
-          { ...usual, status: 'PAID', payments: payments('1.00') },
-          { ...usual, status: 'SENT', payments: payments('10.00') },
-          { ...usual, status: 'SENT', payments: payments('11.00') },
-          { ...usual, status: 'LATE' },
-          { ...usual, currency: 'JPY', total: '1.50' },
-          { ...usual, number: 'A' },
-          { ...usual, number: 'A' },
-          { ...usual, id: 'mine' },
+          { ...defaults, lines },
+          { ...defaults, payments: payments('1.00') },
+          { ...defaults, status: 'PAID', payments: payments('1.00') },
+          { ...defaults, status: 'SENT', payments: payments('10.00') },
+          { ...defaults, status: 'SENT', payments: payments('11.00') },
+          { ...defaults, status: 'LATE' },
+          { ...defaults, currency: 'JPY', total: '1.50' },
+          { ...defaults, number: 'A' },
+          { ...defaults, number: 'A' },
+          { ...defaults, id: 'mine' },
         ],
         '--json',
       )
@@ -171,7 +171,7 @@ test('values that do not fit together are bad lines too', async () => {
   ]);
 });
 
-test('of many problems the first hundred are shown, and the others counted', async () => {
+test('the first hundred problems are shown, and the others counted', async () => {
   const { business } = await connectBusiness(server, 'Many');
 
   const { stdout } = await load(business, 'employees', Array(1234).fill({ name: 'Jonas' }));
@@ -266,7 +266,7 @@ test('wrong options are named', async () => {
   assert.match(await run('import', file, ...argsOf({ id: 'x' }, 'contacts')), /--business: There is no such/);
 });
 
-test('what was exported can be imported into an empty business, for every kind and both formats', async () => {
+test('an export can be imported into an empty business, for every kind and both formats', async () => {
   const { business: source } = await connectBusiness(server, 'Source');
   for (const resource of RESOURCES)
     await load(source, kindOf(resource), [sample(resource.name), sample(resource.name)]);
@@ -317,7 +317,7 @@ function sample(name: string): Values {
   return values;
 }
 
-/** Ids and the time of the import differ. */
+/** Removes ids and times, which differ after an import. */
 function withoutIds(record: Values): Values {
   return Object.fromEntries(Object.entries(record).filter(([name]) => !/^id$|Id$|^updatedAt$/.test(name)));
 }

@@ -13,8 +13,8 @@ import { startWebhookReceiver } from '../support/webhook-receiver.ts';
 
 const DAYS = 24 * 60 * 60;
 
-/** A command line whose server signs with the keys of a file, and an app that is connected and listens. */
-async function newPlace() {
+/** A command line with a key file, from which `serve` and the commands read their keys. */
+async function createKeyFile() {
   const cli = await createCommandLineWithDatabase();
   const file = join(cli.folder, 'keys');
   writeFileSync(file, 'the-first-key-that-there-ever-was-here\n', { mode: 0o600 });
@@ -23,42 +23,42 @@ async function newPlace() {
   return { cli, file, env, readKeys, keys: (...args: string[]) => cli.json(['keys', ...args], { env }) };
 }
 
-async function settleIn({ cli, readKeys }: Awaited<ReturnType<typeof newPlace>>) {
+async function connectApp({ cli, readKeys }: Awaited<ReturnType<typeof createKeyFile>>) {
   const storage = await openStorage(cli.databaseUrl);
-  const people = await createFixtures(() => storage, Date.now);
+  const fixtures = await createFixtures(() => storage, Date.now);
   const receiver = await startWebhookReceiver();
-  const endpoint = { appId: people.ledger.id, url: receiver.url, eventTypes: ['invoice.paid'] };
+  const endpoint = { appId: fixtures.ledger.id, url: receiver.url, eventTypes: ['invoice.paid'] };
   const added = await storage.transaction((db) => insertEndpoint(db, createKeyring(readKeys()), endpoint, Date.now()));
   await storage.close();
   const clientOf = ({ api, web }: { api: string; web: string }) =>
     createClient({
       api,
       browse: () => createBrowser(web, [api, web]),
-      user: people.ada,
-      app: people.ledger,
-      business: people.acme,
+      user: fixtures.ada,
+      app: fixtures.ledger,
+      business: fixtures.acme,
     });
-  const sendTest = () => cli.json(['endpoint', 'test', '--app', people.ledger.id, '--endpoint', added.endpoint.id]);
-  return { ...people, receiver, clientOf, sendTest };
+  const sendTest = () => cli.json(['endpoint', 'test', '--app', fixtures.ledger.id, '--endpoint', added.endpoint.id]);
+  return { ...fixtures, receiver, clientOf, sendTest };
 }
 
 test('a key is replaced without ending a token or losing a webhook, and once the old one is gone its tokens fail', async () => {
-  const place = await newPlace();
-  const { cli, env, file, keys } = place;
-  const { clientOf, receiver, sendTest } = await settleIn(place);
-  const [old = ''] = place.readKeys();
+  const setup = await createKeyFile();
+  const { cli, env, file, keys } = setup;
+  const { clientOf, receiver, sendTest } = await connectApp(setup);
+  const [old = ''] = setup.readKeys();
   let server = await cli.serve(env);
   const before = await clientOf(server).connect();
   const address = { BASE_URL: server.api, CONSENT_URL: server.web };
   const restart = async () => {
-    // A killed server would keep its claim of the endpoint for a minute.
+    // A killed server would keep its lease of the endpoint for a minute.
     await server.end('SIGTERM');
     server = await cli.serve({ ...env, ...address });
     return clientOf(server);
   };
 
   const rotated = await keys('rotate');
-  const [fresh = '', ...others] = place.readKeys();
+  const [fresh = '', ...others] = setup.readKeys();
   const client = await restart();
   const stillWorks = (await client.listInvoices(before.access_token)).status;
   const after = await client.connect();
@@ -89,7 +89,7 @@ test('a key is replaced without ending a token or losing a webhook, and once the
   assert.match(stillNeeded.stderr, /^--keep: .*First run: keys reseal/);
   assert.deepEqual(resealed, { resealed: 1, lost: [] });
   assert.deepEqual(pruned.removed, rotated.verifies);
-  assert.deepEqual(place.readKeys(), [fresh]);
+  assert.deepEqual(setup.readKeys(), [fresh]);
   assert.equal(stillWorks, 200);
   assert.deepEqual([oldToken.status, oldToken.body.reason], [401, 'token_unknown']);
   assert.deepEqual([oldRefresh.status, oldRefresh.body.reason], [400, 'token_unknown']);
@@ -97,8 +97,8 @@ test('a key is replaced without ending a token or losing a webhook, and once the
   for (const received of [first, second]) assert.ok(received?.headers['webhook-signature']);
 });
 
-test('for several nodes a key is first added behind the others, and put in front when all know it', async () => {
-  const { keys, readKeys, file } = await newPlace();
+test('for several nodes, a key is first added as the last one, and becomes the first when all nodes have it', async () => {
+  const { keys, readKeys, file } = await createKeyFile();
 
   const { added } = await keys('add');
   const [first, second] = readKeys();
@@ -139,8 +139,8 @@ test('the key file of a development machine can be rotated, too, and no other fi
   assert.deepEqual(readdirSync(join(cli.folder, 'data')), ['secret-key']);
 });
 
-test('a key is removed at once, which ends its tokens, only with the option for it, and the audit log records it', async () => {
-  const { cli, keys, readKeys, env } = await newPlace();
+test('with --end-tokens a key is removed before its tokens expire, and the audit log records it', async () => {
+  const { cli, keys, readKeys, env } = await createKeyFile();
   await keys('rotate');
 
   const { removed } = await keys('prune', '--end-tokens');

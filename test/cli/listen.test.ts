@@ -12,7 +12,7 @@ import { startWebhookReceiver } from '../support/webhook-receiver.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url));
 
-test('listen sends what happens from now on to a receiver on this machine, signed, and says how it went', async () => {
+test('listen sends new events, signed, to a receiver on this machine, and prints each result', async () => {
   const [server, receiver] = [await startTestServer(), await startWebhookReceiver()];
   await server.allow();
   const args = [MAIN, 'listen', '--app', server.ledger.id, '--forward-to', receiver.url];
@@ -51,7 +51,7 @@ test('listen misses no event and sends none twice, however long earlier ones too
   assert.deepEqual(await nextIds(), [first]);
   const meanwhile = await happen();
   server.advanceClock(5 * MINUTE);
-  // Its transaction began earlier, and was slow.
+  // This transaction began earlier and commits later.
   const late = await happen(server.clock() - 10_000);
   assert.deepEqual(await nextIds(), [meanwhile, late]);
   assert.deepEqual(await nextIds(), []);

@@ -20,7 +20,7 @@ test('migrate --plan creates no database', async () => {
   assert.equal(existsSync(file), false);
 });
 
-test('migrate says what it applied, and that nothing is left', async () => {
+test('migrate prints what it applied, and then that nothing is left', async () => {
   const first = await cli.run(['migrate'], { env });
   const second = await cli.run(['migrate'], { env });
   const plan = await cli.run(['migrate', '--plan'], { env });

@@ -14,7 +14,7 @@ import { commandsOnDatabase } from '../support/every-command.ts';
 import { REDIRECT_URI } from '../support/fixtures.ts';
 
 const cli = await createCommandLineWithDatabase();
-const NOBODY = '01a1dd0a-eb11-7000-997c-587fb8fee946';
+const UNKNOWN_ID = '01a1dd0a-eb11-7000-997c-587fb8fee946';
 const { id: acme } = await cli.json(['business', 'add', '--name', 'Acme']);
 const { id: ada } = await cli.json([
   'user',
@@ -27,7 +27,7 @@ const { id: ada } = await cli.json([
   PASSWORD_FILE,
 ]);
 
-/** One sentence, on one line, that names what to change; no stack trace; and exit 1. */
+/** Asserts exit 1, and one sentence on one line that names what to change, without a stack trace. */
 function assertRefused({ status, stdout, stderr }: CommandResult, sentence: RegExp): void {
   assert.equal(status, 1);
   assert.equal(stdout, '');
@@ -68,7 +68,7 @@ const REFUSALS: [what: string, args: string[], sentence: RegExp][] = [
   ],
   [
     'an unknown business',
-    [...USER, '--password-file', PASSWORD_FILE, '--business', NOBODY],
+    [...USER, '--password-file', PASSWORD_FILE, '--business', UNKNOWN_ID],
     /^--business: There is no such business/,
   ],
   [
@@ -81,7 +81,7 @@ const REFUSALS: [what: string, args: string[], sentence: RegExp][] = [
     ['user', 'add', '--email', 'r@y.z', '--name', 'X', '--password-file', PASSWORD_FILE, '--role', 'owner'],
     /--business/,
   ],
-  ['an unknown user', ['user', 'disable', '--user', NOBODY], /^--user: There is no such user/],
+  ['an unknown user', ['user', 'disable', '--user', UNKNOWN_ID], /^--user: There is no such user/],
   [
     'a user id that is none',
     ['user', 'set-password', '--user', 'x', '--password-file', PASSWORD_FILE],
@@ -110,7 +110,7 @@ const REFUSALS: [what: string, args: string[], sentence: RegExp][] = [
     ['app', 'add', '--name', 'X', '--platform', '--scope', 'read:deals', '--redirect-uri', 'http://x.example/'],
     /^--redirect-uri: .*use https/,
   ],
-  ['an unknown app', ['app', 'disable', '--app', NOBODY], /^--app: There is no such app/],
+  ['an unknown app', ['app', 'disable', '--app', UNKNOWN_ID], /^--app: There is no such app/],
   ['a total that is no amount', [...INVOICE, '--total', '1.234'], /^--total: /],
   [
     'a currency that is none',
@@ -120,7 +120,7 @@ const REFUSALS: [what: string, args: string[], sentence: RegExp][] = [
   ['a status that is none', [...INVOICE, '--total', '1', '--status', 'LOST'], /^--status: /],
   [
     'an invoice of an unknown business',
-    ['invoice', 'add', '--business', NOBODY, ...INVOICE.slice(4), '--total', '1'],
+    ['invoice', 'add', '--business', UNKNOWN_ID, ...INVOICE.slice(4), '--total', '1'],
     /^--business: /,
   ],
 ];
@@ -190,7 +190,7 @@ const DATABASES: [what: string, url: string][] = [
   ['a folder', `sqlite:${join(cli.folder, 'folder')}`],
   ['a file of something else', `sqlite:${join(cli.folder, 'garbage.db')}`],
   ['a database of another program', `sqlite:${join(cli.folder, 'foreign.db')}`],
-  ['a place below a file', `sqlite:${join(cli.folder, 'garbage.db', 'x.db')}`],
+  ['a path below a file', `sqlite:${join(cli.folder, 'garbage.db', 'x.db')}`],
   ['an unknown engine', 'mysql://localhost/gatehouse'],
   ['no address at all', 'gatehouse.db'],
 ];
@@ -201,7 +201,7 @@ for (const [what, DATABASE_URL] of DATABASES) {
   });
 }
 
-test('a file of something else is left as it is', async () => {
+test('a file of another kind is not changed', async () => {
   const before = readFileSync(join(cli.folder, 'garbage.db'));
 
   await cli.run(['migrate'], { env: { DATABASE_URL: `sqlite:${join(cli.folder, 'garbage.db')}` } });

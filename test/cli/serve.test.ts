@@ -28,7 +28,7 @@ const REFUSED: [what: string, env: Record<string, string>, names: RegExp][] = [
   ['a limit of nothing', { LIMIT_PER_APP: '0' }, /LIMIT_PER_APP/],
 ];
 
-/** Here the server itself has begun to start, so these need a process. */
+/** These fail after the server has begun to start, so they run in a new process. */
 const REFUSED_AT_START: typeof REFUSED = [
   ['a LISTEN on an address of another machine', { LISTEN: '192.0.2.1:4000' }, /LISTEN/],
   ['a DATABASE_URL that cannot be opened', { DATABASE_URL: 'sqlite:/' }, /DATABASE_URL/],
