@@ -25,8 +25,8 @@ const admin = await server.addUser(
 const open = await server.addApp({ name: 'Open', ownerBusinessId: server.acme.id, openToAnyBusiness: true });
 await server.connect();
 
-/** The theme decides contrast and the size decides what fits; the browser flows cover the other two pairs. */
-const LOOKS = [
+/** Contrast depends on the theme, and overflow on the size. The browser flows cover the other two combinations. */
+const DEVICES = [
   { colorScheme: 'light', viewport: { width: 360, height: 740 } },
   { colorScheme: 'dark', viewport: { width: 1280, height: 800 } },
 ] as const;
@@ -70,7 +70,7 @@ const PRIVATE = [
   '/platform/developer/apps/new',
 ];
 
-for (const { colorScheme, viewport } of LOOKS) {
+for (const { colorScheme, viewport } of DEVICES) {
   test(`every page is accessible, fits the screen and has at most one filled button, ${colorScheme}, ${viewport.width} pixels wide`, async () => {
     const { page } = await chromium.newPage({ colorScheme, viewport });
     for (const path of PUBLIC) await visit(page, `${server.web}${path}`);

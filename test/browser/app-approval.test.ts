@@ -8,7 +8,7 @@ import type { TestServer } from '../support/test-server.ts';
 const flow = createFlowTest(await launchChromium());
 const { uri } = await startCallbackServer();
 
-/** An app that asks for invoices, and the address at which it asks. */
+/** An app that requests invoices, and its authorize URL. */
 async function addAsking(server: TestServer) {
   const app = await server.addApp({ name: 'Ledgerly', redirectUris: [uri], ownerBusinessId: server.acme.id });
   return server.authorizeUrl({ client_id: app.id, redirect_uri: uri });
@@ -54,14 +54,14 @@ flow(
 );
 
 flow(
-  'an owner refuses a request with a reason, which the member sees, and the app learns of it',
+  'an owner refuses a request with a reason, which the member sees and the app receives',
   async ({ server, openSignedIn }) => {
     const mia = await server.addUser('Mia', [[server.acme, 'member']]);
     const address = await addAsking(server);
     const owner = await openSignedIn(server.ada, '/settings/business');
     await requireApproval(owner);
     const page = await openSignedIn(mia, address);
-    // Enter asks. It does not go back to the app.
+    // Enter submits the request, and not the button that returns to the app.
     await page.getByLabel('Why you need it (optional)').press('Enter');
     await waitForText(page, /You asked for approval\./);
 

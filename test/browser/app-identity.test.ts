@@ -20,7 +20,7 @@ async function openIdentity(options = {}): Promise<{ page: Page; consoleErrors: 
 const sizeOf = (page: Page, selector: string) =>
   page.locator(selector).evaluate((image: HTMLImageElement) => [image.naturalWidth, image.naturalHeight]);
 
-test('an owner uploads logos of each format without a script, and the browser shows what we have stored', async () => {
+test('an owner uploads logos of each format without a script, and the browser shows the stored ones', async () => {
   const { page } = await openIdentity({ javaScriptEnabled: false });
   for (const [name, buffer, size] of [
     ['logo.png', makePng(), [64, 64]],

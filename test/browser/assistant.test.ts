@@ -11,7 +11,7 @@ const flowTest = createFlowTest(await launchChromium());
 const [kit] = KITS;
 assert.ok(kit);
 
-/** Sends its user to a browser, and waits until they are back. */
+/** Opens the authorize URL in a browser, and waits for the redirect back. */
 class AgentWithBrowser extends Agent {
   override readonly redirectUrl: string;
   readonly #visit: (address: string) => Promise<Page>;
@@ -41,8 +41,8 @@ flowTest(
     await assertAccessible(settings);
     const address = await settings.locator('#business-address').innerText();
     const { uri } = await startCallbackServer();
-    const agent = new AgentWithBrowser(server, uri, async (asked) => {
-      const page = await openPage(asked);
+    const agent = new AgentWithBrowser(server, uri, async (authorizeUrl) => {
+      const page = await openPage(authorizeUrl);
       await signIn(page, server.ada.email, PASSWORD);
       await waitForText(page, 'Assistant wants to access Acme');
       await assertAccessible(page);

@@ -28,7 +28,7 @@ async function openChart(options: Parameters<typeof chromium.newPage>[0], query 
   return { page, consoleErrors };
 }
 
-test('a chart is in the time zone of its reader, and shows the numbers of a bar under the pointer', async () => {
+test('a chart uses the time zone of the browser, and shows the numbers of the bar under the pointer', async () => {
   const { page, consoleErrors } = await openChart({ timezoneId: 'Asia/Tokyo', locale: 'en-GB' });
   await page.getByText('Times in Asia/Tokyo').waitFor();
 

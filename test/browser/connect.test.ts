@@ -65,7 +65,7 @@ test('Allow ignores a click that comes right after the page appears, or appears 
   const allow = page.getByRole('button', { name: 'Allow' });
   await allow.and(page.locator(':not([aria-disabled])')).waitFor();
 
-  // What a browser does when the window in front of this one closes between two clicks.
+  // These are the events when a window in front of this one closes between two clicks.
   await page.evaluate(() => {
     dispatchEvent(new Event('focus'));
     document.querySelector<HTMLButtonElement>('button[value=allow]')?.click();
@@ -78,7 +78,7 @@ test('Allow ignores a click that comes right after the page appears, or appears 
   await callback;
 });
 
-test('Deny sends the person back to the app, which learns that access was denied', async () => {
+test('Deny sends the person back to the app, which receives access_denied', async () => {
   const bob = await server.addUser('Bob', [[server.acme, 'member']]);
   const { page, consoleErrors } = await chromium.newPage();
 
@@ -119,7 +119,7 @@ test('prompt=none shows no page: without a session the app receives login_requir
   assert.match(new URL(page.url()).searchParams.get('code') ?? '', /^gac_/);
 });
 
-test('prompt=login asks for the password once, and only once, though there is a session', async () => {
+test('prompt=login asks for the password exactly once, even with a session', async () => {
   const { page } = await chromium.newPage();
   await page.goto(`${server.web}/sign-in`);
   await signIn(page, server.ada.email, PASSWORD);

@@ -49,7 +49,7 @@ test('on a phone, tabs fade at the edges beyond which there are more', async () 
     });
   const scrollTo = (left: number) =>
     page.locator('.tabs').evaluate(async (tabs, left) => {
-      // It holds the marked tab in view for a moment.
+      // The page first scrolls to the current tab.
       const held = tabs.querySelector('[aria-current]')?.getAnimations() ?? [];
       await Promise.all(held.map(({ finished }) => finished));
       tabs.scrollLeft = left;

@@ -19,12 +19,12 @@ function formatToday(locale: string): string {
   return new Date(server.clock()).toLocaleDateString(locale, { dateStyle: 'medium', timeZone: 'UTC' });
 }
 
-test('a date in a list is written as its reader writes dates, and is the same day in every time zone', async () => {
+test('a date in a list is formatted for the locale of the browser, and is the same day in every time zone', async () => {
   assert.equal(await readSince({ locale: 'en-US', timezoneId: 'Pacific/Honolulu' }), formatToday('en-US'));
   assert.equal(await readSince({ locale: 'en-GB', timezoneId: 'Pacific/Kiritimati' }), formatToday('en-GB'));
 });
 
-test('a date on the consent screen is written as in lists', async () => {
+test('a date on the consent screen is formatted as in lists', async () => {
   const { page } = await chromium.newPage({ locale: 'en-US' });
   await page.goto(server.authorizeUrl());
   await signIn(page, server.ada.email, PASSWORD);
@@ -32,6 +32,6 @@ test('a date on the consent screen is written as in lists', async () => {
   assert.equal(await page.locator('.requester time').textContent(), formatToday('en-US'));
 });
 
-test('without scripts, a date in a list is written in British English', async () => {
+test('without scripts, a date in a list is in British English', async () => {
   assert.equal(await readSince({ locale: 'en-US', javaScriptEnabled: false }), formatToday('en-GB'));
 });

@@ -8,7 +8,7 @@ import { startWebhookReceiver } from '../support/webhook-receiver.ts';
 const flowTest = createFlowTest(await launchChromium());
 
 flowTest(
-  'a developer sees a request as it is made, why it was rejected, and who connects',
+  'a developer sees new requests live, why one was rejected, and who connects',
   async ({ server, openSignedIn }) => {
     const { access_token } = await server.connect();
     const page = await openSignedIn(server.ada, `/settings/developer/${server.ledger.id}`);
@@ -19,7 +19,7 @@ flowTest(
 
     const refused = await server.listInvoices(access_token, { 'x-business-id': server.ledger.id });
     const requestId = refused.headers.get('x-request-id') ?? 'none';
-    // It comes by itself: nobody reloads the page.
+    // The page adds it without a reload.
     await waitForText(page, `…${requestId.slice(-8)}`);
     await page.getByRole('listitem').filter({ hasText: 'Errors 1' }).waitFor();
     await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
@@ -55,31 +55,31 @@ flowTest(
 flowTest('a developer tries an app from Allow to Revoke', async ({ server, openSignedIn }) => {
   await server.addInvoice(server.acme, { number: 'INV-77' });
   const page = await openSignedIn(server.ada, `/settings/developer/${server.ledger.id}/try`);
-  const look = async (text: string) => {
+  const assertShown = async (text: string) => {
     await waitForText(page, text);
     await assertAccessible(page);
   };
-  await look('Scopes to request');
+  await assertShown('Scopes to request');
   await clickButton(page, 'Add it to the redirect URIs');
   await clickButton(page, 'Show the request');
-  await look('Send the browser to the authorize endpoint');
+  await assertShown('Send the browser to the authorize endpoint');
   await clickLink(page, 'Open the authorize URL');
   await clickButton(page, 'Allow');
-  await look('The authorization server that responded');
+  await assertShown('The authorization server that responded');
   await page.getByLabel('client_secret').fill('gcs_wrong');
   await clickButton(page, 'Send the request');
-  await look('invalid_client');
+  await assertShown('invalid_client');
   await page.getByLabel('client_secret').fill(server.ledger.secret);
   await clickButton(page, 'Send the request');
-  await look('"token_type": "bearer"');
+  await assertShown('"token_type": "bearer"');
   await clickButton(page, 'Call the API');
   await clickButton(page, 'List invoices');
-  await look('INV-77');
+  await assertShown('INV-77');
   await clickButton(page, 'Refresh');
   await clickButton(page, 'Revoke');
-  await look('The grant is revoked');
+  await assertShown('The grant is revoked');
   await clickButton(page, 'Call the API');
-  await look('revoked_by_app');
+  await assertShown('revoked_by_app');
 });
 
 flowTest(

@@ -7,11 +7,11 @@ import { openHostedPages } from '../support/hosted-pages.ts';
 
 const chromium = await launchChromium();
 const { server, pages } = await openHostedPages(en);
-/** So high that nothing scrolls, and nothing sticks to an edge. */
+/** High enough that nothing scrolls or becomes sticky. */
 const height = 4000;
 
 for (const width of [360, 1280]) {
-  test(`on every hosted page the Tab key follows what people see, ${width} pixels wide`, async () => {
+  test(`on every hosted page the Tab key follows the visual order, ${width} pixels wide`, async () => {
     const { page } = await chromium.newPage({ viewport: { width, height } });
     const wrong: string[] = [];
     for (const [name, { text }] of pages) {
@@ -28,14 +28,14 @@ for (const width of [360, 1280]) {
 
 interface Stop {
   name: string;
-  /** Around the page are the menu and the footer. On wide screens, the consent screen has two columns. */
+  /** Excludes the menu and the footer. On wide screens, the consent screen has two columns. */
   part: 'around' | 'main' | 'decision';
   top: number;
   bottom: number;
   left: number;
 }
 
-/** Where the focus moves up, or to the left in one row. */
+/** The steps at which the focus moves up, or to the left within a row. */
 async function findJumps(page: Page): Promise<string[]> {
   await page.locator('.skip').focus();
   const jumps: string[] = [];

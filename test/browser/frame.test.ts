@@ -57,7 +57,7 @@ test('on wide screens the navigation is a sidebar, on a phone a bar with tabs th
   }
 });
 
-test('the menus open and close without a script, and lead to the account, to another business and out', async () => {
+test('the menus open and close without a script, and lead to the account, to another business and to sign-out', async () => {
   const user = await server.addUser('Lou', [
     [server.acme, 'owner'],
     [other, 'member'],

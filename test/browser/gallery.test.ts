@@ -10,19 +10,19 @@ const chromium = await launchChromium();
 const gallery = await startGallery();
 after(gallery.close);
 
-/** The pictures are compared by size, not by pixel: text is drawn differently on other machines. */
+/** Compares pictures by size, not by pixel: other machines render text differently. */
 const TOLERANCE = 0.03;
 
-for (const look of LOOKS) {
-  test(`the components are accessible, and the kept picture shows them, ${lookName(look)}`, async () => {
-    const { page, consoleErrors } = await chromium.newPage(look);
+for (const device of LOOKS) {
+  test(`the components are accessible, and the stored picture shows them, ${lookName(device)}`, async () => {
+    const { page, consoleErrors } = await chromium.newPage(device);
     await page.goto(gallery.url);
 
     assert.deepEqual(await findAxeViolations(page), []);
     assert.deepEqual(consoleErrors, []);
     const now = await sizeOf(page);
-    const kept = pictureSize(`docs/pictures/gallery-${lookName(look)}.png`);
-    assert.deepEqual([kept.width, now.width], [look.viewport.width, look.viewport.width]);
+    const kept = pictureSize(`docs/pictures/gallery-${lookName(device)}.png`);
+    assert.deepEqual([kept.width, now.width], [device.viewport.width, device.viewport.width]);
     const change = Math.abs(kept.height / now.height - 1);
     assert.ok(change < TOLERANCE, `${kept.height} before, ${now.height} now: run npm run pictures, and look at them`);
   });
@@ -73,7 +73,7 @@ function sizeOf(page: Page): Promise<{ width: number; height: number }> {
   }));
 }
 
-/** From the header of the PNG. */
+/** Reads the header of the PNG. */
 function pictureSize(path: string): { width: number; height: number } {
   const png = readFileSync(new URL(`../../${path}`, import.meta.url));
   return { width: png.readUInt32BE(16), height: png.readUInt32BE(20) };

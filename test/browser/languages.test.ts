@@ -45,33 +45,33 @@ test('a person who reads German signs in and allows an app in German, and both p
   }
 });
 
-/** What is outside the screen, cut off, or above something else. */
+/** Elements that are outside the screen, cut off, or overlap others. */
 function findBroken(page: Page): Promise<string[]> {
   return page.evaluate((width) => {
     const broken: string[] = [];
-    const say = (problem: string, element: Element) =>
+    const describe = (problem: string, element: Element) =>
       broken.push(`${problem}: ${element.outerHTML.replace(/\s+/g, ' ').slice(0, 120)}`);
-    if (document.documentElement.scrollWidth > width) say('scrolls sideways', document.documentElement);
+    if (document.documentElement.scrollWidth > width) describe('scrolls sideways', document.documentElement);
     const isShown = (element: Element) =>
       element.checkVisibility() && !element.closest('.visually-hidden, .skip, nav.site-menu, [lang=en], svg');
     const all = [...document.body.querySelectorAll('*')].filter(isShown);
     for (const element of all) {
       const { left, right } = element.getBoundingClientRect();
-      if (left < -1 || right > width + 1) say('outside', element);
+      if (left < -1 || right > width + 1) describe('outside', element);
       const { overflowX } = getComputedStyle(element);
       const isCut = element.scrollWidth > element.clientWidth + 1 && element.clientWidth > 0;
-      if (isCut && overflowX !== 'visible' && !element.matches('select, input')) say('cut off', element);
+      if (isCut && overflowX !== 'visible' && !element.matches('select, input')) describe('cut off', element);
     }
     const controls = all.filter((element) =>
       element.matches('button, a, input:not([type=hidden]), select, h1, summary'),
     );
-    for (const [place, one] of controls.entries()) {
-      for (const other of controls.slice(place + 1)) {
+    for (const [index, one] of controls.entries()) {
+      for (const other of controls.slice(index + 1)) {
         if (one.contains(other) || other.contains(one) || isPinned(one) !== isPinned(other)) continue;
         const [a, b] = [one.getBoundingClientRect(), other.getBoundingClientRect()];
         const isApart =
           a.right <= b.left + 1 || b.right <= a.left + 1 || a.bottom <= b.top + 1 || b.bottom <= a.top + 1;
-        if (!isApart) say('overlaps', other);
+        if (!isApart) describe('overlaps', other);
       }
     }
     function isPinned(element: Element): boolean {

@@ -32,7 +32,7 @@ flowTest(
 );
 
 flowTest(
-  'without mail, a person who forgot the password learns who can help',
+  'without mail, the page tells a person who forgot the password whom to ask',
   async ({ server, openSignedIn, openPage }) => {
     const mia = await server.addUser('Mia', [[server.acme, 'member']]);
     const page = await openPage('/sign-in');

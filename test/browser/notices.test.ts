@@ -38,7 +38,7 @@ flow(
 );
 
 flow(
-  'an owner learns by mail that a member asks for an app, decides, and the member learns of it by mail [C10]',
+  'an owner receives a mail about a member’s request for an app, decides, and the member receives the decision by mail [C10]',
   async ({ server, smtp, openSignedIn }) => {
     const mia = await server.addUser('Mia', [[server.acme, 'member']]);
     const owner = await openSignedIn(server.ada, '/settings/business');
@@ -50,10 +50,10 @@ flow(
     const page = await openSignedIn(mia, server.authorizeUrl());
     await clickButton(page, 'Ask for approval');
     await waitForText(page, /You asked for approval\./);
-    const asked = await mailTo(smtp, server.ada, /^Approval requested/);
-    assert.match(asked.text ?? '', /Mia asks to connect Ledger to Acme\./);
+    const mail = await mailTo(smtp, server.ada, /^Approval requested/);
+    assert.match(mail.text ?? '', /Mia asks to connect Ledger to Acme\./);
 
-    await owner.goto(server.web + linkInMail(asked, server.web));
+    await owner.goto(server.web + linkInMail(mail, server.web));
     await waitForText(owner, 'Mia asks to connect Ledger to Acme.');
     await owner.goto(`${server.web}/settings/business`);
     await clickLink(owner, 'Review 1 request');

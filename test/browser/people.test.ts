@@ -7,11 +7,11 @@ import { PASSWORD } from '../support/fixtures.ts';
 const flowTest = createFlowTest(await launchChromium());
 const { uri } = await startCallbackServer();
 
-flowTest('a person declines an optional scope, and the app learns of it', async ({ server, openSignedIn }) => {
+flowTest('a person declines an optional scope, and the app does not receive it', async ({ server, openSignedIn }) => {
   const app = await server.addApp({ name: 'Ledgerly', redirectUris: [uri], ownerBusinessId: server.acme.id });
-  const asked = { client_id: app.id, redirect_uri: uri, optional_scope: 'read:contacts' };
+  const request = { client_id: app.id, redirect_uri: uri, optional_scope: 'read:contacts' };
 
-  const page = await openSignedIn(server.ada, server.authorizeUrl(asked));
+  const page = await openSignedIn(server.ada, server.authorizeUrl(request));
   await assertAccessible(page);
   await page.getByLabel('View CRM contacts and companies').uncheck();
   await clickButton(page, 'Allow');

@@ -17,7 +17,7 @@ async function invite(page: Page, server: TestServer, email: string): Promise<st
   return (await page.locator('#invitation').textContent()) ?? '';
 }
 
-/** With an invitation to a business of their own, someone makes an account for another person’s address, and adds a passkey. */
+/** An attacker invites another person’s address to the attacker's business, creates the account, and adds a passkey. */
 async function hijack(page: Page, server: TestServer): Promise<void> {
   await addVirtualAuthenticator(page);
   await page.getByLabel('Your name').fill('Vera');
@@ -30,18 +30,18 @@ async function hijack(page: Page, server: TestServer): Promise<void> {
 }
 
 flowTest(
-  'an attacker who made an account for someone else’s address is signed out by the reset, and cannot get back in [E1] [E2]',
+  'an attacker who created an account for someone else’s address is signed out by the reset, and cannot sign in again [E1] [E2]',
   async ({ server, openSignedIn, openPage }) => {
     const root = await server.addUser('Root', [], true);
     const evil = await server.addBusiness('Evil');
     const mallory = await server.addUser('Mallory', [[evil, 'owner']]);
     const app = await server.addApp({ name: 'Siphon', redirectUris: [uri], ownerBusinessId: null });
 
-    // The attacker prepares, with an invitation of their own.
+    // The attacker prepares the account with an invitation to their own business.
     const attacker = await openPage(await invite(await openSignedIn(mallory, '/settings/members'), server, VICTIM));
     await hijack(attacker, server);
 
-    // The victim's company invites the victim, who finds an account in the way. The attacker cannot join with it.
+    // The victim's company invites the victim, whose address already has an account. The attacker cannot join with it.
     const invitation = await invite(await openSignedIn(server.ada, '/settings/members'), server, VICTIM);
     const victim = await openPage(invitation);
     await victim.getByLabel('Your name').fill('Vera');
@@ -77,7 +77,7 @@ flowTest(
     await attacker.goto(server.authorizeUrl({ client_id: app.id, redirect_uri: uri }));
     assert.match(attacker.url(), /\/sign-in/);
 
-    // The victim joins, and reads what was done to the account.
+    // The victim joins, and reads the history of the account.
     await victim.goto(invitation);
     await clickLink(victim, 'Sign in to join');
     await signIn(victim, VICTIM, NEW_PASSWORD);

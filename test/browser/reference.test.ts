@@ -32,20 +32,20 @@ function addressOf(operationId: string): string {
 
 const sectionOf = (page: Page, operationId: string) => page.locator(`section[id$="/${addressOf(operationId)}"]`);
 
-/** The theme decides contrast and the size decides what fits. */
-const LOOKS = [
+/** Contrast depends on the theme, and overflow on the size. */
+const DEVICES = [
   { colorScheme: 'light', viewport: { width: 1280, height: 800 } },
   { colorScheme: 'dark', viewport: { width: 360, height: 740 } },
 ] as const;
 
-for (const look of LOOKS) {
-  test(`the reference is accessible, ${look.colorScheme}, ${look.viewport.width} pixels wide, without an error or another host`, async () => {
-    const { page, consoleErrors, otherHosts } = await openReference(look);
+for (const device of DEVICES) {
+  test(`the reference is accessible, ${device.colorScheme}, ${device.viewport.width} pixels wide, without an error or another host`, async () => {
+    const { page, consoleErrors, otherHosts } = await openReference(device);
     await sectionOf(page, 'createInvoice').getByText('Error reasons').click();
 
     assert.deepEqual(consoleErrors, []);
     assert.deepEqual(otherHosts, []);
-    assert.equal(await page.evaluate(() => globalThis.document.documentElement.scrollWidth), look.viewport.width);
+    assert.equal(await page.evaluate(() => globalThis.document.documentElement.scrollWidth), device.viewport.width);
     assert.deepEqual(await findAxeViolations(page), []);
     await sectionOf(page, 'createInvoice')
       .getByRole('button', { name: /Shell Curl/ })
@@ -63,11 +63,11 @@ for (const look of LOOKS) {
   });
 }
 
-for (const place of [addressOf('token'), 'tag/webhooks/webhook/grant.created', 'schemas/Invoice']) {
-  test(`the reference is accessible at ${place}`, async () => {
+for (const anchor of [addressOf('token'), 'tag/webhooks/webhook/grant.created', 'schemas/Invoice']) {
+  test(`the reference is accessible at ${anchor}`, async () => {
     const { page } = await chromium.newPage();
-    await page.goto(`${server.api}/docs#${place}`);
-    await page.locator(`[id$="/${place}"]`).first().waitFor();
+    await page.goto(`${server.api}/docs#${anchor}`);
+    await page.locator(`[id$="/${anchor}"]`).first().waitFor();
 
     assert.deepEqual(await findAxeViolations(page), []);
   });
@@ -80,18 +80,18 @@ test('the navigation leads to every operation, webhook and schema of the documen
   while ((await closed.count()) > 0) await closed.first().click();
 
   const links = await navigation.getByRole('link').evaluateAll((all) => all.map((link) => link.getAttribute('href')));
-  const places = [
+  const anchors = [
     ...operations.map(({ operationId }) => addressOf(operationId)),
     ...Object.keys(document.webhooks).map((type) => `tag/webhooks/webhook/${type}`),
     ...Object.keys(document.components.schemas).map((name) => `schemas/${name}`),
   ];
   assert.deepEqual(
-    places.filter((place) => !links.includes(`#${place}`)),
+    anchors.filter((anchor) => !links.includes(`#${anchor}`)),
     [],
   );
-  for (const place of [addressOf('healthz'), 'tag/webhooks/webhook/grant.created', 'schemas/AgedReceivables']) {
-    await navigation.locator(`a[href="#${place}"]`).click();
-    await page.locator(`[id$="/${place}"]`).first().waitFor();
+  for (const anchor of [addressOf('healthz'), 'tag/webhooks/webhook/grant.created', 'schemas/AgedReceivables']) {
+    await navigation.locator(`a[href="#${anchor}"]`).click();
+    await page.locator(`[id$="/${anchor}"]`).first().waitFor();
   }
   assert.deepEqual(consoleErrors, []);
 });

@@ -28,8 +28,8 @@ const LANGUAGES = [
 
 for (const [what, path] of Object.entries(pages)) {
   test(`the ${what} shows the password while its button is pressed, in both languages`, async () => {
-    for (const { name, ...look } of LANGUAGES) {
-      const { page, consoleErrors } = await chromium.newPage({ ...look, viewport: { width: 360, height: 740 } });
+    for (const { name, ...device } of LANGUAGES) {
+      const { page, consoleErrors } = await chromium.newPage({ ...device, viewport: { width: 360, height: 740 } });
       await page.goto(`${server.web}${path}`);
       const field = page.locator('#password');
       await field.fill(PASSWORD);

@@ -26,7 +26,7 @@ flow(
     }
     await assertAccessible(first);
 
-    // The first tab is used after the second one was opened and used.
+    // Submits in the first tab after the second one was opened and used.
     for (const { page } of tabs.toReversed()) {
       const form = page.locator('form[action$="/role"]');
       await form.locator('[name=role][value=admin]').check();
