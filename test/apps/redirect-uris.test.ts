@@ -114,7 +114,7 @@ test('an app has 1 to 20 redirect URIs; spaces around one, empty lines and repet
   assert.throws(() => readRedirectUris(['', ' ']), FormError);
 });
 
-test('the error names the field, quotes the URI and says how to write it', () => {
+test('the error names the field, quotes the URI and explains how to write it', () => {
   assert.throws(
     () => readRedirectUris(['https://app.example']),
     (error) =>

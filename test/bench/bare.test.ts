@@ -50,7 +50,7 @@ async function recordBare(): Promise<Recorded> {
   return recordSteps(seeded, [`http://127.0.0.1:${port}`]).finally(() => server.close());
 }
 
-/** The second time round: what is written once a minute, that a secret or a session was used, is written by then. */
+/** Records the second round: the uses of secrets and sessions, which are written once a minute, are written by then. */
 async function recordSteps(seeded: Seed, origins: [string, ...string[]]): Promise<Recorded> {
   const requests = gatehouseRequests(seeded, origins);
   const client = createHttpClient();

@@ -33,7 +33,7 @@ function writeKeycloak(): string {
   return join(folder, 'keycloak');
 }
 
-test('Hydra and Keycloak take part only where a path to them is given', () => {
+test('Hydra and Keycloak are measured only if a path to them is given', () => {
   const args = ['--hydra', writeHydra(), '--keycloak', writeKeycloak()];
 
   assert.ok(!namesFor().some((name) => /hydra|keycloak/.test(name)));
@@ -75,7 +75,7 @@ test('Hydra listens on this machine alone, sends no telemetry, and finds the pag
   );
 });
 
-test('every state is long enough for Hydra, the first one, too', () => {
+test('every state is long enough for Hydra, including the first one', () => {
   assert.ok(nextState().length >= 8);
 });
 
@@ -118,7 +118,7 @@ test('the sign-in page for Hydra accepts the named user, and Hydra remembers the
   ]);
 });
 
-test('a user whom Hydra remembers is accepted without a name, and a browser without one is not', async () => {
+test('a user whom Hydra remembers is accepted without a name, and any other browser is not', async () => {
   const known = await startAdminApi({ skip: true, subject: 'person-5' });
   const unknown = await startAdminApi({ skip: false, subject: '' });
 

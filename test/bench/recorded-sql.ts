@@ -2,7 +2,7 @@ import { DatabaseSync, StatementSync } from 'node:sqlite';
 
 /** Statements of background jobs, which belong to no request: webhooks, request log, token use, retention. */
 const BACKGROUND = [
-  // An event is recorded by a request, and its statement reads the endpoints.
+  // A request records an event with a statement that reads the endpoints.
   /^(?!insert into "events"|with "changed")[^;]*"(?:endpoints|deliveries|attempts|logged_requests|request_counts|scope_uses|rate_limits)"/,
   /^(?:select|update|delete)[^;]* "events"/,
   /^delete from [^;]* limit \?\)/,
@@ -50,7 +50,7 @@ function listen(texts: string[]): () => void {
   };
 }
 
-/** Without the statements of background jobs, and without transactions that are empty then. */
+/** Removes the statements of background jobs, and transactions that are then empty. */
 function withoutBackground(texts: string[]): string[] {
   const ours = texts.filter((text) => !BACKGROUND.some((pattern) => pattern.test(text)));
   const isEmpty = (index: number) => /^savepoint/i.test(ours[index] ?? '') && /^release/i.test(ours[index + 1] ?? '');

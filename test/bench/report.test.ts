@@ -86,7 +86,7 @@ test('the report has a dash where a contender does not offer something, and neve
   assert.doesNotMatch(report, /NaN|undefined|Infinity/);
 });
 
-test('the report says where the time goes, of both servers side by side and together', () => {
+test('the report breaks down the time of both servers, side by side and in total', () => {
   const profile = (contender: string, commits: number, own: number) => ({
     contender,
     scenario: 'refresh',
@@ -114,7 +114,7 @@ test('profile time is attributed by function, and idle time to none', () => {
   assert.match(partOf({ functionName: 'emit', url: 'node:events' }, OWN) ?? '', /^Node/);
 });
 
-test('a chart names every bar and its value, in any colours, and escapes what it is given', () => {
+test('a chart names every bar and its value, in any colours, and escapes its texts', () => {
   const bars = [{ label: 'A & <B>', value: 10, text: '10', isOurs: true }];
 
   const picture = drawChart({ title: 'Refresh', unit: 'per second', bars });
@@ -124,7 +124,7 @@ test('a chart names every bar and its value, in any colours, and escapes what it
   assert.match(picture, /prefers-color-scheme: dark/);
 });
 
-test('medians, extremes and the ninety-ninth of a hundred are what they say', () => {
+test('medians, extremes and the 99th percentile are correct', () => {
   const numbers = Array.from({ length: 100 }, (_, index) => 100 - index);
 
   assert.deepEqual(spreadOf([3, 1, 2]), { median: 2, min: 1, max: 3 });
@@ -132,7 +132,7 @@ test('medians, extremes and the ninety-ninth of a hundred are what they say', ()
   assert.deepEqual(latencyOf(numbers), { median: 50.5, p99: 99, requests: 100 });
 });
 
-test('several runs are merged: all requests over all the time', () => {
+test('several runs are merged: all requests divided by the total time', () => {
   const turn = (iterations: number, perSecond: number, cpu: number) => ({
     iterations,
     perSecond,
@@ -151,7 +151,7 @@ test('several runs are merged: all requests over all the time', () => {
   assert.equal(combine([turn(100, 100, 10), turn(100, 50, 10)]).perSecond, 200 / 3);
 });
 
-test('a missed target is reported with its limit and where the time goes', () => {
+test('a missed target is reported with its limit and a breakdown of the time', () => {
   const flow = { scenario: 'flow' };
   const profiles: Profile[] = [
     {
@@ -179,7 +179,7 @@ test('a missed target is reported with its limit and where the time goes', () =>
   assert.doesNotMatch(met, /reaches/);
 });
 
-test('the report opens with one chart and one sentence, about peers on the same PostgreSQL; those in memory are context', () => {
+test('the report opens with one chart and one sentence, about peers on the same PostgreSQL; peers in memory come later', () => {
   const rates = [
     measured('gatehouse-postgres', 'refresh', 6000),
     measured('oidc-provider-postgres', 'refresh', 1000),

@@ -17,7 +17,7 @@ function bench(...args: string[]) {
   return { status, stdout, stderr };
 }
 
-test('every scenario of Gatehouse and of the bare server is measured, and every answer is right', () => {
+test('every scenario of Gatehouse and of the bare server is measured, and every response is correct', () => {
   const { status, stdout, stderr } = bench(
     ...['--contenders', 'gatehouse-sqlite,bare', '--rounds', '1', '--seconds', '0.02', '--connections', '1'],
   );
@@ -36,7 +36,7 @@ test('an unsupported option ends the bench with a one-sentence error', () => {
   assert.match(stderr, /unknown name tea\. Use exchange, refresh/);
 });
 
-/** Everything as Gatehouse has it, but for the scope. */
+/** A server that responds like Gatehouse, but with another scope. */
 function startAltered(port: number) {
   const token = (prefix: string) => prefix + 'x'.repeat(96);
   const tokens = { access_token: token('gat_'), refresh_token: token('grt_'), token_type: 'bearer', expires_in: 3600 };

@@ -81,7 +81,7 @@ test('only Caddy publishes ports, and the database is on a network without the i
   assert.equal(compose.networks.database?.internal, true);
 });
 
-test('Caddy sends each host to its port of both nodes, by what /readyz says', () => {
+test('Caddy sends each host to its port of both nodes, and checks /readyz', () => {
   const [api, web] = [image.env.LISTEN, image.env.CONSENT_LISTEN].map((address) => address?.split(':')[1]);
 
   assert.match(

@@ -60,7 +60,7 @@ test('the health check of the image succeeds while the server runs, and fails wh
   assert.deepEqual([before.status, meanwhile.status, exitCode], [1, 0, 0]);
 });
 
-test('the build gets what it copies and reads, and neither secrets nor what it does not need', () => {
+test('the build context has every file that the build copies or reads, and no secrets or other files', () => {
   const copied = readStages()
     .flat()
     .filter(({ name, text }) => name === 'COPY' && !text.startsWith('--from'))

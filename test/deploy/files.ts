@@ -20,7 +20,7 @@ export function unknownVariables(names: string[]): string[] {
   return names.filter((name) => !SETTINGS.includes(name) && !OTHERS.includes(name));
 }
 
-/** How long a node takes to shut down at most, in seconds, as operators are told. */
+/** The maximum time that a node takes to shut down, in seconds, as the guide states it. */
 export const SHUTDOWN = Number(
   /\| shutdown of a node \| (\d+) s \|/.exec(readText('docs/guides/run-in-production.md'))?.[1],
 );
@@ -45,7 +45,7 @@ export function readStages(): Instruction[][] {
   return stages;
 }
 
-/** The last stage: what runs. */
+/** The last stage, which is the image. */
 export function readImage() {
   const stage = readStages().at(-1) ?? [];
   const find = (name: string) => stage.filter((each) => each.name === name).map(({ text }) => text);
@@ -60,7 +60,7 @@ export function readImage() {
   };
 }
 
-/** Whether .dockerignore keeps a file out of the build: the last pattern that matches the path or a folder of it decides. */
+/** Whether .dockerignore excludes a file. The last pattern that matches the path or a parent folder decides. */
 export function isIgnored(path: string): boolean {
   const parts = path.split('/');
   const folders = parts.map((_, i) => parts.slice(0, i + 1).join('/'));

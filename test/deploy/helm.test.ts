@@ -26,8 +26,8 @@ test('the chart installs this version', () => {
   assert.equal(chart.appVersion, version);
 });
 
-test('its values and those of its checks are as the schema says, and an unknown value is rejected', () => {
-  const isValid: ((given: unknown) => boolean) & { errors?: unknown } = new Ajv({ allowUnionTypes: true }).compile(
+test('its values and those of its checks match the schema, and an unknown value is rejected', () => {
+  const isValid: ((value: unknown) => boolean) & { errors?: unknown } = new Ajv({ allowUnionTypes: true }).compile(
     schema,
   );
   const files = globSync('../ci/*.yaml', { cwd: folder });
@@ -60,7 +60,7 @@ test('the commands of the chart exist, and its paths are those of the image', as
   assert.match(readText(`${CHART}/templates/NOTES.txt`), new RegExp(`-- node ${program} doctor`));
 });
 
-test('the ports of the pods are those of the image, and probes ask for what they mean', () => {
+test('the ports of the pods are those of the image, and each probe requests the path of its purpose', () => {
   for (const name of ['LISTEN', 'CONSENT_LISTEN']) {
     const [, address = ''] = new RegExp(`- name: ${name}\\n\\s+value: (\\S+)`).exec(deployment) ?? [];
     assert.equal(address, image.env[name]);
