@@ -18,7 +18,7 @@ const KEY = 'the-key-that-the-tests-sign-their-tokens-with';
 const PRELOAD = fileURLToPath(new URL('support/moved-clock.ts', import.meta.url));
 const WRONG_SECRETS = 5;
 /** The server cleans up every five seconds. */
-const CLEANED_UP_WITHIN = 6000;
+const CLEAN_UP_TIME = 6000;
 
 suite('a clock that is moved', { concurrency: true }, () => {
   for (const [what, shift] of [
@@ -28,20 +28,20 @@ suite('a clock that is moved', { concurrency: true }, () => {
     test(`${what} and then corrected: revoked tokens stay revoked, nothing fails, and everything continues`, {
       timeout: 300_000,
     }, async () => {
-      const house = await createSqliteServer({
+      const server = await createSqliteServer({
         WEBHOOKS_TO_LOOPBACK: 'yes',
         LIMIT_WRONG_SECRETS: String(WRONG_SECRETS),
       });
       const receiver = await startWebhookReceiver();
-      await makeOld(house);
-      await listenTo(house, receiver.url);
-      const { moveBy } = await startOnClock(house);
-      const { apiClient, business } = house;
-      const [kept, revoked, half] = (await house.connect(3)) as [Tokens, Tokens, Tokens];
+      await backdateMemberships(server);
+      await addEndpoint(server, receiver.url);
+      const { moveBy } = await startWithMovableClock(server);
+      const { apiClient, business } = server;
+      const [kept, revoked, half] = (await server.connect(3)) as [Tokens, Tokens, Tokens];
       const code = await allow({ apiClient, app: business.app }, business.owner);
       await apiClient.revoke(revoked.refresh_token);
       await apiClient.revoke(half.access_token);
-      // Four grants and one that ended. What is still to be sent when the clock goes back waits until it is right again.
+      // Four created grants and one revoked. Pending deliveries would wait until the clock is corrected.
       await receiver.waitFor(5);
       const statuses = async () => [
         (await apiClient.use(revoked.access_token))?.status,
@@ -50,14 +50,14 @@ suite('a clock that is moved', { concurrency: true }, () => {
       ];
 
       await moveBy(shift);
-      await setTimeout(CLEANED_UP_WITHIN);
+      await setTimeout(CLEAN_UP_TIME);
       const during = await statuses();
       const used = await apiClient.use(kept.access_token);
       const refreshed = await apiClient.refresh(business.app, kept.refresh_token);
       const exchanged = await apiClient.exchange(business.app, code);
-      const [newcomer] = (await house.connect(1)) as [Tokens];
+      const [newcomer] = (await server.connect(1)) as [Tokens];
       const page = await business.owner.browser.open('/settings/connected-apps');
-      const told = (await receiver.waitFor(6)).length;
+      const delivered = (await receiver.waitFor(6)).length;
       await moveBy(0);
       const afterwards = await statuses();
       const renewed = await apiClient.refresh(business.app, newcomer.refresh_token);
@@ -67,7 +67,7 @@ suite('a clock that is moved', { concurrency: true }, () => {
       const ended = await apiClient.revoke(renewed?.body.refresh_token);
 
       assert.deepEqual([during, afterwards], Array(2).fill([401, 400, 401]));
-      // What was issued before the clock was moved on has had its time; what was, before it was moved back, has more.
+      // Earlier tokens and codes expire when the clock moves forward, and stay valid when it moves back.
       assert.deepEqual([used?.status, exchanged?.status], shift > 0 ? [401, 400] : [200, 200]);
       assert.deepEqual(
         [refreshed?.status, page.status, usedAgain?.status, next?.status, ended?.status],
@@ -75,8 +75,8 @@ suite('a clock that is moved', { concurrency: true }, () => {
       );
       assert.deepEqual(retried?.body.refresh_token, next?.body.refresh_token, 'a retry gives the same pair');
       assert.equal((await apiClient.use(renewed?.body.access_token))?.status, 401);
-      await receiver.waitFor(told + 1);
-      await assertLimited(house);
+      await receiver.waitFor(delivered + 1);
+      await assertLimited(server);
     });
   }
 
@@ -85,16 +85,16 @@ suite('a clock that is moved', { concurrency: true }, () => {
       timeout: 300_000,
     }, async () => {
       const metrics = `127.0.0.1:${await freePort()}`;
-      const house = await createSqliteServer({ METRICS_LISTEN: metrics });
-      const { moveBy } = await startOnClock(house);
-      const { apiClient, business } = house;
-      const [kept, half, revoked] = (await house.connect(3)) as [Tokens, Tokens, Tokens];
+      const server = await createSqliteServer({ METRICS_LISTEN: metrics });
+      const { moveBy } = await startWithMovableClock(server);
+      const { apiClient, business } = server;
+      const [kept, half, revoked] = (await server.connect(3)) as [Tokens, Tokens, Tokens];
       await apiClient.revoke(half.access_token);
       await apiClient.revoke(revoked.refresh_token);
 
       await moveBy(days * DAY);
-      await untilCleanedUp(metrics, Date.now() + (days - 1) * DAY);
-      const ready = await fetch(`${house.addresses.api}/readyz`);
+      await waitForCleanUp(metrics, Date.now() + (days - 1) * DAY);
+      const ready = await fetch(`${server.addresses.api}/readyz`);
       await moveBy(0);
 
       const page = await business.owner.browser.open('/settings/connected-apps');
@@ -113,8 +113,8 @@ suite('a clock that is moved', { concurrency: true }, () => {
   }
 });
 
-/** Until a clean-up has found nothing left to remove, at this time or later by the server's clock. */
-async function untilCleanedUp(metrics: string, time: number): Promise<void> {
+/** Waits until a complete clean-up has run at this time of the server's clock, or later. */
+async function waitForCleanUp(metrics: string, time: number): Promise<void> {
   const finished = /^gatehouse_clean_up_finished_timestamp_seconds (\S+)$/m;
   for (;;) {
     const text = await (await fetch(`http://${metrics}/metrics`)).text();
@@ -123,8 +123,8 @@ async function untilCleanedUp(metrics: string, time: number): Promise<void> {
   }
 }
 
-/** For a day, like the endpoint: who joined after an Allow has not given it, and is not told of what was before. */
-async function makeOld({ url }: SqliteServer): Promise<void> {
+/** Backdates memberships by a day, like the endpoint. A membership must not be newer than its grants. */
+async function backdateMemberships({ url }: SqliteServer): Promise<void> {
   const storage = await openStorage(url);
   await storage.durable
     .updateTable('memberships')
@@ -133,14 +133,14 @@ async function makeOld({ url }: SqliteServer): Promise<void> {
   await storage.close();
 }
 
-async function listenTo({ url, business }: SqliteServer, address: string): Promise<void> {
+async function addEndpoint({ url, business }: SqliteServer, address: string): Promise<void> {
   const storage = await openStorage(url);
   const endpoint = { appId: business.app.id, url: address, eventTypes: ['grant.created', 'grant.revoked'] };
   await insertEndpoint(storage.durable, createKeyring([KEY]), endpoint, Date.now() - DAY);
   await storage.close();
 }
 
-async function startOnClock({ serve, folder }: SqliteServer) {
+async function startWithMovableClock({ serve, folder }: SqliteServer) {
   const file = join(folder, 'shift');
   const serving = serve({ preload: PRELOAD, env: { CLOCK_SHIFT_FILE: file } });
   await serving.start();
@@ -148,12 +148,12 @@ async function startOnClock({ serve, folder }: SqliteServer) {
     async moveBy(shift: number): Promise<void> {
       writeFileSync(file, String(shift));
       process.kill(serving.pid(), 'SIGUSR2');
-      while (!serving.said().endsWith(`moved by ${shift}\n`)) await setTimeout(5);
+      while (!serving.stderr().endsWith(`moved by ${shift}\n`)) await setTimeout(5);
     },
   };
 }
 
-/** Guessing is bounded as ever. */
+/** The limit on wrong secrets still applies. */
 async function assertLimited({ apiClient, business }: SqliteServer): Promise<void> {
   const guess = () => apiClient.introspect({ id: business.app.id, secret: 'wrong' }, 'x');
   const responses = await Promise.all(Array.from({ length: 2 * WRONG_SECRETS }, guess));

@@ -7,11 +7,11 @@ import { createTemplate } from '../support/postgres-server.ts';
 import { createBusinesses } from './support/businesses.ts';
 import { examinePostgres } from './support/integrity.ts';
 import type { Journal } from './support/journal.ts';
-import { killUnderLoad, PATIENT } from './support/kills.ts';
+import { ENV, killUnderLoad } from './support/kills.ts';
 import { type Cluster, startCluster } from './support/patroni/cluster.ts';
 import { type ClusterFault, drawFaults, FAULTS } from './support/patroni/faults.ts';
 import { areInstalled, installPrograms, whatIsMissing } from './support/patroni/programs.ts';
-import { createReport, hasWrittenSince, longestPause, type Strike } from './support/patroni/report.ts';
+import { createReport, type FaultResult, hasWrittenSince, longestPause } from './support/patroni/report.ts';
 import { watchRevoked } from './support/patroni/watch.ts';
 import { createServeProcess, newAddresses } from './support/serve-process.ts';
 
@@ -35,47 +35,47 @@ test(`${KILLS} faults of PostgreSQL servers under Patroni lose no acknowledged w
   const url = cluster.url(TEMPLATE);
   const { businesses, apis } = await startNodes(url);
   const faults = drawFaults(FAULTS_HERE);
-  const strikes: Strike[] = [];
+  const results: FaultResult[] = [];
   let rejected = 0;
 
   const { journal } = await killUnderLoad(context, {
     what: 'Faults',
-    strikes: KILLS,
+    kills: KILLS,
     url,
     businesses,
     apis,
-    async strike(journal) {
+    async kill(journal) {
       const stop = watchRevoked(journal, apis);
-      const strike = await injectFault(cluster, faults.next().value, journal).finally(async () => {
+      const result = await injectFault(cluster, faults.next().value, journal).finally(async () => {
         rejected += await stop();
       });
-      strikes.push(strike);
-      if (TEST_FAILOVERS) console.log(`${strikes.length} of ${KILLS}: ${describe(strike)}`);
-      return { readyAfter: strike.pause, times: performance.now() > LATEST ? KILLS : 1 };
+      results.push(result);
+      if (TEST_FAILOVERS) console.log(`${results.length} of ${KILLS}: ${describe(result)}`);
+      return { readyAfter: result.pause, times: performance.now() > LATEST ? KILLS : 1 };
     },
     examine: async () => examinePostgres(cluster.directUrl(await cluster.leader(), TEMPLATE)),
   });
 
   if (TEST_FAILOVER_REPORT)
-    writeFileSync(TEST_FAILOVER_REPORT, JSON.stringify(createReport(journal, strikes, rejected)));
+    writeFileSync(TEST_FAILOVER_REPORT, JSON.stringify(createReport(journal, results, rejected)));
 });
 
-/** Nodes that know all servers, with one public address, which is the first one's. */
+/** Nodes whose URL names all PostgreSQL servers. The public address is that of the first node. */
 async function startNodes(url: string) {
   const addresses = await newAddresses();
   const businesses = await createBusinesses(url, FIRMS, addresses);
-  const nodes = [createServeProcess(addresses, url, { env: PATIENT })];
+  const nodes = [createServeProcess(addresses, url, { env: ENV })];
   while (nodes.length < NODES) {
     const [port, webPort] = [String(await freePort()), String(await freePort())];
-    const env = { ...PATIENT, LISTEN: port, CONSENT_LISTEN: webPort };
+    const env = { ...ENV, LISTEN: port, CONSENT_LISTEN: webPort };
     nodes.push({ ...createServeProcess(addresses, url, { env }), api: `http://127.0.0.1:${port}` });
   }
   await Promise.all(nodes.map((node) => node.start()));
   return { businesses, apis: nodes.map(({ api }) => api) };
 }
 
-/** Until all servers work again, and a write was acknowledged. */
-async function injectFault(cluster: Cluster, { what, inject }: ClusterFault, journal: Journal): Promise<Strike> {
+/** Injects a fault, and waits until all servers work again and a write was acknowledged. */
+async function injectFault(cluster: Cluster, { what, inject }: ClusterFault, journal: Journal): Promise<FaultResult> {
   const leader = await cluster.leader();
   const began = Date.now();
   await inject(cluster, leader);
@@ -86,7 +86,7 @@ async function injectFault(cluster: Cluster, { what, inject }: ClusterFault, jou
   return { fault: what, from: leader.name, to, pause: longestPause(journal, began) };
 }
 
-function describe({ fault, from, to, pause }: Strike): string {
+function describe({ fault, from, to, pause }: FaultResult): string {
   const primary = from === to ? `${from} stays the primary` : `the primary is ${to} instead of ${from}`;
   return `${fault}: ${primary}; no writes for ${(pause / 1000).toFixed(1)} s`;
 }

@@ -11,11 +11,13 @@ const TIMEOUT = { timeout: 300_000 };
 
 const statuses = (responses: (TimedResponse | undefined)[]) => responses.map((response) => response?.status);
 
-/** Root may write what nobody may, unless it gives that up. */
-const AS_EVERYONE = process.getuid?.() === 0 ? ['setpriv', '--bounding-set', '-dac_override,-dac_read_search'] : [];
-const OBEYS_MODES = AS_EVERYONE.length === 0 || canRun(AS_EVERYONE[0] as string, ...AS_EVERYONE.slice(1), 'true');
+/** Root ignores file modes, unless it drops the capability. */
+const WITHOUT_ROOT_RIGHTS =
+  process.getuid?.() === 0 ? ['setpriv', '--bounding-set', '-dac_override,-dac_read_search'] : [];
+const RESPECTS_FILE_MODES =
+  WITHOUT_ROOT_RIGHTS.length === 0 || canRun(WITHOUT_ROOT_RIGHTS[0] as string, ...WITHOUT_ROOT_RIGHTS.slice(1), 'true');
 
-// Side by side: most of what these take is waiting.
+// These run concurrently, since they mostly wait.
 suite('the database file', { concurrency: 3 }, () => {
   test(
     'while another process locks the file, writes fail with 503 in time and reads continue, and afterwards everything works [T29][R5]',
@@ -42,8 +44,8 @@ suite('the database file', { concurrency: 3 }, () => {
       assert.deepEqual(new Set(statuses([...writes, ...later])), new Set([503]));
       const times = (responses: typeof later) =>
         responses.map((response) => (response ? response.ended - response.began : 0));
-      const isQuicker = Math.min(...times(later)) < Math.max(...times(writes));
-      assert.ok(isQuicker, 'a later writer does not wait for the lock again');
+      const isFaster = Math.min(...times(later)) < Math.max(...times(writes));
+      assert.ok(isFaster, 'a later writer does not wait for the lock again');
       assert.deepEqual(new Set(statuses(reads)), new Set([200]));
       assert.deepEqual(new Set(statuses(afterwards)), new Set([200]));
     },
@@ -55,23 +57,23 @@ suite('the database file', { concurrency: 3 }, () => {
     copyFileSync(file, whole);
     const size = statSync(file).size;
 
-    for (const [what, spoil, expected] of SPOILT) {
-      const mend = spoil(file, size) ?? (() => {});
+    for (const [what, damage, expected] of DAMAGES) {
+      const restore = damage(file, size) ?? (() => {});
       const before = statSync(file).size;
-      const { code, said } = await serve().refuse();
-      mend();
+      const { code, stderr } = await serve().expectRejection();
+      restore();
 
-      assert.equal(code, 1, `${what}: ${said}`);
-      assert.match(said, expected, what);
-      assert.equal(said.trim().split('\n').length, 1, said);
+      assert.equal(code, 1, `${what}: ${stderr}`);
+      assert.match(stderr, expected, what);
+      assert.equal(stderr.trim().split('\n').length, 1, stderr);
       assert.equal(statSync(file).size, before, what);
       for (const ending of ['-wal', '-shm']) rmSync(file + ending, { force: true });
       copyFileSync(whole, file);
     }
   });
 
-  for (const [what, spoil] of [
-    // Most of the pages are those of tables that these requests do not read.
+  for (const [what, damage] of [
+    // Most pages belong to tables that these requests do not read.
     ['cut short', (file: string) => truncateSync(file, Math.floor(statSync(file).size / 8))],
     ['overwritten', (file: string) => writeFileSync(file, Buffer.alloc(statSync(file).size, 'junk'), { flag: 'r+' })],
   ] as const) {
@@ -80,9 +82,9 @@ suite('the database file', { concurrency: 3 }, () => {
       await serve().start();
       const [kept, revoked, spare] = (await connect(3)) as [Tokens, Tokens, Tokens];
       await apiClient.revoke(revoked.refresh_token);
-      emptyLog(file);
+      truncateWal(file);
 
-      spoil(file);
+      damage(file);
       const right: [TimedResponse | undefined, number][] = [];
       for (let i = 0; i < 3; i++) {
         right.push([await apiClient.use(kept.access_token), 200], [await apiClient.use(revoked.access_token), 401]);
@@ -94,13 +96,13 @@ suite('the database file', { concurrency: 3 }, () => {
       for (const [response, expected] of right)
         assert.ok([expected, 503].includes(response?.status ?? 0), JSON.stringify(response));
       assert.ok([200, 503].includes(page.status), String(page.status));
-      assert.ok([page.status, ...right.map(([response]) => response?.status)].includes(503), 'it was noticed');
+      assert.ok([page.status, ...right.map(([response]) => response?.status)].includes(503), 'the damage was detected');
     });
   }
 
   test('on a read-only file, reads succeed and writes are a 503', {
     ...TIMEOUT,
-    skip: !OBEYS_MODES && 'this is root, and nothing here takes its rights away (setpriv)',
+    skip: !RESPECTS_FILE_MODES && 'root ignores file modes, and setpriv is missing',
   }, async () => {
     const { serve, file, apiClient, business, connect } = await createSqliteServer();
     const writable = serve();
@@ -108,7 +110,7 @@ suite('the database file', { concurrency: 3 }, () => {
     const [pair] = (await connect(1)) as [Tokens];
     await writable.stop();
     chmodSync(file, 0o444);
-    const serving = serve({ before: AS_EVERYONE });
+    const serving = serve({ before: WITHOUT_ROOT_RIGHTS });
 
     await serving.start();
     const read = await apiClient.use(pair.access_token);
@@ -128,132 +130,136 @@ suite('the database file', { concurrency: 3 }, () => {
     'once the disk is full, writes are a 503, reads continue, and no acknowledged write is lost',
     TIMEOUT,
     async () => {
-      const house = await createSqliteServer();
-      const serving = house.serve({ before: WITH_SMALL_FILES });
+      const server = await createSqliteServer();
+      const serving = server.serve({ before: WITH_SMALL_FILES });
       await serving.start();
 
-      const told = await fillUp(house);
+      const acknowledged = await fillDisk(server);
       await serving.kill();
-      await house.serve().start();
+      await server.serve().start();
 
-      await assertKept(house, told);
+      await assertNothingLost(server, acknowledged);
     },
   );
 
   test('once the disk is full, no response reports a revocation that could not be stored [R5]', TIMEOUT, async () => {
-    const house = await createSqliteServer();
-    const roomy = house.serve();
-    await roomy.start();
-    const [spare, ...pairs] = (await house.connect(9)) as [Tokens, ...Tokens[]];
-    await roomy.stop();
-    const serving = house.serve({ before: WITH_SMALL_FILES });
+    const server = await createSqliteServer();
+    const unlimited = server.serve();
+    await unlimited.start();
+    const [spare, ...pairs] = (await server.connect(9)) as [Tokens, ...Tokens[]];
+    await unlimited.stop();
+    const serving = server.serve({ before: WITH_SMALL_FILES });
     await serving.start();
-    await refreshUntilFull(house, spare);
+    await refreshUntilFull(server, spare);
     const [revoked, introspected]: [(TimedResponse | undefined)[], (TimedResponse | undefined)[]] = [[], []];
 
     for (let round = 0; round < 4; round++) {
-      // Requests that arrive while the process is stopped are handled in one turn of its event loop.
+      // The server handles requests that arrive while it is stopped in one iteration of its event loop.
       process.kill(serving.pid(), 'SIGSTOP');
-      const revoking = pairs.map(({ refresh_token }) => house.apiClient.revoke(refresh_token));
-      const asking = pairs.flatMap(({ access_token }) =>
-        Array.from({ length: 40 }, () => house.apiClient.introspect(house.business.app, access_token)),
+      const revoking = pairs.map(({ refresh_token }) => server.apiClient.revoke(refresh_token));
+      const requests = pairs.flatMap(({ access_token }) =>
+        Array.from({ length: 40 }, () => server.apiClient.introspect(server.business.app, access_token)),
       );
       await setTimeout(100);
       process.kill(serving.pid(), 'SIGCONT');
       revoked.push(...(await Promise.all(revoking)));
-      introspected.push(...(await Promise.all(asking)));
+      introspected.push(...(await Promise.all(requests)));
     }
 
     assert.deepEqual(new Set(statuses(revoked)), new Set([503]));
-    // A busy machine turns some of them away.
-    const told = introspected.filter((response) => response?.status === 200);
-    assert.deepEqual(new Set(told.map((response) => response?.body.active)), new Set([true]));
+    // A busy machine may reject some of them with 503.
+    const succeeded = introspected.filter((response) => response?.status === 200);
+    assert.deepEqual(new Set(succeeded.map((response) => response?.body.active)), new Set([true]));
   });
 
   const mayMount = canRun('unshare', '-rm', 'mount', '-t', 'tmpfs', 'none', '/mnt');
-  test('the same on a small disk; when there is room again, the server recovers automatically', {
+  test('on a small disk that is full, the same is true; when there is space again, the server recovers automatically', {
     ...TIMEOUT,
     skip:
-      !mayMount && 'nobody may mount a disk of their own here (unshare -rm); the limit on files above shows the same',
+      !mayMount &&
+      'this machine does not allow mounts in a namespace (unshare -rm); the file size limit above covers the same',
   }, async () => {
-    const house = await createSqliteServer();
-    const serving = house.serve({ before: ['unshare', '-rm', 'sh', '-c', ON_SMALL_DISK, house.folder] });
+    const server = await createSqliteServer();
+    const serving = server.serve({ before: ['unshare', '-rm', 'sh', '-c', ON_SMALL_DISK, server.folder] });
     await serving.start();
 
-    const told = await fillUp(house);
-    rmSync(`/proc/${serving.pid()}/root${house.folder}/filler`);
+    const acknowledged = await fillDisk(server);
+    rmSync(`/proc/${serving.pid()}/root${server.folder}/filler`);
 
-    await assertKept(house, told);
+    await assertNothingLost(server, acknowledged);
   });
 });
 
-/** A file may not grow further; the signal that would end the process is ignored, so that writing merely fails. */
+/** Limits the size of files. Ignoring SIGXFSZ makes writes fail instead of ending the process. */
 const WITH_SMALL_FILES = ['sh', '-c', 'trap "" XFSZ; ulimit -f 2000; exec "$@"', 'sh'];
 
-/** A disk of 3 MB in the place of the folder, with what was in it, and something to remove later. */
+/** Mounts a disk of 3 MB over the folder, copies its files there, and adds a filler to remove later. */
 const ON_SMALL_DISK = `set -e; cp -a "$0" "$0.copy"; mount -t tmpfs -o size=3m none "$0"; cp -a "$0.copy/." "$0"
 dd if=/dev/zero of="$0/filler" bs=64k count=16 2>/dev/null; exec "$@"`;
 
-const SPOILT: [what: string, spoil: (file: string, size: number) => (() => void) | undefined, expected: RegExp][] = [
+const DAMAGES: [what: string, damage: (file: string, size: number) => (() => void) | undefined, expected: RegExp][] = [
   ['cut in half', (file, size) => void truncateSync(file, Math.floor(size / 2)), /DATABASE_URL .*malformed/],
   ['emptied', (file) => void truncateSync(file, 0), /DATABASE_URL .*the file is empty/],
   ['junk', (file, size) => void writeFileSync(file, Buffer.alloc(size, 'junk')), /DATABASE_URL .*not a database/],
-  ['of another program', (file) => void makeForeign(file), /DATABASE_URL .*not Gatehouse's/],
-  ['locked for good', (file) => lockForGood(file), /DATABASE_URL .*locked/],
+  ['of another program', (file) => void replaceByForeign(file), /DATABASE_URL .*not Gatehouse's/],
+  ['locked forever', (file) => lockExclusively(file), /DATABASE_URL .*locked/],
 ];
 
-function makeForeign(file: string): void {
+function replaceByForeign(file: string): void {
   rmSync(file);
   const foreign = new DatabaseSync(file);
   foreign.exec('create table users (id integer)');
   foreign.close();
 }
 
-function lockForGood(file: string): () => void {
+function lockExclusively(file: string): () => void {
   const other = new DatabaseSync(file);
   other.exec('pragma locking_mode = exclusive; begin exclusive');
   return () => other.close();
 }
 
-/** So that what is in the file is all there is. */
-function emptyLog(file: string): void {
+/** Checkpoints, so that the server reads only from the file. */
+function truncateWal(file: string): void {
   const other = new DatabaseSync(file, { timeout: 5000 });
   other.exec('pragma wal_checkpoint(truncate)');
   other.close();
 }
 
-interface Told {
+interface Acknowledged {
   live: Tokens;
   revoked: Tokens;
   unrevoked: Tokens;
 }
 
-/** Refreshes until nothing more can be written, and then tries what else there is. */
-async function fillUp(house: SqliteServer): Promise<Told> {
-  const { apiClient, connect, addresses } = house;
+/** Refreshes until the disk is full, and then tries to read, to revoke and the health check. */
+async function fillDisk(server: SqliteServer): Promise<Acknowledged> {
+  const { apiClient, connect, addresses } = server;
   const [first, revoked, unrevoked] = (await connect(3)) as [Tokens, Tokens, Tokens];
   await apiClient.revoke(revoked.refresh_token);
-  const { live, last } = await refreshUntilFull(house, first);
+  const { live, last } = await refreshUntilFull(server, first);
   const read = await apiClient.use(live.access_token);
-  const refused = await apiClient.revoke(unrevoked.refresh_token);
+  const rejected = await apiClient.revoke(unrevoked.refresh_token);
   const alive = await send(`${addresses.api}/healthz`);
-  assert.deepEqual(statuses([last, read, refused, alive]), [503, 200, 503, 200]);
+  assert.deepEqual(statuses([last, read, rejected, alive]), [503, 200, 503, 200]);
   return { live, revoked, unrevoked };
 }
 
 async function refreshUntilFull({ apiClient, business }: SqliteServer, first: Tokens) {
   let live = first;
   let last: TimedResponse | undefined;
-  // What shares a commit with something larger may fail where it would have fitted by itself.
-  for (let [tries, refused] = [0, 0]; tries < 5000 && refused < 5; tries++) {
+  // A small write may fail because it shares its commit with a larger one.
+  for (let [tries, rejected] = [0, 0]; tries < 5000 && rejected < 5; tries++) {
     last = await apiClient.refresh(business.app, live.refresh_token);
     if (last?.status === 200) live = last.body;
-    refused = last?.status === 503 ? refused + 1 : 0;
+    rejected = last?.status === 503 ? rejected + 1 : 0;
   }
   return { live, last };
 }
 
-async function assertKept({ apiClient, business }: SqliteServer, { live, revoked, unrevoked }: Told): Promise<void> {
+async function assertNothingLost(
+  { apiClient, business }: SqliteServer,
+  { live, revoked, unrevoked }: Acknowledged,
+): Promise<void> {
   const responses = [
     await apiClient.use(live.access_token),
     await apiClient.refresh(business.app, live.refresh_token),

@@ -15,7 +15,7 @@ const DEVELOPER = server.acmePath('developer');
 
 const MAX_RELOADS = 3000;
 
-/** Reloads the page until it says so: the server sends webhooks in the background. */
+/** Reloads the page until it shows the text: the server sends webhooks in the background. */
 async function shows(open: () => Promise<{ text: string }>, expected: RegExp): Promise<void> {
   let { text } = await open();
   for (let reloads = 0; reloads < MAX_RELOADS && !expected.test(text); reloads++) {
@@ -30,7 +30,7 @@ test('without the first key its tokens are rejected with a reason and the pages 
   const receiver = await startWebhookReceiver();
   const { access_token, refresh_token } = await server.connect({}, browser);
   const code = await server.allow({}, browser);
-  // What happened before an endpoint was there is not for it.
+  // An endpoint receives only events from after its creation.
   server.advanceClock(1);
   const { endpoint } = await insertEndpoint(
     server.storage().durable,

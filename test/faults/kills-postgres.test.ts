@@ -8,7 +8,7 @@ import { createTemplate, type PostgresServer, startAgain, startPostgres } from '
 import { send } from './support/api-client.ts';
 import { createBusinesses } from './support/businesses.ts';
 import { examinePostgres } from './support/integrity.ts';
-import { killUnderLoad, PATIENT } from './support/kills.ts';
+import { ENV, killUnderLoad } from './support/kills.ts';
 import { concurrency, READY_WITHIN, shareOfKills, timeFor } from './support/progress.ts';
 import { createServeProcess, newAddresses, type ServeProcess } from './support/serve-process.ts';
 
@@ -17,14 +17,14 @@ const DATABASE_KILLS = shareOfKills(12);
 const NODES = 3;
 const FIRMS = 4;
 
-/** Three nodes with one public address, which is the first one's. */
+/** Three nodes. The public address is that of the first one. */
 async function startNodes(url: string) {
   const addresses = await newAddresses();
   const businesses = await createBusinesses(url, FIRMS, addresses);
-  const nodes: ServeProcess[] = [createServeProcess(addresses, url, { env: PATIENT })];
+  const nodes: ServeProcess[] = [createServeProcess(addresses, url, { env: ENV })];
   while (nodes.length < NODES) {
     const [port, webPort] = [String(await freePort()), String(await freePort())];
-    const env = { ...PATIENT, LISTEN: port, CONSENT_LISTEN: webPort };
+    const env = { ...ENV, LISTEN: port, CONSENT_LISTEN: webPort };
     nodes.push({ ...createServeProcess(addresses, url, { env }), api: `http://127.0.0.1:${port}` });
   }
   await Promise.all(nodes.map((node) => node.start()));
@@ -40,7 +40,7 @@ async function newDatabase(name: string): Promise<{ postgres: PostgresServer; ur
 }
 
 suite('kill -9 on PostgreSQL', concurrency(1), () => {
-  // Twice: side by side, most of what each takes is waiting for a process to load.
+  // Two run concurrently, since they mostly wait for processes to start.
   for (const name of ['one_database', 'another_database']) {
     test(`${NODE_KILLS} kills of one of three nodes on ${name.replace('_', ' ')}, under load, lose no acknowledged write and revive nothing [T19]`, {
       timeout: timeFor(NODE_KILLS),
@@ -50,11 +50,11 @@ suite('kill -9 on PostgreSQL', concurrency(1), () => {
 
       const { median } = await killUnderLoad(context, {
         what: `Kills of one of three nodes on ${name.replace('_', ' ')}`,
-        strikes: NODE_KILLS,
+        kills: NODE_KILLS,
         url,
         businesses,
         apis,
-        async strike() {
+        async kill() {
           const node = nodes[randomInt(nodes.length)] as ServeProcess;
           await node.kill();
           return { readyAfter: await node.start(), api: node.api };
@@ -75,11 +75,11 @@ suite('kill -9 on PostgreSQL', concurrency(1), () => {
 
     await killUnderLoad(context, {
       what: 'Kills of PostgreSQL',
-      strikes: DATABASE_KILLS,
+      kills: DATABASE_KILLS,
       url,
       businesses,
       apis,
-      async strike() {
+      async kill() {
         await postgres.stop('SIGKILL');
         const began = performance.now();
         await startAgain(postgres);

@@ -7,7 +7,7 @@ import { after, suite, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
 import { createBusinesses } from './support/businesses.ts';
 import { examineSqlite } from './support/integrity.ts';
-import { killUnderLoad, PATIENT } from './support/kills.ts';
+import { ENV, killUnderLoad } from './support/kills.ts';
 import { concurrency, READY_WITHIN, shareOfKills, timeFor } from './support/progress.ts';
 import { createServeProcess, newAddresses, type ServeProcess } from './support/serve-process.ts';
 
@@ -18,7 +18,7 @@ const LANES = [
 ];
 const FIRMS = 4;
 
-// Side by side: most of what a lane takes is waiting for a process to load.
+// The lanes run concurrently, since they mostly wait for processes to start.
 suite('kill -9 on SQLite', concurrency(2), () => {
   for (const { what, args, kills } of LANES) {
     test(`${kills} kills of ${what}, under load, lose no acknowledged write and revive nothing [T19]`, {
@@ -29,16 +29,16 @@ suite('kill -9 on SQLite', concurrency(2), () => {
       const url = `sqlite:${join(folder, 'gatehouse.db')}`;
       const addresses = await newAddresses();
       const businesses = await createBusinesses(url, FIRMS, addresses);
-      const serving = createServeProcess(addresses, url, { args, env: PATIENT });
+      const serving = createServeProcess(addresses, url, { args, env: ENV });
       await serving.start();
 
       const { median } = await killUnderLoad(context, {
         what: `Kills of ${what} on SQLite`,
-        strikes: kills,
+        kills,
         url,
         businesses,
         apis: [serving.api],
-        async strike() {
+        async kill() {
           await serving.kill();
           const times = 1 + (randomInt(10) === 0 ? await killWhileStarting(serving) : 0);
           return { times, readyAfter: await serving.start() };
@@ -51,7 +51,7 @@ suite('kill -9 on SQLite', concurrency(2), () => {
   }
 });
 
-/** While it opens the file and mends what the last one left behind. */
+/** Kills the server while it opens the file and recovers the WAL. */
 async function killWhileStarting(serving: ServeProcess): Promise<number> {
   serving.launch();
   await setTimeout(randomInt(50, 800));

@@ -12,11 +12,11 @@ const TIMEOUT = { timeout: 300_000 };
 const REQUESTS = 1000;
 const DROPPED = /^gatehouse_log_dropped_lines_total (\d+)$/m;
 
-/** A server that logs every request, and where its metrics are. */
+/** A server that logs every request, and the address of its metrics. */
 async function startLogging(stdout: number | 'pipe') {
-  const house = await createSqliteServer();
+  const server = await createSqliteServer();
   const metrics = `127.0.0.1:${await freePort()}`;
-  const serving = house.serve({ stdout, env: { LOG_LEVEL: 'info', METRICS_LISTEN: metrics } });
+  const serving = server.serve({ stdout, env: { LOG_LEVEL: 'info', METRICS_LISTEN: metrics } });
   await serving.start();
   const health = async () => (await fetch(`${serving.api}/healthz`)).status;
   return {
@@ -27,11 +27,11 @@ async function startLogging(stdout: number | 'pipe') {
       assert.match(text, DROPPED);
       return Number(DROPPED.exec(text)?.[1]);
     },
-    askMany: () => pipelineRequests(serving.api),
+    sendMany: () => pipelineRequests(serving.api),
   };
 }
 
-/** Over one connection, since a connection or a promise for each would take longer than the server does. */
+/** Pipelines requests on one connection, since the client would otherwise be slower than the server. */
 async function pipelineRequests(api: string): Promise<void> {
   const { host, hostname, port } = new URL(api);
   const request = `GET /healthz HTTP/1.1\r\nHost: ${host}\r\n`;
@@ -43,9 +43,9 @@ async function pipelineRequests(api: string): Promise<void> {
 
 type Logging = Awaited<ReturnType<typeof startLogging>>;
 
-/** Sends more requests than the buffer of the log has room for. */
-async function askUntilDropped({ askMany, dropped }: Logging): Promise<void> {
-  while ((await dropped()) === 0) await askMany();
+/** Sends more requests than the log buffer can hold. */
+async function sendUntilDropped({ sendMany, dropped }: Logging): Promise<void> {
+  while ((await dropped()) === 0) await sendMany();
 }
 
 test(
@@ -54,7 +54,7 @@ test(
   async () => {
     const logging = await startLogging(openSync('/dev/full', 'w'));
 
-    await askUntilDropped(logging);
+    await sendUntilDropped(logging);
 
     assert.equal(await logging.health(), 200);
     assert.equal(await logging.serving.stop(), 0);
@@ -68,14 +68,14 @@ test(
     const logging = await startLogging('pipe');
     const lines: string[] = [];
 
-    await askUntilDropped(logging);
+    await sendUntilDropped(logging);
     createInterface(logging.serving.stdout()).on('line', (line) => lines.push(line));
     while (!lines.some((line) => line.includes('were dropped'))) await setTimeout(20);
-    await logging.askMany();
+    await logging.sendMany();
     const [dropped, code] = [await logging.dropped(), await logging.serving.stop()];
 
-    const said = lines.map((line) => JSON.parse(line).msg as string | undefined);
-    const reported = said.flatMap((msg) => /^(\d+) log lines were dropped/.exec(msg ?? '')?.[1] ?? []);
+    const messages = lines.map((line) => JSON.parse(line).msg as string | undefined);
+    const reported = messages.flatMap((msg) => /^(\d+) log lines were dropped/.exec(msg ?? '')?.[1] ?? []);
     assert.equal(
       reported.map(Number).reduce((sum, count) => sum + count),
       dropped,
@@ -87,7 +87,7 @@ test(
 test('a server whose log is no longer read shuts down cleanly [X8]', TIMEOUT, async () => {
   const logging = await startLogging('pipe');
 
-  await askUntilDropped(logging);
+  await sendUntilDropped(logging);
 
   assert.equal(await logging.serving.stop(), 0);
 });
@@ -96,7 +96,7 @@ test('a server keeps running after the reader of its log exits [X8]', TIMEOUT, a
   const logging = await startLogging('pipe');
 
   logging.serving.stdout().destroy();
-  await askUntilDropped(logging);
+  await sendUntilDropped(logging);
 
   assert.equal(await logging.health(), 200);
   assert.equal(await logging.serving.stop(), 0);

@@ -12,13 +12,13 @@ import { startNodes } from '../support/nodes.ts';
 import { createTemplate, startPostgres } from '../support/postgres-server.ts';
 import { startTcpProxy } from '../support/tcp-proxy.ts';
 
-const MOST_CONNECTIONS = 40;
-const postgres = await startPostgres([`max_connections=${MOST_CONNECTIONS}`, 'superuser_reserved_connections=0']);
+const MAX_CONNECTIONS = 40;
+const postgres = await startPostgres([`max_connections=${MAX_CONNECTIONS}`, 'superuser_reserved_connections=0']);
 after(() => postgres.remove());
 await createTemplate(postgres.url);
-const wire = await startTcpProxy(postgres.port);
+const proxy = await startTcpProxy(postgres.port);
 const direct = databaseUrl(postgres.url, TEMPLATE);
-const { clients } = await startNodes(1, direct.replace(`:${postgres.port}/`, `:${wire.port}/`));
+const { clients } = await startNodes(1, direct.replace(`:${postgres.port}/`, `:${proxy.port}/`));
 const storage = await openStorage(direct);
 after(() => storage.close());
 const [client] = clients as [Client];
@@ -35,23 +35,23 @@ async function untilReady(): Promise<void> {
   while ((await client.get('/readyz')).status !== 200) await setTimeout(50);
 }
 
-/** Whether a write through the node is there for everyone else: no connection came back with something left open. */
-async function assertKept(access_token: string): Promise<void> {
+/** Asserts that a write of the node is visible to other connections, so that no transaction was left open. */
+async function assertCommits(access_token: string): Promise<void> {
   const before = (await storage.durable.selectFrom('revoked_access_tokens').selectAll().execute()).length;
   assert.equal((await client.revoke(access_token)).status, 200);
   assert.equal((await storage.durable.selectFrom('revoked_access_tokens').selectAll().execute()).length, before + 1);
 }
 
-const TROUBLES: [what: string, begin: () => Promise<void>, end: () => Promise<void>][] = [
-  ['is cut off', async () => wire.cut(), async () => wire.restore()],
-  ['is too slow to answer', async () => wire.stall(), async () => wire.restore()],
-  ['answers far too late', async () => wire.stall(), async () => wire.resume()],
+const OUTAGES: [what: string, begin: () => Promise<void>, end: () => Promise<void>][] = [
+  ['is cut off', async () => proxy.cut(), async () => proxy.restore()],
+  ['is too slow to respond', async () => proxy.stall(), async () => proxy.restore()],
+  ['responds far too late', async () => proxy.stall(), async () => proxy.resume()],
   ['is paused', () => signalPostgres('SIGSTOP'), () => signalPostgres('SIGCONT')],
-  ['is restarted', () => postgres.stop(), () => postgres.start([`max_connections=${MOST_CONNECTIONS}`])],
-  ['was killed', () => postgres.stop('SIGKILL'), () => postgres.start([`max_connections=${MOST_CONNECTIONS}`])],
+  ['is restarted', () => postgres.stop(), () => postgres.start([`max_connections=${MAX_CONNECTIONS}`])],
+  ['was killed', () => postgres.stop('SIGKILL'), () => postgres.start([`max_connections=${MAX_CONNECTIONS}`])],
 ];
 
-/** Everything that belongs to the server: each of its processes is in a group of its own. */
+/** All processes of the server. Each has its own process group. */
 let paused: number[] = [];
 async function signalPostgres(signal: 'SIGSTOP' | 'SIGCONT'): Promise<void> {
   if (signal === 'SIGSTOP') {
@@ -63,7 +63,7 @@ async function signalPostgres(signal: 'SIGSTOP' | 'SIGCONT'): Promise<void> {
 }
 after(() => signalPostgres('SIGCONT').catch(() => {}));
 
-for (const [what, begin, end] of TROUBLES) {
+for (const [what, begin, end] of OUTAGES) {
   test(`while the database ${what}, every response is a 503 that leaves no partial state, and everything works afterwards`, {
     timeout: 180_000,
   }, async () => {
@@ -72,15 +72,15 @@ for (const [what, begin, end] of TROUBLES) {
     const page = await browser.open('/settings/account');
 
     await begin();
-    // Twice as many as there are connections: whoever has to wait is told so, and no queue builds up.
-    const asked = Array.from({ length: 10 }, () => [
+    // Twice as many requests as connections: the server rejects those that would wait.
+    const requests = Array.from({ length: 10 }, () => [
       client.refresh(refresh_token),
       client.exchange(code),
       client.revoke(access_token),
       client.listInvoices(access_token),
     ]).flat();
-    const responses = await Promise.all(asked);
-    const [ready, alive, pageAnswer] = await Promise.all([
+    const responses = await Promise.all(requests);
+    const [ready, alive, accountPage] = await Promise.all([
       client.get('/readyz'),
       client.get('/healthz'),
       browser.open('/settings/account'),
@@ -92,11 +92,11 @@ for (const [what, begin, end] of TROUBLES) {
     assert.equal(ready.status, 503);
     assert.equal(alive.status, 200);
     assert.equal(page.status, 200);
-    assert.equal(pageAnswer.status, 503);
+    assert.equal(accountPage.status, 503);
     assert.equal((await client.listInvoices(access_token)).status, 200);
     assert.equal((await client.refresh(refresh_token)).status, 200);
     assert.equal((await client.exchange(code)).status, 200);
-    await assertKept((await client.connect({}, browser)).access_token);
+    await assertCommits((await client.connect({}, browser)).access_token);
   });
 }
 
@@ -105,26 +105,26 @@ test('while the database accepts no connection, responses are 503, and everythin
 }, async () => {
   const { access_token } = await client.connect({}, browser);
   const before = await grants();
-  const hogs: pg.Client[] = [];
+  const connections: pg.Client[] = [];
   await runAsAdmin(direct, [
     `select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'gatehouse %'`,
   ]);
   for (;;) {
-    const hog = new pg.Client({ connectionString: direct });
-    hog.on('error', () => {});
-    const isIn = await hog.connect().then(
+    const connection = new pg.Client({ connectionString: direct });
+    connection.on('error', () => {});
+    const isConnected = await connection.connect().then(
       () => true,
       () => false,
     );
-    if (!isIn) break;
-    hogs.push(hog);
+    if (!isConnected) break;
+    connections.push(connection);
   }
 
   const responses = await Promise.all(Array.from({ length: 20 }, () => client.listInvoices(access_token)));
-  await Promise.all(hogs.map((hog) => hog.end()));
+  await Promise.all(connections.map((connection) => connection.end()));
   await untilReady();
 
-  assert.ok(hogs.length > 0);
+  assert.ok(connections.length > 0);
   for (const { status } of responses) assert.ok(status === 503 || status === 200, String(status));
   assert.ok(responses.some(({ status }) => status === 503));
   assert.equal((await client.listInvoices(access_token)).status, 200);

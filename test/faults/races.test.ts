@@ -14,8 +14,8 @@ import { ROUNDS } from './support/progress.ts';
 import { allow, connect, count, type Request, race, raceAgainst, statuses, unavailable } from './support/races.ts';
 import { runRounds } from './support/rounds.ts';
 
-const WAYS = 50;
-/** All of it is one app, which asks more in a minute than one should. */
+const REQUESTS = 50;
+/** One app sends all requests, more than the limit allows. */
 const UNLIMITED = '1000000000';
 
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-faults-'));
@@ -24,14 +24,14 @@ const postgres = await startPostgres();
 after(() => postgres.remove());
 await createTemplate(postgres.url);
 
-const PLACES = [
+const DATABASES = [
   { where: 'on SQLite', nodeCount: 1, url: `sqlite:${join(folder, 'gatehouse.db')}` },
   { where: 'on three nodes with PostgreSQL', nodeCount: 3, url: databaseUrl(postgres.url, TEMPLATE) },
 ];
 
-const settled = await Promise.all(
-  PLACES.map(async ({ where, nodeCount, url }) => {
-    const { nodes, storage, ...people } = await startNodes(nodeCount, url, { LIMIT_PER_APP: UNLIMITED });
+const setups = await Promise.all(
+  DATABASES.map(async ({ where, nodeCount, url }) => {
+    const { nodes, storage, ...fixtures } = await startNodes(nodeCount, url, { LIMIT_PER_APP: UNLIMITED });
     const apis = nodes.map(({ api }) => api);
     let turn = 0;
     const apiClient = createApiClient(() => apis[turn++ % apis.length] ?? '');
@@ -48,38 +48,38 @@ const settled = await Promise.all(
       apiClient,
       apiClients: apis.map((address) => createApiClient(() => address)),
       signInAs,
-      ...people,
+      ...fixtures,
     };
   }),
 );
 
-for (const { where, nodes, storage, apiClient, apiClients, signInAs, addApp, addBusiness, addUser, ada } of settled) {
-  /** A first-party app, which needs no one to click Allow a thousand times. */
+for (const { where, nodes, storage, apiClient, apiClients, signInAs, addApp, addBusiness, addUser, ada } of setups) {
+  /** A first-party app, which needs no consent. */
   const racer = await addApp({ name: 'Racer' });
   const owner = await signInAs(ada);
-  const everyone = (request: Request) => race(Array.from({ length: WAYS }, () => request));
-  const everyNode = (token: string) => race(apiClients.map(({ use }) => use.bind(undefined, token)));
+  const sendMany = (request: Request) => race(Array.from({ length: REQUESTS }, () => request));
+  const useOnEveryNode = (token: string) => race(apiClients.map(({ use }) => use.bind(undefined, token)));
 
-  test(`of ${WAYS} exchanges of one code ${where} exactly one wins, ${ROUNDS} times [T12]`, async () => {
+  test(`of ${REQUESTS} exchanges of one code ${where} exactly one wins, ${ROUNDS} times [T12]`, async () => {
     await runRounds(`Exchanges ${where}`, ROUNDS, async () => async (round) => {
       const code = await allow({ apiClient, app: racer }, owner);
 
-      const responses = await everyone(() => apiClient.exchange(racer, code));
+      const responses = await sendMany(() => apiClient.exchange(racer, code));
 
       assert.equal(count(responses, 200), 1, `round ${round}: ${statuses(responses)}`);
-      assert.equal(count(responses, 400), WAYS - 1, `round ${round}: ${statuses(responses)}`);
+      assert.equal(count(responses, 400), REQUESTS - 1, `round ${round}: ${statuses(responses)}`);
     });
   });
 
-  test(`${WAYS} refreshes of one token ${where} give one and the same pair, ${ROUNDS} times [T15]`, async () => {
+  test(`${REQUESTS} refreshes of one token ${where} give one and the same pair, ${ROUNDS} times [T15]`, async () => {
     await runRounds(`Refreshes ${where}`, ROUNDS, async () => {
       let { refresh_token } = await connect({ apiClient, app: racer }, owner);
       return async (round) => {
         const spent = refresh_token;
 
-        const responses = await everyone(() => apiClient.refresh(racer, spent));
+        const responses = await sendMany(() => apiClient.refresh(racer, spent));
 
-        assert.equal(count(responses, 200), WAYS, `round ${round}: ${statuses(responses)}`);
+        assert.equal(count(responses, 200), REQUESTS, `round ${round}: ${statuses(responses)}`);
         assert.equal(new Set(responses.map(({ body }) => `${body.access_token} ${body.refresh_token}`)).size, 1);
         refresh_token = responses[0]?.body.refresh_token;
         assert.notEqual(refresh_token, spent);
@@ -94,7 +94,7 @@ for (const { where, nodes, storage, apiClient, apiClients, signInAs, addApp, add
         tokens = (await race([() => apiClient.refresh(racer, tokens.refresh_token)]))[0]?.body;
 
         const [revoked] = await race([() => apiClient.revoke(tokens.access_token)]);
-        const responses = await everyNode(tokens.access_token);
+        const responses = await useOnEveryNode(tokens.access_token);
 
         assert.equal(revoked?.status, 200);
         assert.equal(count(responses, 401), apiClients.length, `round ${round}: ${statuses(responses)}`);
@@ -102,8 +102,8 @@ for (const { where, nodes, storage, apiClient, apiClients, signInAs, addApp, add
     });
   });
 
-  /** A business of its own, so that what ends in one lane goes on in the others. */
-  async function gather(lane: number): Promise<Parties> {
+  /** Each lane has its own business, so that lanes do not affect each other. */
+  async function createParties(lane: number): Promise<Parties> {
     const business = await addBusiness(`Business ${lane}`);
     return {
       storage,
@@ -116,13 +116,13 @@ for (const { where, nodes, storage, apiClient, apiClients, signInAs, addApp, add
     };
   }
 
-  test(`what is ended ${where}, by any of ${ENDINGS.length} ways, while it is refreshed and exchanged stays ended, ${ROUNDS} times`, async (context) => {
+  test(`a grant that ends ${where} in any of ${ENDINGS.length} ways, during refreshes and exchanges, stays ended, ${ROUNDS} times`, async (context) => {
     await runRounds(`Endings ${where}`, ROUNDS, async (lane) => {
-      const parties = await gather(lane);
+      const parties = await createParties(lane);
       return async (round) => {
         const ending = ENDINGS[round % ENDINGS.length] as Ending;
 
-        const broken = await raceAgainst(parties, ending, WAYS);
+        const broken = await raceAgainst(parties, ending, REQUESTS);
 
         assert.deepEqual(broken, [], `round ${round}: ${ending.what}`);
       };
@@ -140,7 +140,7 @@ for (const { where, nodes, storage, apiClient, apiClients, signInAs, addApp, add
   });
 }
 
-/** The session of a browser, asked of another node than the one it signed in to. */
+/** Opens a page on another node than the one that the browser signed in to. */
 async function openOn({ web }: Node, { browser: { cookies } }: Person, path: string): Promise<number> {
   const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
   return (await fetch(web + path, { headers: { cookie }, redirect: 'manual' })).status;

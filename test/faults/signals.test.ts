@@ -7,11 +7,11 @@ const PRELOAD = fileURLToPath(new URL('support/stop-at-once.ts', import.meta.url
 
 for (const args of [[], ['--workers', '2']]) {
   test(`${['serve', ...args].join(' ')}: SIGTERM as its first listener opens shuts it down cleanly, with exit 0`, async () => {
-    const house = await createSqliteServer();
-    const serving = house.serve({ args, preload: PRELOAD });
+    const server = await createSqliteServer();
+    const serving = server.serve({ args, preload: PRELOAD });
 
-    const { code, said } = await serving.untilEnd();
+    const { code, stderr } = await serving.waitForExit();
 
-    assert.equal(code, 0, said);
+    assert.equal(code, 0, stderr);
   });
 }

@@ -46,7 +46,7 @@ test('while the disk confirms no flush, every response that waits for it is a 50
 
   disk.stall();
   const revoking = apiClient.revoke(revoked.refresh_token);
-  // From here on other responses wait for the sync, too.
+  // From here on, other responses also wait for the sync.
   await disk.untilSyncing();
   const alive = [await send(`${addresses.api}/healthz`)];
   const first = await Promise.all([

@@ -15,12 +15,12 @@ import { startNodes } from '../support/nodes.ts';
 import { createTemplate, startPostgres } from '../support/postgres-server.ts';
 import { type Received, startWebhookReceiver } from '../support/webhook-receiver.ts';
 
-/** `TEST_EVENTS=10000 TEST_KILLS=50` is the long form. */
+/** For a long run: `TEST_EVENTS=10000 TEST_KILLS=50`. */
 const EVENTS = Number(process.env.TEST_EVENTS ?? 100);
 const KILLS = Number(process.env.TEST_KILLS ?? 3);
-/** Many, since each silence takes one of them 15 s. */
+/** Many endpoints, since a missing response blocks one for 15 s. */
 const ENDPOINTS = EVENTS > 1000 ? 200 : 30;
-/** Of one owner a node serves only so many at once. */
+/** A node sends to a limited number of endpoints of one owner at a time. */
 const ENDPOINTS_PER_OWNER = 20;
 const SECRET_KEY = 'the-key-that-all-of-these-nodes-sign-with';
 const ENV = { WEBHOOKS_TO_LOOPBACK: 'yes', SECRET_KEYS: SECRET_KEY };
@@ -44,12 +44,12 @@ test('kill -9 of one of three nodes on PostgreSQL loses no event and invents non
 
 async function assertAllArrive(nodeCount: number, url: string): Promise<void> {
   const { nodes, storage, addApp, addBusiness, acme } = await startNodes(nodeCount, url, ENV);
-  const { receiver, acknowledged } = await newCapriciousReceiver();
+  const { receiver, acknowledged } = await startUnreliableReceiver();
   const secrets = new Map<string, string>();
   const appIds: string[] = [];
   let owner = acme;
-  for (let place = 0; place < ENDPOINTS; place++) {
-    if (place % ENDPOINTS_PER_OWNER === 0) owner = await addBusiness(`Owner ${place}`);
+  for (let index = 0; index < ENDPOINTS; index++) {
+    if (index % ENDPOINTS_PER_OWNER === 0) owner = await addBusiness(`Owner ${index}`);
     const app = await addApp({ ownerBusinessId: owner.id });
     const endpoint = { appId: app.id, url: `${receiver.url}/${app.id}`, eventTypes: ['grant.created'] };
     const { secret } = await insertEndpoint(storage.durable, createKeyring([SECRET_KEY]), endpoint, Date.now());
@@ -58,19 +58,19 @@ async function assertAllArrive(nodeCount: number, url: string): Promise<void> {
   }
 
   const recorded = new Map<string, string>();
-  const undone = new Set<string>();
+  const rolledBack = new Set<string>();
   for (let kill = 1; kill <= KILLS; kill++) {
     const share = Math.round((EVENTS * kill) / KILLS) - recorded.size;
-    const recording = record(storage, { appIds, businessId: acme.id, count: share, recorded, undone });
+    const recording = record(storage, { appIds, businessId: acme.id, count: share, recorded, rolledBack });
     await setTimeout(randomInt(50, 500));
     const node = nodes[randomInt(nodes.length)];
     await node?.stop('SIGKILL');
     await recording;
-    await insist(() => windPastLeases(storage));
+    await retryOnDeadlock(() => expireLeases(storage));
     await node?.start();
   }
-  while (await isUnfinished(storage)) {
-    await insist(() => windPastDelays(storage));
+  while (await hasPendingDeliveries(storage)) {
+    await retryOnDeadlock(() => expireDelays(storage));
     await setTimeout(100);
   }
 
@@ -80,7 +80,7 @@ async function assertAllArrive(nodeCount: number, url: string): Promise<void> {
     [],
     'every event has arrived',
   );
-  for (const received of receiver.received) assertGenuine(received, { recorded, undone, secrets });
+  for (const received of receiver.received) assertGenuine(received, { recorded, rolledBack, secrets });
   report(nodeCount, receiver.received, acknowledged);
 }
 
@@ -88,44 +88,44 @@ interface Recording {
   appIds: string[];
   businessId: string;
   count: number;
-  /** What was committed: the id of each event, and whose it is. */
+  /** Committed events: the app by the id of the event. */
   recorded: Map<string, string>;
-  /** What was rolled back with the change that it would have reported. */
-  undone: Set<string>;
+  /** The ids of events whose transaction was rolled back. */
+  rolledBack: Set<string>;
 }
 
-async function record(storage: Storage, { appIds, businessId, count, recorded, undone }: Recording): Promise<void> {
+async function record(storage: Storage, { appIds, businessId, count, recorded, rolledBack }: Recording): Promise<void> {
   for (let made = 0; made < count; ) {
-    const few = Math.min(10, count - made);
-    const isUndone = randomInt(10) === 0;
+    const size = Math.min(10, count - made);
+    const isRolledBack = randomInt(10) === 0;
     const batch: [string, string][] = [];
     const work = storage.transaction(async (db) => {
-      for (let i = 0; i < few; i++) {
+      for (let i = 0; i < size; i++) {
         const appId = appIds[randomInt(appIds.length)] ?? '';
-        const data = { appId, isUndone: String(isUndone) };
+        const data = { appId, isRolledBack: String(isRolledBack) };
         batch.push([await recordEvent(db, { type: 'grant.created', appId, businessId, data }, Date.now()), appId]);
       }
-      if (isUndone) throw new Undone();
+      if (isRolledBack) throw new Rollback();
     });
     await work.catch((error) => {
-      if (!(error instanceof Undone)) throw error;
+      if (!(error instanceof Rollback)) throw error;
     });
-    for (const [id, appId] of batch) isUndone ? undone.add(id) : recorded.set(id, appId);
-    if (!isUndone) made += few;
-    // The receiver is in this process, too.
+    for (const [id, appId] of batch) isRolledBack ? rolledBack.add(id) : recorded.set(id, appId);
+    if (!isRolledBack) made += size;
+    // The receiver runs in this process, so it needs time to respond.
     await setTimeout(randomInt(5));
   }
 }
 
-class Undone extends Error {}
+class Rollback extends Error {}
 
-/** Answers at random: mostly 200, often 500, and now and then nothing, or too late. */
-async function newCapriciousReceiver() {
+/** Responds at random: mostly with 200, often with 500, sometimes not at all or too late. */
+async function startUnreliableReceiver() {
   const acknowledged = new Set<string>();
   const silent = new Set<string>();
   const receiver = await startWebhookReceiver(({ path, headers }, response) => {
     const chance = randomInt(100);
-    // In the short form only a few are silent, and each but once: their 15 s would add up.
+    // In a short run only a few endpoints do not respond, and only once each, since their timeouts add up.
     if (chance < 5 && (EVENTS > 1000 || (silent.size < 5 && !silent.has(path)))) {
       silent.add(path);
       if (chance < 2) globalThis.setTimeout(() => response.end(), 16 * SECOND).unref();
@@ -138,29 +138,29 @@ async function newCapriciousReceiver() {
   return { receiver, acknowledged };
 }
 
-interface Known {
+interface Expected {
   recorded: Map<string, string>;
-  undone: Set<string>;
+  rolledBack: Set<string>;
   secrets: Map<string, string>;
 }
 
-function assertGenuine({ path, headers, body, event }: Received, { recorded, undone, secrets }: Known): void {
+function assertGenuine({ path, headers, body, event }: Received, { recorded, rolledBack, secrets }: Expected): void {
   const { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': signature } = headers;
-  assert.ok(!undone.has(String(id)), 'what was rolled back has never happened');
-  assert.equal(path, `/hook/${recorded.get(String(id))}`, 'it is known, and came to where it belongs');
+  assert.ok(!rolledBack.has(String(id)), 'no event that was rolled back is sent');
+  assert.equal(path, `/hook/${recorded.get(String(id))}`, 'it was recorded, and arrived at its own endpoint');
   assert.equal(event.data.appId, recorded.get(String(id)));
   const key = Buffer.from(secrets.get(path)?.slice('whsec_'.length) ?? '', 'base64');
   const expected = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
   assert.equal(signature, `v1,${expected}`);
 }
 
-/** As if a minute had passed: what the dead node had claimed is free again. Nothing becomes due that never would. */
-async function windPastLeases({ durable }: Storage): Promise<void> {
+/** Ends the leases of the killed node, as if a minute had passed. Changes no other endpoints. */
+async function expireLeases({ durable }: Storage): Promise<void> {
   await durable.updateTable('endpoints').set({ claimed_until: 1, due_at: 1 }).where('claimed_until', '>', 1).execute();
 }
 
-/** As if the delays before the next attempts had passed. An endpoint that nobody has woken stays asleep. */
-async function windPastDelays({ durable }: Storage): Promise<void> {
+/** Makes the next attempts due, as if their delays had passed. Endpoints without a due time keep none. */
+async function expireDelays({ durable }: Storage): Promise<void> {
   const now = Date.now();
   await durable.updateTable('deliveries').set({ due_at: 0 }).where('due_at', '>', now).execute();
   await durable
@@ -172,18 +172,23 @@ async function windPastDelays({ durable }: Storage): Promise<void> {
     .execute();
 }
 
-/** The nodes lock the same rows meanwhile, in an order of their own: PostgreSQL ends one of the two. */
-async function insist(work: () => Promise<void>, tries = 20): Promise<void> {
+/** The nodes lock the same rows in another order, so PostgreSQL may abort this transaction as a deadlock. */
+async function retryOnDeadlock(work: () => Promise<void>, tries = 20): Promise<void> {
   await work().catch((error) => {
     if (tries === 0) throw error;
-    return insist(work, tries - 1);
+    return retryOnDeadlock(work, tries - 1);
   });
 }
 
-async function isUnfinished({ durable }: Storage): Promise<boolean> {
-  const waiting = await durable.selectFrom('events').select('id').where('dispatched_at', 'is', null).limit(1).execute();
-  const open = await durable.selectFrom('deliveries').select('id').where('delivered_at', 'is', null).limit(1).execute();
-  return waiting.length + open.length > 0;
+async function hasPendingDeliveries({ durable }: Storage): Promise<boolean> {
+  const events = await durable.selectFrom('events').select('id').where('dispatched_at', 'is', null).limit(1).execute();
+  const deliveries = await durable
+    .selectFrom('deliveries')
+    .select('id')
+    .where('delivered_at', 'is', null)
+    .limit(1)
+    .execute();
+  return events.length + deliveries.length > 0;
 }
 
 function report(nodeCount: number, received: Received[], acknowledged: Set<string>): void {

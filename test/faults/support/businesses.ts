@@ -12,9 +12,9 @@ export interface TestBusiness {
   businessId: string;
   app: RegisteredApp;
   owner: Person;
-  /** Joins and is removed repeatedly. */
+  /** A user who joins and is removed repeatedly. */
   member: Person;
-  /** Whether it was acknowledged that the app is disabled. */
+  /** Whether the server has acknowledged that the app is disabled. */
   isDisabled: boolean;
 }
 
@@ -29,18 +29,18 @@ interface Addresses {
   web: string;
 }
 
-/** Prepares the database before the server starts: later, no other process may have it open. */
+/** Prepares the database before the server starts, while this process may open it. */
 export async function createBusinesses(url: string, count: number, { api, web }: Addresses): Promise<TestBusiness[]> {
   const storage = await openStorage(url);
   try {
     await ensureMigrated(storage);
-    const people = await createFixtures(() => storage, Date.now);
+    const fixtures = await createFixtures(() => storage, Date.now);
     const businesses: TestBusiness[] = [];
     for (let index = 0; index < count; index++) {
-      const business = await people.addBusiness(`Business ${index}`);
-      const app = await people.addApp({ name: `App ${index}`, ownerBusinessId: business.id });
-      const owner = await people.addUser(`Owner${index}`, [[business, 'owner']]);
-      const member = await people.addUser(`Member${index}`);
+      const business = await fixtures.addBusiness(`Business ${index}`);
+      const app = await fixtures.addApp({ name: `App ${index}`, ownerBusinessId: business.id });
+      const owner = await fixtures.addUser(`Owner${index}`, [[business, 'owner']]);
+      const member = await fixtures.addUser(`Member${index}`);
       const signInAs = (user: User) => signIn(storage, user, createBrowser(web, [api, web]));
       businesses.push({
         businessId: business.id,

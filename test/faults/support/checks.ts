@@ -78,11 +78,11 @@ async function stopped(apiClient: ApiClient, lineage: Lineage): Promise<Broken> 
   ];
 }
 
-/** An acknowledged Allow is not lost, either. */
+/** An acknowledged Allow is not lost. */
 async function exchangeable(apiClient: ApiClient, journal: Journal, lineage: Lineage): Promise<Broken> {
   const response = await retryUntilAvailable(() => apiClient.exchange(lineage.business.app, lineage.code));
   if (journal.write('exchange after', grantIdIn(lineage.code), response)) lineage.pairs.push(response.body);
-  return expect('a code that nobody has used', response, 200);
+  return expect('an unused code', response, 200);
 }
 
 async function findBrokenSecret(apiClient: ApiClient, secret: KnownSecret): Promise<Broken> {
@@ -111,14 +111,14 @@ export async function findForks(apiClient: ApiClient, { lineages }: Journal): Pr
       broken.push(...(await dead(apiClient, lineage)));
     },
   );
-  const given = lineages.flatMap(({ pairs }) => pairs.map(({ refresh_token }) => refresh_token));
-  if (new Set(given).size !== given.length) broken.push('one refresh token was handed out twice');
+  const issued = lineages.flatMap(({ pairs }) => pairs.map(({ refresh_token }) => refresh_token));
+  if (new Set(issued).size !== issued.length) broken.push('one refresh token was issued twice');
   return broken;
 }
 
 function expect(what: string, { status, body }: TimedResponse, ...expected: number[]): Broken {
   if (expected.includes(status)) return [];
-  return [`${what} is answered with ${status}, not ${expected.join(' or ')}: ${JSON.stringify(body).slice(0, 200)}`];
+  return [`${what} got status ${status}, not ${expected.join(' or ')}: ${JSON.stringify(body).slice(0, 200)}`];
 }
 
 const AT_ONCE = 20;

@@ -45,9 +45,9 @@ export async function findTorn(url: string): Promise<string[]> {
       .select(['id', 'revoked_reason'])
       .where('revoked_at', 'is not', null)
       .execute();
-    const said = await durable.selectFrom('events').select('data').where('type', '=', 'grant.revoked').execute();
+    const recorded = await durable.selectFrom('events').select('data').where('type', '=', 'grant.revoked').execute();
     const events = Map.groupBy(
-      said.map(({ data }) => JSON.parse(data)),
+      recorded.map(({ data }) => JSON.parse(data)),
       ({ grantId, reason }) => `${grantId} ${reason}`,
     );
     return ended

@@ -2,7 +2,7 @@ import type { Tokens } from '../../support/client.ts';
 import type { TimedResponse } from './api-client.ts';
 import type { TestBusiness } from './businesses.ts';
 
-/** One response, recorded when it arrived. */
+/** A response, recorded on arrival. */
 interface Entry {
   what: string;
   /** The grant, app or person it is about. */
@@ -50,7 +50,7 @@ export function createJournal() {
       entries.push({ what, about, status, began, ended });
       const isDone = status < 400;
       if (!isDone && !expected.includes(status)) {
-        wrong.push(`${what} of ${about} was answered with ${status}: ${JSON.stringify(body).slice(0, 300)}`);
+        wrong.push(`${what} of ${about} got status ${status}: ${JSON.stringify(body).slice(0, 300)}`);
       }
       return isDone;
     },

@@ -27,7 +27,7 @@ export async function runLoad(work: Work, gate: Gate): Promise<void> {
   }
 }
 
-/** Repeated by frequency. */
+/** A frequent step is listed several times. */
 const STEPS: [times: number, step: (work: Work) => Promise<void>][] = [
   [6, connectOwner],
   [12, refreshOne],
@@ -82,7 +82,7 @@ async function connect(work: Work, person: Person): Promise<Lineage | undefined>
     tries += 1;
     return apiClient.exchange(business.app, lineage.code);
   });
-  // An exchange that was cut off may have been done: then trying again has used the code a second time.
+  // An exchange without a response may have succeeded. The retry then used the code a second time.
   if (!journal.write('exchange', grant, response, ...(tries > 1 ? [400] : []))) return undefined;
   lineage.pairs.push(response.body);
   journal.lineages.push(lineage);
@@ -131,7 +131,7 @@ async function enable({ business, journal }: Work): Promise<void> {
   if (journal.write('enable', business.app.id, response)) business.isDisabled = false;
 }
 
-/** Someone is invited, joins, connects the app and is removed. */
+/** Invites a user, who joins, connects the app and is removed. */
 async function addAndRemoveMember(work: Work): Promise<void> {
   const { business, journal } = work;
   const { owner, member, businessId } = business;
@@ -151,7 +151,7 @@ async function addAndRemoveMember(work: Work): Promise<void> {
     tries += 1;
     return post(owner, path);
   });
-  // Who was removed without a response is not there any more.
+  // A removal without a response may have succeeded.
   journal.write('remove', member.user.id, removed, ...(tries > 1 ? [404] : []));
   if (lineage) lineage.endedBy = 'member_removed';
 }
@@ -175,7 +175,7 @@ async function registerApp({ business, journal }: Work): Promise<void> {
   const [action] = /\/[\w/-]+\/secrets\/[\w-]+\/remove/.exec(row ?? '') ?? [];
   if (!action) return;
   const removed = await retryUntilAvailable(() => post(owner, action, { sure: 'yes' }));
-  // A second try, after one without a response, may find nothing left to remove.
+  // A retry after a missing response may find nothing to remove.
   journal.write('remove secret', first.id, removed, 404);
   first.works = false;
 }

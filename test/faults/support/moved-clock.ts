@@ -1,4 +1,4 @@
-// Loaded into a server before anything else: its clock can then be moved, as an operator or a time server would move it.
+// Preloaded into a server: lets a test move its clock, as an operator or a time server would.
 import { readFileSync } from 'node:fs';
 
 const real = Date.now;

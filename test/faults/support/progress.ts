@@ -6,25 +6,25 @@ const PROMISED = process.env.TEST_READY_WITHIN;
 /** The number of kills for one target, as a percentage of all. */
 export const shareOfKills = (inHundred: number) => Math.ceil((KILLS * inHundred) / 100);
 
-/** Generous, for a busy machine. */
+/** Long enough for a busy machine. */
 export const timeFor = (kills: number) => 300_000 + kills * 20_000;
 
-/** The median of all restarts has to be lower. Only checked if nothing else runs. */
+/** The maximum for the median of all restarts. Only checked if nothing else runs. */
 export const READY_WITHIN = Number(PROMISED ?? Number.POSITIVE_INFINITY);
 
-/** All in parallel; fewer if restart times are checked, so that two cores are enough. */
-export const concurrency = (most: number) => ({ concurrency: PROMISED ? most : true });
+/** All lanes run in parallel; fewer if restart times are checked, so that two cores are enough. */
+export const concurrency = (p95: number) => ({ concurrency: PROMISED ? p95 : true });
 
-const SAY_EVERY = 10_000;
+const PRINT_INTERVAL = 10_000;
 
 /** Prints the progress and the remaining time in `npm run faults`. */
 export function createProgress(what: string, of: number): (done: number) => void {
   const began = performance.now();
-  let saidAt = began;
+  let printedAt = began;
   return (done) => {
     const now = performance.now();
-    if (!PROMISED || (now - saidAt < SAY_EVERY && done < of)) return;
-    saidAt = now;
+    if (!PROMISED || (now - printedAt < PRINT_INTERVAL && done < of)) return;
+    printedAt = now;
     const [taken, left] = [now - began, ((now - began) / done) * (of - done)].map((ms) => Math.round(ms / 1000));
     console.log(`${what}: ${done} of ${of}, ${done < of ? `about ${left} s left` : `in ${taken} s`}`);
   };
@@ -34,5 +34,5 @@ export function createProgress(what: string, of: number): (done: number) => void
 export function summarise(times: number[]) {
   const sorted = times.toSorted((a, b) => a - b);
   const at = (share: number) => Math.round(sorted[Math.floor(sorted.length * share)] ?? 0);
-  return { median: at(0.5), most: at(0.95), worst: Math.round(sorted.at(-1) ?? 0) };
+  return { median: at(0.5), p95: at(0.95), worst: Math.round(sorted.at(-1) ?? 0) };
 }

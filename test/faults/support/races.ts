@@ -28,7 +28,7 @@ export async function race(requests: Request[]): Promise<TimedResponse[]> {
 async function sendUntilAvailable(request: Request): Promise<TimedResponse> {
   const response = await request();
   assert.ok(response, 'every request gets a response');
-  // Too much to do, or a row that was locked for too long on a slow disk: an app tries again.
+  // The server is overloaded, or a row was locked for too long: an app would retry.
   if (response.status !== 503) return response;
   unavailable.count += 1;
   await setTimeout(randomInt(300));
@@ -71,18 +71,18 @@ export async function raceAgainst(parties: Parties, ending: Ending, ways: number
   const responses = await race(shuffle(requests));
 
   const expected = [200, 303, 400, 401, ...(ending.tooLate ?? [])];
-  const odd = responses.filter(({ status }) => !expected.includes(status)).map(describe);
-  const given = distinct([
+  const wrong = responses.filter(({ status }) => !expected.includes(status)).map(describe);
+  const issued = distinct([
     first,
     ...responses.map(({ body }) => body as Tokens).filter(({ access_token }) => access_token),
   ]);
-  const ended = given.filter(({ access_token }) => !ending.endsOne || isOf(first, access_token));
+  const ended = issued.filter(({ access_token }) => !ending.endsOne || isOf(first, access_token));
   const alive = await findAlive(parties, ended);
   await ending.undo?.(parties);
-  // Its first token, and the one that all who were in time were given.
-  const lines = given.filter(({ access_token }) => isOf(first, access_token)).length;
+  // The first pair, and the one pair that all refreshes in time received.
+  const lines = issued.filter(({ access_token }) => isOf(first, access_token)).length;
   const forks = lines > 2 ? [`${lines} pairs of one grant`] : [];
-  return [...odd, ...alive, ...forks, ...(ending.isPause ? await findLost(parties, first, given) : [])];
+  return [...wrong, ...alive, ...forks, ...(ending.isPause ? await findLost(parties, first, issued) : [])];
 }
 
 const isOf = ({ access_token }: Tokens, token: string) => grantIdIn(token) === grantIdIn(access_token);
@@ -109,8 +109,8 @@ async function findAlive({ apiClient, app }: Parties, pairs: Tokens[]): Promise<
 }
 
 /** After a pause the newest pair works again, and a spent token is a replay. */
-async function findLost({ apiClient, app }: Parties, first: Tokens, given: Tokens[]): Promise<string[]> {
-  const newest = given.findLast(({ access_token }) => isOf(first, access_token)) ?? first;
+async function findLost({ apiClient, app }: Parties, first: Tokens, issued: Tokens[]): Promise<string[]> {
+  const newest = issued.findLast(({ access_token }) => isOf(first, access_token)) ?? first;
   const used = await sendUntilAvailable(() => apiClient.use(newest.access_token));
   const refreshed = await sendUntilAvailable(() => apiClient.refresh(app, newest.refresh_token));
   const lost = [used, refreshed]
@@ -127,7 +127,7 @@ function describe({ status, body }: TimedResponse): string {
 
 function shuffle<Item>(items: Item[]): Item[] {
   return items
-    .map((item) => ({ item, place: randomInt(1_000_000) }))
-    .sort((a, b) => a.place - b.place)
+    .map((item) => ({ item, order: randomInt(1_000_000) }))
+    .sort((a, b) => a.order - b.order)
     .map(({ item }) => item);
 }

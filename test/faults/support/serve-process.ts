@@ -68,7 +68,7 @@ export function createServeProcess(
   { args = [], env = {}, before = [], preload, stdout }: ServeOptions = {},
 ) {
   let child: ChildProcess | undefined;
-  let said = '';
+  let stderr = '';
   const [program = '', ...rest] = [
     ...before,
     process.execPath,
@@ -78,12 +78,12 @@ export function createServeProcess(
     ...args,
   ];
 
-  // What is put before it may limit how long a file can be, and then its log would be its end.
+  // `before` may limit the size of files, and the log must not reach that limit.
   const isWatched = before.length === 0;
   rememberSecret('key', KEY);
 
   function launch(): ChildProcess {
-    said = '';
+    stderr = '';
     const launched = spawn(program, rest, {
       detached: true,
       stdio: ['ignore', stdout ?? (isWatched ? openChildLog() : 'ignore'), 'pipe'],
@@ -103,8 +103,8 @@ export function createServeProcess(
     running.add(launched);
     launched.once('close', () => running.delete(launched));
     launched.stderr?.on('data', (chunk) => {
-      said += chunk;
-      launched.emit('said');
+      stderr += chunk;
+      launched.emit('output');
     });
     child = launched;
     return launched;
@@ -113,8 +113,8 @@ export function createServeProcess(
   const serving = {
     api,
     web,
-    /** Its last standard error output. */
-    said: () => said,
+    /** The stderr of the last process. */
+    stderr: () => stderr,
     pid: () => child?.pid ?? 0,
     /** Its log, if it goes to a pipe. */
     stdout: () => child?.stdout as Readable,
@@ -122,23 +122,23 @@ export function createServeProcess(
     async start(): Promise<number> {
       const launched = launch();
       const all = new Promise<void>((resolve, reject) => {
-        launched.on('said', () => said.includes('Gatehouse serves') && resolve());
-        launched.once('close', (code, signal) => reject(new Error(`serve ended with ${code ?? signal}: ${said}`)));
+        launched.on('output', () => stderr.includes('Gatehouse serves') && resolve());
+        launched.once('close', (code, signal) => reject(new Error(`serve ended with ${code ?? signal}: ${stderr}`)));
       });
       const [readyAfter] = await Promise.all([timeUntilReady(api, all), all]);
       return readyAfter;
     },
-    /** For a start that should fail: its output and exit code. */
-    async refuse(): Promise<{ code: number | null; said: string }> {
+    /** For a start that should fail. Returns its exit code and output. */
+    async expectRejection(): Promise<{ code: number | null; stderr: string }> {
       const launched = launch();
-      launched.on('said', () => said.includes('Gatehouse serves') && end(launched));
+      launched.on('output', () => stderr.includes('Gatehouse serves') && end(launched));
       const [code] = await once(launched, 'close');
-      return { code, said };
+      return { code, stderr };
     },
-    /** For a process that exits without a signal: its exit code and standard error. */
-    async untilEnd(): Promise<{ code: number | null; said: string }> {
+    /** For a process that exits without a signal. Returns its exit code and stderr. */
+    async waitForExit(): Promise<{ code: number | null; stderr: string }> {
       const [code] = await once(launch(), 'close');
-      return { code, said };
+      return { code, stderr };
     },
     /** Starts it without waiting. */
     launch: () => void launch(),
@@ -150,7 +150,7 @@ export function createServeProcess(
     },
     async stop(): Promise<number | null> {
       if (!child || child.exitCode !== null || child.signalCode !== null) return child?.exitCode ?? null;
-      // A pipe that the test does not read is never closed.
+      // A pipe that the test does not read would delay `close`.
       const ended = once(child, stdout === 'pipe' ? 'exit' : 'close');
       child.kill('SIGTERM');
       await ended;

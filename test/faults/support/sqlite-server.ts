@@ -13,9 +13,9 @@ export type SqliteServer = Awaited<ReturnType<typeof createSqliteServer>>;
 
 /** A database file in a temporary folder, with fixtures. */
 export async function createSqliteServer(env: Record<string, string> = {}) {
-  const place = mkdtempSync(join(tmpdir(), 'gatehouse-faults-'));
-  after(() => rmSync(place, { recursive: true, force: true }));
-  const folder = join(place, 'data');
+  const root = mkdtempSync(join(tmpdir(), 'gatehouse-faults-'));
+  after(() => rmSync(root, { recursive: true, force: true }));
+  const folder = join(root, 'data');
   const file = join(folder, 'gatehouse.db');
   const url = `sqlite:${file}`;
   const addresses = await newAddresses();

@@ -1,4 +1,4 @@
-// Loaded into a server first: while the file that STALL_FILE names exists, no sync returns. Writes to that file when one begins.
+// Preloaded into a server: while the file STALL_FILE exists, no sync returns. Writes to that file when a sync begins.
 import fs, { existsSync, writeFileSync } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 

@@ -1,4 +1,4 @@
-// Loaded into a server before anything else: the process that was started gets SIGTERM as soon as its first listener is open.
+// Preloaded into a server: sends SIGTERM to the main process as soon as its first listener is open.
 import cluster from 'node:cluster';
 import { Server } from 'node:net';
 

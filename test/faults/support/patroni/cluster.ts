@@ -109,7 +109,7 @@ async function findStandby(members: Member[], leader: Member, except?: Member): 
   return members.find((member) => member !== except && names.includes(member.name));
 }
 
-/** The description in etcd may be outdated, so each member is asked as well. */
+/** The state in etcd may be outdated, so this also queries each member. */
 async function isWhole(members: Member[]): Promise<boolean> {
   const leader = await findLeader(members);
   if (!leader) return false;

@@ -3,7 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import type { Cluster } from './cluster.ts';
 import type { Member } from './member.ts';
 
-/** A fault of the primary or of a standby, until the cluster is whole again. */
+/** A fault of the primary or of a standby. */
 export interface ClusterFault {
   what: string;
   /** No election has to wait until the key of a failed primary expires in etcd. */
@@ -54,7 +54,7 @@ export const FAULTS: ClusterFault[] = [
       for (const proxy of proxies) proxy.stall();
       await cluster.leaderAfter(leader);
       await aWhile();
-      // What was sent before arrives now, as after a partition of a network.
+      // Delayed data arrives now, as after a network partition.
       for (const proxy of proxies) proxy.resume();
     },
   },

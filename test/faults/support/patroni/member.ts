@@ -9,12 +9,12 @@ import { startTcpProxy } from '../../../support/tcp-proxy.ts';
 import { signalAll, withDescendants } from './processes.ts';
 import type { Programs } from './programs.ts';
 
-/** One PostgreSQL server with its Patroni. Everyone else reaches it, and it reaches etcd, through proxies. */
+/** One PostgreSQL server with its Patroni. All connections to it, and its connections to etcd, go through proxies. */
 export type Member = Awaited<ReturnType<typeof createMember>>;
 
 const NAMES = ['gatehouse', 'replicator', 'rewinder'] as const;
 
-/** Those of the guide. */
+/** The settings of the guide. */
 const CLUSTER = parse(openGuide('run-in-production', ['Failover']).take('Failover', 'yaml'));
 
 interface MemberOptions {
@@ -54,7 +54,7 @@ export async function createMember({ name, folder, etcdPort, programs }: MemberO
     },
     killPatroni: () => signalAll([patroni?.pid ?? 0].filter(Boolean), 'SIGKILL'),
     killPostgres: () => signalAll(withDescendants([postmasterOf(home)]), 'SIGKILL'),
-    /** Both, as if the machine had failed. Stopped first, so that none starts another meanwhile. */
+    /** Kills both, as if the machine had failed. SIGSTOP first, so that Patroni cannot restart PostgreSQL. */
     kill() {
       signalAll(pids(), 'SIGSTOP');
       signalAll(pids(), 'SIGKILL');
@@ -82,14 +82,14 @@ interface Description {
   programs: Programs;
 }
 
-/** Patroni reads YAML, of which JSON is a part. */
+/** Patroni reads YAML, which includes JSON. */
 function describe({ name, home, port, restPort, proxies, programs }: Description) {
   const [superuser, replication, rewind] = NAMES.map((username) => ({ username, password: username }));
   return {
     scope: 'gatehouse',
     name,
     restapi: { listen: `127.0.0.1:${restPort}`, connect_address: `127.0.0.1:${proxies.rest.port}` },
-    // Otherwise Patroni would ask etcd for its address, and pass the proxy by.
+    // Otherwise Patroni would read the address of etcd from etcd, and bypass the proxy.
     etcd3: { hosts: [`127.0.0.1:${proxies.etcd.port}`], use_proxies: true },
     bootstrap: { dcs: CLUSTER, initdb: [{ encoding: 'UTF8' }, { locale: 'C.UTF-8' }, 'no-sync'] },
     postgresql: {
@@ -100,7 +100,7 @@ function describe({ name, home, port, restPort, proxies, programs }: Description
       pgpass: join(home, 'pgpass'),
       authentication: { superuser, replication, rewind },
       pg_hba: ['host all all 127.0.0.1/32 scram-sha-256', 'host replication all 127.0.0.1/32 scram-sha-256'],
-      // A killed process loses nothing that it has written, and the disk is not what is tested.
+      // A killed process loses no completed writes, and these tests do not cover power cuts.
       parameters: { unix_socket_directories: home, fsync: 'off' },
     },
   };

@@ -1,7 +1,7 @@
 import type { Journal } from '../journal.ts';
 
 /** One fault, and its effect on writes. */
-export interface Strike {
+export interface FaultResult {
   fault: string;
   /** The primary before and after. */
   from: string;
@@ -10,9 +10,9 @@ export interface Strike {
   pause: number;
 }
 
-/** What `npm run failover` prints. Nothing was lost if it exists: otherwise the test has failed. */
+/** The report of `npm run failover`. The test writes it only if nothing was lost. */
 export interface FailoverReport {
-  faults: Strike[];
+  faults: FaultResult[];
   exchanges: number;
   revocations: number;
   refreshes: number;
@@ -24,7 +24,7 @@ export interface FailoverReport {
 
 const REVOCATIONS = ['revoke', 'revoke access', 'disconnect', 'remove'];
 
-export function createReport({ entries }: Journal, faults: Strike[], rejected: number): FailoverReport {
+export function createReport({ entries }: Journal, faults: FaultResult[], rejected: number): FailoverReport {
   const count = (...kinds: string[]) =>
     entries.filter(({ what, status }) => kinds.includes(what) && status < 400).length;
   return {
