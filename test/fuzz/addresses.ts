@@ -3,7 +3,7 @@ import { newRandom, type Random } from './random.ts';
 
 type Part = keyof typeof PARTS;
 
-/** Distinct and deterministic; each is odd in a few places only, or else all would be rejected. */
+/** Distinct and deterministic. Each has only a few odd parts, since otherwise all would be rejected. */
 export function makeAddresses(seed: number, count: number): string[] {
   const made = new Set<string>();
   for (let number = 0; made.size < count; number++) made.add(makeAddress(newRandom(seed, number)));
@@ -64,8 +64,8 @@ const INSERTED = [
 
 function makeVariant(random: Random, registered: readonly string[]): string {
   const uri = random.pick(registered);
-  const place = random.below(uri.length + 1);
-  const [before, behind] = [uri.slice(0, place), uri.slice(place)];
+  const index = random.below(uri.length + 1);
+  const [before, behind] = [uri.slice(0, index), uri.slice(index)];
   return random.pick([
     () => before + random.pick(INSERTED) + behind,
     () => before + random.pick(INSERTED) + behind,

@@ -5,14 +5,14 @@ import { createKeyring } from '../../src/lib/keyring.ts';
 import { insertEndpoint } from '../../src/webhooks/endpoints.ts';
 import { KEY, type Product } from './product.ts';
 
-/** Tables that record attempts of any client, also failed ones. */
+/** Tables that record attempts of any client, including failed ones. */
 const NOTES = ['logged_requests', 'request_counts', 'rate_limits'];
 
 /** A tenant that sends no requests and has rows in every table, which must not change. */
-export async function addBystander({ storage, people }: Product): Promise<void> {
-  const { acme, ada, ledger } = people;
+export async function addBystander({ storage, fixtures }: Product): Promise<void> {
+  const { acme, ada, ledger } = fixtures;
   const now = Date.now();
-  await people.addInvoice(acme);
+  await fixtures.addInvoice(acme);
   await storage.transaction(async (db) => {
     const endpoint = { appId: ledger.id, url: 'https://bystander.example/', eventTypes: ['invoice.paid'] };
     await insertEndpoint(db, createKeyring([KEY]), endpoint, now);
@@ -23,12 +23,12 @@ export async function addBystander({ storage, people }: Product): Promise<void> 
 }
 
 /** All rows that name it, in every table, without the dispatch time of events. */
-export function describeBystander({ databaseUrl, people }: Product): string[] {
-  const ids = [people.acme.id, people.ada.id, people.ledger.id];
+export function describeBystander({ databaseUrl, fixtures }: Product): string[] {
+  const ids = [fixtures.acme.id, fixtures.ada.id, fixtures.ledger.id];
   const database = new DatabaseSync(databaseUrl.replace('sqlite:', ''), { readOnly: true });
   const tables = database.prepare("select name from sqlite_master where type = 'table'").all();
   const read = (table: string) => database.prepare(`select * from "${table}"`).all();
-  // Anyone may call themselves by the id of another; that changes nothing for the other.
+  // Any client can send the id of another one in a request, which must not affect it.
   const names = (row: object) =>
     Object.entries(row).some(([column, value]) => ids.includes(value) && !column.endsWith('name'));
   const rows = tables

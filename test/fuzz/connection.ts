@@ -27,7 +27,7 @@ export function newConnection(port: number, timeout: number) {
   async function send(sent: Sent): Promise<Outcome> {
     const isFresh = kept === undefined;
     const outcome = await sendOnce(sent);
-    // A host may end a connection that is not in use, at the very moment at which it is used again.
+    // A host may close an idle connection just when it is used again.
     return outcome === undefined && !isFresh && !sent.isTorn ? sendOnce(sent) : outcome;
   }
 
@@ -64,16 +64,16 @@ function exchange(socket: Socket, { bytes, isHead, isTorn }: Sent, timeout: numb
       resolve(outcome);
     };
     const timer = setTimeout(() => finish('hang'), timeout);
-    const look = (isOver: boolean) => {
+    const check = (isOver: boolean) => {
       const response = parseResponse(received, { isHead, isOver });
       if (response) finish(response);
       else if (isOver) finish(undefined);
     };
     socket.on('data', (chunk: Buffer) => {
       received = Buffer.concat([received, chunk]);
-      look(false);
+      check(false);
     });
-    socket.on('end', () => look(true)).on('close', () => look(true));
+    socket.on('end', () => check(true)).on('close', () => check(true));
     socket.write(bytes);
     if (isTorn) socket.end();
   });
@@ -107,13 +107,13 @@ function readBody(rest: Buffer, headers: Map<string, string>, isOver: boolean): 
 
 function readChunks(rest: Buffer): string | undefined {
   const chunks: Buffer[] = [];
-  for (let place = 0; ; ) {
-    const line = rest.indexOf('\r\n', place);
+  for (let offset = 0; ; ) {
+    const line = rest.indexOf('\r\n', offset);
     if (line === -1) return undefined;
-    const size = Number.parseInt(rest.toString('latin1', place, line), 16);
+    const size = Number.parseInt(rest.toString('latin1', offset, line), 16);
     if (rest.length < line + 2 + size + 2) return undefined;
     if (size === 0) return Buffer.concat(chunks).toString();
     chunks.push(rest.subarray(line + 2, line + 2 + size));
-    place = line + 2 + size + 2;
+    offset = line + 2 + size + 2;
   }
 }

@@ -14,11 +14,11 @@ export interface Found {
 }
 
 /** Breadth-first. */
-export async function crawl(read: (path: string) => Promise<string>, starts: string[], most: number): Promise<Found> {
+export async function crawl(read: (path: string) => Promise<string>, starts: string[], limit: number): Promise<Found> {
   const paths = [...starts];
   const forms = new Map<string, FoundForm>();
-  for (let place = 0; place < paths.length && place < most; place++) {
-    const text = await read(paths[place] as string);
+  for (let index = 0; index < paths.length && index < limit; index++) {
+    const text = await read(paths[index] as string);
     for (const form of formsOf(text)) forms.set(`${form.action} ${form.fields.map(([name]) => name)}`, form);
     for (const link of linksOf(text)) if (!paths.includes(link)) paths.push(link);
   }

@@ -44,9 +44,9 @@ export function draftRequest(random: Random, product: Product, material: Materia
   const host = random.chance(0.35) ? 'api' : 'web';
   const route = random.pick(product.routes.filter((each) => each.host === host));
   if (route.host === 'api') return draftCall(random, product, material, route);
-  const { owner, admin, nobody } = material;
-  const usual = route.url.startsWith('/platform') ? admin : owner;
-  return draftVisit(random, product, route, random.chance(0.2) ? nobody : usual, material);
+  const { owner, admin, anonymous } = material;
+  const actor = route.url.startsWith('/platform') ? admin : owner;
+  return draftVisit(random, product, route, random.chance(0.2) ? anonymous : actor, material);
 }
 
 function draftVisit(
@@ -60,7 +60,7 @@ function draftVisit(
   const path = pathOf(random, route, actor);
   const headers: Pair[] = [['Host', `localhost:${ports.web}`]];
   if (actor.cookie) headers.push(['Cookie', actor.cookie]);
-  const usual: Draft = {
+  const draft: Draft = {
     host: 'web',
     route: route.url,
     ids: actor.ids,
@@ -69,11 +69,11 @@ function draftVisit(
     headers,
     ...withoutBody(),
   };
-  if (method !== 'POST') return usual;
+  if (method !== 'POST') return draft;
   const known = actor.forms.filter(({ action }) => patternOf(route).test(action.split('?')[0] ?? ''));
   const fields: Pair[] =
     known.length > 0 ? fillIn(random.pick(known).fields, material) : [['csrf', actor.csrf], ...someFields(random)];
-  return { ...usual, headers: [...headers, ['Origin', origins.web]], fields, encoding: 'form' };
+  return { ...draft, headers: [...headers, ['Origin', origins.web]], fields, encoding: 'form' };
 }
 
 /** Values of the visible fields of a form. */
@@ -92,31 +92,31 @@ function fillIn(fields: Pair[], { owner }: Material): Pair[] {
 
 function draftCall(random: Random, { ports }: Product, material: Material, route: Route): Draft {
   const method = random.pick(route.methods);
-  const { accessToken, businessId, asked, nobody, owner } = material;
+  const { accessToken, businessId, authorizeParams, anonymous, owner } = material;
   const headers: Pair[] = [['Host', `127.0.0.1:${ports.api}`]];
   if (/accounting|businesses|events/.test(route.url)) {
     headers.push(['Authorization', `Bearer ${accessToken}`], ['x-business-id', businessId]);
   }
-  const usual: Draft = {
+  const draft: Draft = {
     host: 'api',
     route: route.url,
     ids: owner.ids,
     method,
-    path: pathOf(random, route, random.chance(0.5) ? nobody : owner),
-    query: route.url.endsWith('/authorize') ? [...asked] : [],
+    path: pathOf(random, route, random.chance(0.5) ? anonymous : owner),
+    query: route.url.endsWith('/authorize') ? [...authorizeParams] : [],
     headers,
     ...withoutBody(),
   };
-  if (method !== 'POST') return usual;
-  return { ...usual, fields: callFields(random, material), encoding: random.pick(['json', 'form']) };
+  if (method !== 'POST') return draft;
+  return { ...draft, fields: callFields(random, material), encoding: random.pick(['json', 'form']) };
 }
 
-function callFields(random: Random, { app, code, accessToken, refreshToken, asked }: Material): Pair[] {
+function callFields(random: Random, { app, code, accessToken, refreshToken, authorizeParams }: Material): Pair[] {
   const credentials: Pair[] = [
     ['client_id', app.id],
     ['client_secret', app.secret],
   ];
-  const redirectUri = asked.find(([name]) => name === 'redirect_uri')?.[1] ?? '';
+  const redirectUri = authorizeParams.find(([name]) => name === 'redirect_uri')?.[1] ?? '';
   return random.pick<Pair[]>([
     [['grant_type', 'authorization_code'], ['code', code], ['redirect_uri', redirectUri], ...credentials],
     [['grant_type', 'refresh_token'], ['refresh_token', refreshToken], ...credentials],
@@ -156,7 +156,7 @@ function pathOf(random: Random, route: Route, actor: Actor): string {
   });
 }
 
-/** Encoded, or else it would corrupt the request line. */
+/** Encodes a value, since it would otherwise corrupt the request line. */
 function asSegment(text: string): string {
   return text.isWellFormed() ? encodeURIComponent(text) : '%ed%a0%80';
 }

@@ -9,8 +9,8 @@ test('3,000 bad requests make no host fail, hang, redirect elsewhere, reveal int
   const { problems, reached, responses } = await fuzzProduct(range);
 
   assert.deepEqual(problems, []);
-  // They are bad, and yet they come far.
-  assert.ok(reached.size > 100, `${reached.size} routes did what was asked`);
+  // Many bad requests still reach the handlers.
+  assert.ok(reached.size > 100, `${reached.size} routes succeeded`);
   for (const status of ['200', '303', '400', '401', '403', '404', '405', '413', '415', '431']) {
     assert.ok((responses.get(status) ?? 0) > 0, `no response was ${status}`);
   }

@@ -12,19 +12,19 @@ export interface Actor extends Found {
   visitor: string;
   cookie: string;
   csrf: string;
-  /** Ids of their own, and of others. */
+  /** Ids of the actor's own records, and of others. */
   ids: string[];
 }
 
 /** Valid values at the start of a round. */
 export interface Material {
-  nobody: Actor;
+  anonymous: Actor;
   owner: Actor;
   admin: Actor;
   app: RegisteredApp;
   businessId: string;
-  /** The query of an authorize request, which `/consent` gets, too. */
-  asked: Pair[];
+  /** The query of an authorize request, and of `/consent`. */
+  authorizeParams: Pair[];
   stamped: string;
   code: string;
   accessToken: string;
@@ -37,36 +37,36 @@ const PLATFORM = ['apps', 'businesses', 'users', 'audit-log', 'developer/apps', 
 
 /** A new tenant for every round, so that rounds do not affect each other. */
 export async function newMaterial(product: Product, round: number): Promise<Material> {
-  const { people } = product;
-  const business = await people.addBusiness(`Round ${round}`);
-  const ownerUser = await people.addUser(`owner-${round}`, [[business, 'owner']]);
-  const member = await people.addUser(`member-${round}`, [[business, 'member']]);
-  const app = await people.addApp({ ownerBusinessId: business.id, redirectUris: [REDIRECT_URI] });
-  await people.addInvoice(business);
-  const adminUser = await people.addUser(`admin-${round}`, [], true);
+  const { fixtures } = product;
+  const business = await fixtures.addBusiness(`Round ${round}`);
+  const ownerUser = await fixtures.addUser(`owner-${round}`, [[business, 'owner']]);
+  const member = await fixtures.addUser(`member-${round}`, [[business, 'member']]);
+  const app = await fixtures.addApp({ ownerBusinessId: business.id, redirectUris: [REDIRECT_URI] });
+  await fixtures.addInvoice(business);
+  const adminUser = await fixtures.addUser(`admin-${round}`, [], true);
   const own = [business.id, ownerUser.id, member.id, app.id];
   const owner = await newActor(product, ownerUser, [...own, ...(await otherIds(product))]);
   await addEndpoint(product, owner, `/businesses/${business.id}/developer/${app.id}`);
   const invitation = await addInvitation(product, owner, business.id);
-  // An admin may do anything to anyone. What is only tried here is done to those of this round.
-  const platformApp = await people.addApp({ redirectUris: [REDIRECT_URI] });
+  // A platform admin may change any tenant, so it only knows ids of this round.
+  const platformApp = await fixtures.addApp({ redirectUris: [REDIRECT_URI] });
   const admin = await newActor(product, adminUser, [business.id, member.id, app.id, platformApp.id]);
   await addEndpoint(product, admin, `/platform/developer/apps/${platformApp.id}`);
-  const asked: Pair[] = [
+  const authorizeParams: Pair[] = [
     ['response_type', 'code'],
     ['client_id', app.id],
     ['redirect_uri', REDIRECT_URI],
     ['scope', 'read:invoices'],
     ['state', 'state-1'],
   ];
-  const flow = await runFlow(product, owner, app, asked);
+  const flow = await runFlow(product, owner, app, authorizeParams);
   const starts = PAGES.map((page) => `/settings/${page}`);
   return {
     ...flow,
     app,
-    asked,
+    authorizeParams,
     businessId: business.id,
-    owner: { ...owner, ...(await explore(product, owner, [...starts, '/sign-in', '/sign-out', flow.question])) },
+    owner: { ...owner, ...(await explore(product, owner, [...starts, '/sign-in', '/sign-out', flow.consentPath])) },
     admin: withoutOthers({
       ...admin,
       ...(await explore(
@@ -75,12 +75,12 @@ export async function newMaterial(product: Product, round: number): Promise<Mate
         PLATFORM.map((page) => `/platform/${page}`),
       )),
     }),
-    nobody: await newNobody(product, invitation),
+    anonymous: await newAnonymous(product, invitation),
   };
 }
 
 async function newActor(product: Product, user: User, ids: string[]): Promise<Actor> {
-  const met = await meet(product, ids);
+  const met = await visit(product, ids);
   return { ...met, user, cookie: `__Host-session=${await openSession(product, user)}; ${met.visitor}` };
 }
 
@@ -97,13 +97,13 @@ export async function renewSessions(product: Product, material: Material): Promi
   }
 }
 
-async function newNobody(product: Product, invitation: string): Promise<Actor> {
-  const nobody = await meet(product, await otherIds(product));
-  return { ...nobody, ...(await explore(product, nobody, ['/sign-in', '/sign-out', invitation])) };
+async function newAnonymous(product: Product, invitation: string): Promise<Actor> {
+  const anonymous = await visit(product, await otherIds(product));
+  return { ...anonymous, ...(await explore(product, anonymous, ['/sign-in', '/sign-out', invitation])) };
 }
 
 /** A first visit, which sets the cookie and the CSRF token. */
-async function meet({ ports }: Product, ids: string[]): Promise<Actor> {
+async function visit({ ports }: Product, ids: string[]): Promise<Actor> {
   const response = await fetch(`http://127.0.0.1:${ports.web}/sign-out`);
   const visitor = response.headers.getSetCookie()[0]?.split(';')[0] ?? '';
   const form = formsOf(await response.text()).find(({ action }) => action === '/sign-out');
@@ -136,10 +136,10 @@ async function addInvitation(product: Product, owner: Actor, businessId: string)
 }
 
 /** One complete flow, and one up to an unused code. */
-async function runFlow(product: Product, owner: Actor, app: RegisteredApp, asked: Pair[]) {
+async function runFlow(product: Product, owner: Actor, app: RegisteredApp, authorizeParams: Pair[]) {
   const api = `http://127.0.0.1:${product.ports.api}/api/v1/oauth`;
   const authorize = async (more: Pair[] = []) => {
-    const query = new URLSearchParams(Object.fromEntries([...asked, ...more]));
+    const query = new URLSearchParams(Object.fromEntries([...authorizeParams, ...more]));
     const response = await fetch(`${api}/authorize?${query}`, { redirect: 'manual' });
     return (response.headers.get('location') ?? '').replace(product.origins.web, '');
   };
@@ -160,22 +160,22 @@ async function runFlow(product: Product, owner: Actor, app: RegisteredApp, asked
   const { access_token, refresh_token } = (await exchanged.json()) as Record<string, string>;
   const stamped = await authorize();
   const again = codeOf(await ask(product, owner, stamped));
-  // For a scope that was not allowed yet, there is a page that asks.
-  const question = await authorize([['scope', 'read:invoices read:contacts']]);
-  return { stamped, question, code: again, accessToken: access_token ?? '', refreshToken: refresh_token ?? '' };
+  // A scope that is not allowed yet leads to the consent screen.
+  const consentPath = await authorize([['scope', 'read:invoices read:contacts']]);
+  return { stamped, consentPath, code: again, accessToken: access_token ?? '', refreshToken: refresh_token ?? '' };
 }
 
 /** Ids of the tenant that must not change. */
-async function otherIds({ storage, people }: Product): Promise<string[]> {
+async function otherIds({ storage, fixtures }: Product): Promise<string[]> {
   const [grants, endpoints, invitations, secrets] = await Promise.all(
     (['grants', 'endpoints', 'app_secrets'] as const)
-      .map((table) => storage.durable.selectFrom(table).select('id').where('app_id', '=', people.ledger.id).execute())
+      .map((table) => storage.durable.selectFrom(table).select('id').where('app_id', '=', fixtures.ledger.id).execute())
       .concat(
-        storage.durable.selectFrom('invitations').select('id').where('business_id', '=', people.acme.id).execute(),
+        storage.durable.selectFrom('invitations').select('id').where('business_id', '=', fixtures.acme.id).execute(),
       ),
   );
   const rows = [grants, endpoints, invitations, secrets].flatMap((list) => list ?? []);
-  return [people.acme.id, people.ada.id, people.ledger.id, ...rows.map(({ id }) => id)];
+  return [fixtures.acme.id, fixtures.ada.id, fixtures.ledger.id, ...rows.map(({ id }) => id)];
 }
 
 function withoutOthers(admin: Actor): Actor {

@@ -119,8 +119,8 @@ export const ODD_TEXTS = [
 
 /** Slight corruptions, for checks that compare only the start, the length or the case. */
 export function spoil(random: Random, text: string): string {
-  const place = random.below(text.length + 1);
-  const [before, behind] = [text.slice(0, place), text.slice(place)];
+  const index = random.below(text.length + 1);
+  const [before, behind] = [text.slice(0, index), text.slice(index)];
   return random.pick([
     () => before + behind.slice(1),
     () => before + random.pick(ODD_TEXTS) + behind,

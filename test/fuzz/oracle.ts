@@ -6,7 +6,7 @@ import type { Product } from './product.ts';
 const INSIDES =
   /\n\s+at .+:\d+:\d+|node_modules|SQLITE_[A-Z]+|Kysely|\b(?:Type|Range|Reference|Syntax)Error\b|\/src\/[a-z]/;
 
-/** What is wrong with a response; undefined if nothing is. */
+/** The problem of a response, or undefined. */
 export async function judge(
   product: Product,
   { host, isTorn }: Pick<Sent, 'isTorn'> & { host: 'api' | 'web' },
@@ -49,7 +49,7 @@ function repeatsHeader({ headers }: ParsedResponse): boolean {
   return new Set(names).size < names.length;
 }
 
-/** On one of our hosts, or at a redirect URI that an app has. */
+/** Whether the target is one of our hosts, or a registered redirect URI. */
 async function isOurs({ origins, storage }: Product, host: 'api' | 'web', location: string): Promise<boolean> {
   const { origin, href } = new URL(location, origins[host]);
   if (origin === origins.api || origin === origins.web) return true;

@@ -34,7 +34,7 @@ export async function startProduct() {
       DATABASE_URL: databaseUrl,
       SECRET_KEYS: KEY,
       TRUST_PROXY: '127.0.0.1',
-      // So that what lies behind the limits is reached, too.
+      // Higher limits let requests reach the code behind them.
       LIMIT_SIGN_IN_PER_ACCOUNT: '1000000',
       LIMIT_SIGN_IN_PER_ADDRESS: '1000000',
       LIMIT_WRONG_SECRETS: '1000000',
@@ -45,20 +45,20 @@ export async function startProduct() {
   rememberSecret('key', KEY);
   recordOutput(child);
   const ended = once(child, 'close');
-  // Whatever becomes of this process, it leaves none behind.
+  // Ends the child process with this one.
   process.once('exit', () => child.kill('SIGKILL'));
   const errors: string[] = [];
   createInterface(child.stdout).on('line', (line) => {
     if (JSON.parse(line).level >= 50) errors.push(line);
   });
-  const said: string[] = [];
+  const stderrLines: string[] = [];
   const ready = new Promise<void>((resolve) => {
     createInterface(child.stderr).on('line', (line) => {
-      said.push(line);
+      stderrLines.push(line);
       if (line.includes('serves')) resolve();
     });
   });
-  await Promise.race([ready, ended.then(() => Promise.reject(new Error(`serve has ended: ${said.join(' ')}`)))]);
+  await Promise.race([ready, ended.then(() => Promise.reject(new Error(`serve has ended: ${stderrLines.join(' ')}`)))]);
 
   const storage = await openStorage(databaseUrl);
   return {
@@ -69,7 +69,7 @@ export async function startProduct() {
     routes: await listRoutes(folder),
     /** The error lines of the log. */
     errors,
-    people: await createFixtures(() => storage, Date.now),
+    fixtures: await createFixtures(() => storage, Date.now),
     isAlive: () => child.exitCode === null && child.signalCode === null,
     /** In megabytes. */
     memory: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024,

@@ -46,7 +46,7 @@ const BEGINNINGS = [
   ';',
   '',
 ];
-const PLACES = [
+const TARGETS = [
   'evil.example',
   'evil.example/settings/',
   'settings/account',
@@ -68,7 +68,7 @@ function makeReturnAddresses(): string[] {
   const made = new Set<string>();
   for (let number = 0; made.size < COUNT; number++) {
     const random = newRandom(3, number);
-    made.add(random.pick(BEGINNINGS) + random.pick(PLACES));
+    made.add(random.pick(BEGINNINGS) + random.pick(TARGETS));
   }
   return [...made];
 }
@@ -118,7 +118,7 @@ test('none of 200 return addresses leads off this host, on any page that accepts
 });
 
 test('signing in leads to none of them either [S7][S8]', async () => {
-  for (const return_to of addresses.filter((_, place) => place % 8 === 0)) {
+  for (const return_to of addresses.filter((_, index) => index % 8 === 0)) {
     const fields = { return_to, email: server.ada.email, password: PASSWORD };
     assertStays(await postSignedOut('/sign-in', fields), return_to);
   }

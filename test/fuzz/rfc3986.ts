@@ -34,7 +34,7 @@ export function parseUri(text: string): Uri | undefined {
 function isIPv6(text: string): boolean {
   const halves = text.split('::');
   if (halves.length > 2) return false;
-  const lengths = halves.map((half, place) => lengthOf(half, place === halves.length - 1));
+  const lengths = halves.map((half, index) => lengthOf(half, index === halves.length - 1));
   const length = lengths.reduce((sum, each) => sum + each, 0);
   return halves.length === 2 ? length <= 7 : length === 8;
 }

@@ -93,7 +93,7 @@ async function tryRequest(
 ): Promise<void> {
   const { draft, sent } = compose(product, { seed, number, material });
   const begun = performance.now();
-  // A host that takes no connection any more is the worst response of all.
+  // The worst outcome: the host accepts no connections.
   const outcome = await connections[draft.host].send(sent).catch((): Outcome => 'hang');
   tally.slowest = Math.max(tally.slowest, performance.now() - begun);
   if (typeof outcome === 'object' && isDone(outcome)) tally.reached.add(`${draft.host} ${draft.method} ${draft.route}`);
@@ -103,7 +103,7 @@ async function tryRequest(
   if (problem) tally.findings.push({ number, problem, sent: sent.bytes });
 }
 
-/** Whether it was neither rejected nor redirected to sign in. */
+/** Whether the request was neither rejected nor redirected to sign-in. */
 function isDone({ status, headers }: ParsedResponse): boolean {
   return status < 400 && !headers.some(([name, value]) => name === 'location' && value.startsWith('/sign-in'));
 }

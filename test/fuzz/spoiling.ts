@@ -4,7 +4,7 @@ import { type Material, trueTexts } from './material.ts';
 import { ODD_NAMES, ODD_TEXTS, spoil } from './odd.ts';
 import type { Random } from './random.ts';
 
-/** One thing that is wrong with a request. */
+/** One corruption of a request. */
 type Spoiling = (random: Random, draft: Draft, material: Material) => void;
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'CONNECT', 'PROPFIND', 'QUERY'];
@@ -109,9 +109,9 @@ const spoilVersion: Spoiling = (random, draft) => {
 
 const spoilPath: Spoiling = (random, draft) => {
   const parts = draft.path.split('/');
-  const place = 1 + random.below(parts.length);
+  const index = 1 + random.below(parts.length);
   const odd = random.pick([...ODD_TEXTS, ...draft.ids]);
-  parts[place] = random.pick([odd, spoil(random, parts[place] ?? ''), encodeURIComponent(odd.toWellFormed())]);
+  parts[index] = random.pick([odd, spoil(random, parts[index] ?? ''), encodeURIComponent(odd.toWellFormed())]);
   draft.path = random.chance(0.1) ? `http://evil.example${draft.path}` : parts.join('/');
 };
 
@@ -127,9 +127,9 @@ const spoilFields: Spoiling = (random, draft, material) => {
 function spoilPairs(random: Random, pairs: Pair[], known: string[] = []): Pair[] {
   const added: Pair = [random.pick(ODD_NAMES), random.pick(ODD_TEXTS)];
   if (pairs.length === 0) return [added];
-  const place = random.below(pairs.length);
-  const [name, value] = pairs[place] as Pair;
-  const put = replacingAt(pairs, place);
+  const index = random.below(pairs.length);
+  const [name, value] = pairs[index] as Pair;
+  const put = replacingAt(pairs, index);
   return random.pick([
     ...waysWithPair(random, put, [name, value]),
     () => put([name, known.length > 0 ? random.pick(known) : '']),
@@ -142,8 +142,8 @@ function spoilPairs(random: Random, pairs: Pair[], known: string[] = []): Pair[]
 
 type Put = (...instead: Pair[]) => Pair[];
 
-function replacingAt(pairs: Pair[], place: number): Put {
-  return (...instead) => [...pairs.slice(0, place), ...instead, ...pairs.slice(place + 1)];
+function replacingAt(pairs: Pair[], index: number): Put {
+  return (...instead) => [...pairs.slice(0, index), ...instead, ...pairs.slice(index + 1)];
 }
 
 /** Corruptions of a field or a header. */
@@ -160,9 +160,9 @@ function waysWithPair(random: Random, put: Put, [name, value]: Pair): (() => Pai
 
 const spoilHeader: Spoiling = (random, draft) => {
   if (draft.headers.length === 0) return;
-  const place = random.below(draft.headers.length);
-  const [name, value] = draft.headers[place] as Pair;
-  const put = replacingAt(draft.headers, place);
+  const index = random.below(draft.headers.length);
+  const [name, value] = draft.headers[index] as Pair;
+  const put = replacingAt(draft.headers, index);
   draft.headers = random.pick([...waysWithPair(random, put, [name, value]), () => put([name.toUpperCase(), value])])();
 };
 
@@ -214,7 +214,7 @@ const SPOILINGS: Spoiling[] = [
   addManyHeaders,
 ];
 
-/** Some are sent unchanged: an earlier request may have broken them. */
+/** Sends some requests unchanged, to notice the effect of earlier ones. */
 export function spoilDraft(random: Random, draft: Draft, material: Material): void {
   const times = random.pick([0, 1, 1, 1, 2, 2, 3, 5]);
   for (let i = 0; i < times; i++) random.pick(SPOILINGS)(random, draft, material);

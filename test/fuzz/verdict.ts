@@ -45,11 +45,11 @@ async function lookAfterwards(product: Product, before: string[]): Promise<strin
   if (ready.status !== 200) problems.push(`Afterwards /readyz is ${ready.status}.`);
   const after = describeBystander(product);
   const changed = [...before.filter((row) => !after.includes(row)), ...after.filter((row) => !before.includes(row))];
-  if (before.length === 0) problems.push('There was no bystander to look at.');
+  if (before.length === 0) problems.push('The bystander has no rows.');
   return [...problems, ...changed.map((row) => `A tenant that took no part has changed: ${row}`)];
 }
 
-/** With the command that reproduces it, from the start of its round. */
+/** Adds the command that reproduces the problem, from the start of its round. */
 function describe({ seed }: Range, { number, problem, sent }: Finding): string {
   const start = number - (number % ROUND);
   const shown = sent.toString('latin1').slice(0, 600);
