@@ -8,11 +8,11 @@ import { startTestServer } from '../support/test-server.ts';
 
 const guide = openGuide('build-an-agent');
 const server = await startTestServer({ DYNAMIC_REGISTRATION: 'on', WEBHOOKS_TO_LOOPBACK: 'yes' });
-const desk = createWorkspace();
+const workspace = createWorkspace();
 const env = { BASE_URL: server.api };
 
-test('the server is discovered as the guide says', async () => {
-  const printed = await desk.bash(guide.take('See what a client discovers', 'sh'), { env }).waitForExit();
+test('an agent can discover the server as in the guide', async () => {
+  const printed = await workspace.bash(guide.take('See what a client discovers', 'sh'), { env }).waitForExit();
 
   assert.match(printed, new RegExp(`resource_metadata="${server.api}/.well-known/oauth-protected-resource/mcp"`));
   assert.match(printed, new RegExp(`"authorization_servers":\\["${server.api}"\\]`));
@@ -21,12 +21,14 @@ test('the server is discovered as the guide says', async () => {
 });
 
 test('the registration of the guide gives a client_id that a user can allow', async () => {
-  const { client_id } = JSON.parse(await desk.bash(guide.take('Say who the agent is', 'sh'), { env }).waitForExit());
+  const { client_id } = JSON.parse(
+    await workspace.bash(guide.take('Say who the agent is', 'sh'), { env }).waitForExit(),
+  );
 
   await assertConnects(client_id);
 });
 
-test('so does its document', async () => {
+test('the metadata document of the guide gives a client_id that a user can allow', async () => {
   const documents = await startDocumentHost();
   const clientId = documents.newClientId();
   const document = JSON.parse(guide.take('Say who the agent is', 'json'));
@@ -44,13 +46,13 @@ async function assertConnects(clientId: string): Promise<void> {
   assert.equal((await callTool({ url: resource, token: body.access_token }, 'get_me')).status, 200);
 }
 
-test('the agent lists invoices, and asks again before it creates a company', async () => {
+test('the agent lists invoices, and requests consent again before it creates a company', async () => {
   await server.addInvoice(server.acme, { number: 'INV-7' });
-  desk.linkPackage('@modelcontextprotocol');
-  desk.save('agent.ts', guide.take('Call a tool', 'ts') + guide.take('Ask for more when you need it', 'ts'));
+  workspace.linkPackage('@modelcontextprotocol');
+  workspace.save('agent.ts', guide.take('Call a tool', 'ts') + guide.take('Ask for more when you need it', 'ts'));
   const browser = await server.signedIn();
   const PORT = String(await freePort());
-  const program = desk.run([process.execPath, 'agent.ts'], { env: { MCP_URL: `${server.api}/mcp`, PORT } });
+  const program = workspace.run([process.execPath, 'agent.ts'], { env: { MCP_URL: `${server.api}/mcp`, PORT } });
 
   const first = await allowPrinted(await program.waitForOutput(/^Open (.+)\n/m));
   await program.waitForOutput(/^INV-7 .*\n/m);

@@ -47,10 +47,10 @@ test('the sentences that the guide quotes are those of the pages', async () => {
   const server = await startTestServer({ WEBHOOKS_TO_LOOPBACK: 'yes' });
   const documents = await startDocumentHost();
   documents.respondWith((_, response) => response.writeHead(500).end());
-  const asked = { client_id: documents.newClientId(), resource: `${server.api}/mcp` };
+  const request = { client_id: documents.newClientId(), resource: `${server.api}/mcp` };
   const browser = await server.signedIn();
 
-  const failed = await browser.open(server.authorizeUrl(asked));
+  const failed = await browser.open(server.authorizeUrl(request));
 
   assert.match(failed.text, /The description of this app at \S+ cannot be used/);
   assert.match(text, /The description of this app cannot be used/);

@@ -9,11 +9,13 @@ import { EXPECTED, newVisitor, openRecipe } from './recipes/recipe.ts';
 const recipe = await openRecipe({ section: 'Auth.js', callback: '/auth/callback/gatehouse' });
 
 test('the Auth.js recipe signs a user in and lists invoices', async () => {
-  const { take, desk, env, home, server } = recipe;
+  const { take, workspace, env, home, server } = recipe;
   assert.equal(take('sh'), 'npm install @auth/core\n');
-  desk.linkPackage('@auth');
-  desk.save('app.mjs', take('js'));
-  const program = desk.run([process.execPath, 'app.mjs'], { env: { ...env, AUTH_SECRET: 'a secret of the test' } });
+  workspace.linkPackage('@auth');
+  workspace.save('app.mjs', take('js'));
+  const program = workspace.run([process.execPath, 'app.mjs'], {
+    env: { ...env, AUTH_SECRET: 'a secret of the test' },
+  });
   await program.waitForOutput(/^Open (.+)$/m);
   const visitor = newVisitor();
 

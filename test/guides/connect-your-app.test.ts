@@ -9,30 +9,30 @@ import { startTestServer } from '../support/test-server.ts';
 
 const guide = openGuide('connect-your-app');
 const server = await startTestServer();
-const desk = createWorkspace();
+const workspace = createWorkspace();
 for (const number of ['INV-1', 'INV-2', 'INV-3']) await server.addInvoice(server.acme, { number });
 const registration = await register();
 const env = {
   BASE_URL: server.api,
   CLIENT_ID: registration.client_id,
   CLIENT_SECRET: registration.client_secret,
-  GATEHOUSE: desk.checkout,
+  GATEHOUSE: workspace.checkout,
 };
 
 // Before the first test: a test may run during any later `await` of this file.
 const packages: Packages = NO_PYTHON ? { missing: NO_PYTHON } : await downloadPythonPackages();
 
-/** What the guide says under "Register it". */
+/** The app that the guide registers under "Register it". */
 async function register() {
-  const program = desk.bash(guide.take('Register it', 'sh'), {
-    cwd: desk.checkout,
+  const program = workspace.bash(guide.take('Register it', 'sh'), {
+    cwd: workspace.checkout,
     env: { DATABASE_URL: server.settings.databaseUrl, BUSINESS: server.acme.id },
   });
   return JSON.parse(await program.waitForExit());
 }
 
 test('the curl of the guide connects, lists, refreshes and revokes', async () => {
-  const program = desk.bash(guide.take('With curl', 'sh'), { env });
+  const program = workspace.bash(guide.take('With curl', 'sh'), { env });
 
   const address = await program.waitForOutput(/^Open (.+)$/m);
   program.writeLine((await decide(server, address)).href);
@@ -46,11 +46,11 @@ test('the curl of the guide connects, lists, refreshes and revokes', async () =>
 const typescript = { install: guide.take('With TypeScript', 'sh'), source: guide.take('With TypeScript', 'ts') };
 
 test('the TypeScript of the guide is a working app', async () => {
-  await desk.bash(typescript.install, { env }).waitForExit();
-  desk.save('app.mts', typescript.source);
+  await workspace.bash(typescript.install, { env }).waitForExit();
+  workspace.save('app.mts', typescript.source);
   const PORT = String(await freePort());
 
-  const program = desk.run([process.execPath, 'app.mts'], { env: { ...env, PORT } });
+  const program = workspace.run([process.execPath, 'app.mts'], { env: { ...env, PORT } });
   const home = await program.waitForOutput(/^Open (.+)$/m);
 
   await assertWorks(home);
@@ -60,19 +60,19 @@ test('the TypeScript of the guide is a working app', async () => {
 const python = { install: guide.take('With Python', 'sh'), source: guide.take('With Python', 'python') };
 
 test('the Python of the guide is a working app', { skip: packages.missing }, async () => {
-  // What builds the library comes from here, and not from the network.
-  await desk.bash(python.install, { env: { ...env, PIP_FIND_LINKS: packages.wheels ?? '' } }).waitForExit();
-  desk.save('app.py', python.source);
+  // pip installs the build backend from this folder, and not from the network.
+  await workspace.bash(python.install, { env: { ...env, PIP_FIND_LINKS: packages.wheels ?? '' } }).waitForExit();
+  workspace.save('app.py', python.source);
   const PORT = String(await freePort());
 
-  const program = desk.run(['python3', 'app.py'], { env: { ...env, PORT, PYTHONPATH: 'packages' } });
+  const program = workspace.run(['python3', 'app.py'], { env: { ...env, PORT, PYTHONPATH: 'packages' } });
   const home = await program.waitForOutput(/^Open (.+)$/m);
 
   await assertWorks(home);
   program.stop();
 });
 
-/** Opens the app, allows it, reads what it shows; then disconnects it, and connects anew. */
+/** Opens the app, allows it and reads its page; then disconnects it, and connects again. */
 async function assertWorks(home: string): Promise<void> {
   const visitor = await connect(home);
   const shown = await fetch(home, { headers: visitor });
@@ -90,7 +90,7 @@ async function assertWorks(home: string): Promise<void> {
 
 const LISTING = `Invoices of Acme\n${['INV-3', 'INV-2', 'INV-1'].map((number) => `${number} SENT 1234.50 GBP\n`).join('')}`;
 
-/** As a browser would: to the app, to Gatehouse, and back. The cookie is a new one after each step. */
+/** Follows the redirects to Gatehouse and back to the app, like a browser. The app sets a new cookie at each step. */
 async function connect(home: string): Promise<{ cookie: string }> {
   const first = await fetch(home, { redirect: 'manual' });
   const address = first.headers.get('location') ?? '';

@@ -7,17 +7,17 @@ import { createWorkspace, openGuide, ROOT } from '../support/guides.ts';
 import { freePort } from '../support/ports.ts';
 
 const guide = openGuide('build-an-agent', ['Call a tool']);
-const desk = createWorkspace();
+const workspace = createWorkspace();
 
 test('the demo prints the address of its MCP server, and an agent on this machine needs nothing else', async () => {
   // The demo uses the three ports after that of the pages, too.
   const port = await freePort(5);
   const addresses = { BASE_URL: `http://localhost:${port}`, CONSENT_URL: `http://localhost:${port + 1}` };
-  const demo = desk.run([process.execPath, join(ROOT, 'src/cli/main.js'), 'demo'], { env: addresses });
+  const demo = workspace.run([process.execPath, join(ROOT, 'src/cli/main.js'), 'demo'], { env: addresses });
   const MCP_URL = await demo.waitForOutput(/^ {2}(http\S+\/mcp) .*\n/m);
-  desk.linkPackage('@modelcontextprotocol');
-  desk.save('agent.ts', guide.take('Call a tool', 'ts'));
-  const agent = desk.run([process.execPath, 'agent.ts'], { env: { MCP_URL, PORT: String(await freePort()) } });
+  workspace.linkPackage('@modelcontextprotocol');
+  workspace.save('agent.ts', guide.take('Call a tool', 'ts'));
+  const agent = workspace.run([process.execPath, 'agent.ts'], { env: { MCP_URL, PORT: String(await freePort()) } });
   const browser = createBrowser(addresses.CONSENT_URL, Object.values(addresses));
   await browser.signIn(DEMO_USERS.owner.email, DEMO_PASSWORD);
 

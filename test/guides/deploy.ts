@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { after } from 'node:test';
 import { ROOT } from '../support/guides.ts';
 
-/** Programs that the tests of the guide do not call: what they are given is printed, one line each. */
+/** Replacements of programs that the tests do not run. Each prints its arguments on a line. */
 const RECORDED = ['docker', 'kubectl', 'helm', 'chown', 'useradd', 'systemctl', 'npm'];
 
 /** A copy of the deploy folder, in a checkout and in the installed package, in which the blocks of the guide run without root or containers. */

@@ -101,7 +101,7 @@ test('npm ci prints no warning on any Node that it can be run with', () => {
   }
 });
 
-test('where npm could not install the pinned Node, a command says which one it needs and stops', () => {
+test('without the pinned Node, a command prints which version it needs and exits', () => {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-install-'));
   mkdirSync(join(folder, 'scripts'));
   cpSync(join(ROOT, 'scripts/install.mjs'), join(folder, 'scripts/install.mjs'));

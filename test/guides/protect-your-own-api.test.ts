@@ -6,7 +6,7 @@ import { startTestServer } from '../support/test-server.ts';
 
 const guide = openGuide('protect-your-own-api');
 const server = await startTestServer({ BUSINESS_API: 'off' });
-const desk = createWorkspace();
+const workspace = createWorkspace();
 const app = await server.addApp({ ownerBusinessId: server.acme.id, scopes: ['read:reports', 'read:invoices'] });
 const browser = await server.signedIn();
 const commands = {
@@ -19,12 +19,12 @@ let env: Record<string, string> = {};
 
 before(async () => {
   const database = { DATABASE_URL: server.settings.databaseUrl };
-  const registered = await desk.bash(commands.register, { cwd: desk.checkout, env: database }).waitForExit();
+  const registered = await workspace.bash(commands.register, { cwd: workspace.checkout, env: database }).waitForExit();
   const { client_id, client_secret } = JSON.parse(registered);
   await server.listForIntrospection({ id: client_id });
-  env = { BASE_URL: server.api, CLIENT_ID: client_id, CLIENT_SECRET: client_secret, GATEHOUSE: desk.checkout };
-  await desk.bash(commands.install, { env }).waitForExit();
-  for (const name of ['fastify', 'express']) desk.linkPackage(name);
+  env = { BASE_URL: server.api, CLIENT_ID: client_id, CLIENT_SECRET: client_secret, GATEHOUSE: workspace.checkout };
+  await workspace.bash(commands.install, { env }).waitForExit();
+  for (const name of ['fastify', 'express']) workspace.linkPackage(name);
 });
 
 async function tokensFor(scope: string) {
@@ -35,7 +35,9 @@ async function tokensFor(scope: string) {
 test('the introspection by hand describes a token of another app', async () => {
   const { access_token } = await tokensFor('read:reports');
 
-  const printed = await desk.bash(commands.introspect, { env: { ...env, ACCESS_TOKEN: access_token } }).waitForExit();
+  const printed = await workspace
+    .bash(commands.introspect, { env: { ...env, ACCESS_TOKEN: access_token } })
+    .waitForExit();
 
   const { active, token_type, scope, client_id, business_id } = JSON.parse(printed);
   assert.deepEqual([active, token_type, scope], [true, 'bearer', 'read:reports']);
@@ -45,9 +47,9 @@ test('the introspection by hand describes a token of another app', async () => {
 for (const framework of ['Fastify', 'Express']) {
   test(`the ${framework} example accepts tokens of any app with the right scope, and no others`, async () => {
     const file = `${framework}.ts`;
-    desk.save(file, guide.take(framework, 'ts'));
+    workspace.save(file, guide.take(framework, 'ts'));
     const PORT = String(await freePort());
-    const program = desk.run([process.execPath, file], { env: { ...env, PORT } });
+    const program = workspace.run([process.execPath, file], { env: { ...env, PORT } });
     await program.waitForOutput(/http:/);
     const ask = async (token: string, business = server.acme.id) => {
       const headers = { authorization: `Bearer ${token}`, 'x-business-id': business };
@@ -58,7 +60,7 @@ for (const framework of ['Fastify', 'Express']) {
     await server.revoke(revoked.access_token);
 
     const request = { ...env, PORT, ACCESS_TOKEN: good.access_token, BUSINESS: server.acme.id };
-    const printed = await desk.bash(commands.curl, { env: request }).waitForExit();
+    const printed = await workspace.bash(commands.curl, { env: request }).waitForExit();
     const statuses = [];
     for (const { access_token } of [good, narrow, revoked]) statuses.push(await ask(access_token));
     for (const token of [good.refresh_token, 'x']) statuses.push(await ask(token));

@@ -17,12 +17,12 @@ test('the first sentence of the README says what Gatehouse is and for whom', () 
 
 test('the README says when not to use it and compares it with others, then shows it, then how to start it', () => {
   const parts = ['## When not to use it', '| Ory Hydra |', '<img ', '## Two commands', 'npm start\nnpm test\n'];
-  const places = parts.map((part) => readme.indexOf(part));
+  const offsets = parts.map((part) => readme.indexOf(part));
 
-  assert.ok(!places.includes(-1), places.join());
+  assert.ok(!offsets.includes(-1), offsets.join());
   assert.deepEqual(
-    places,
-    places.toSorted((a, b) => a - b),
+    offsets,
+    offsets.toSorted((a, b) => a - b),
   );
   const [header = ''] = readme.split('\n').filter((line) => line.includes('| Ory Hydra |'));
   for (const name of ['Gatehouse', 'Keycloak', 'oidc-provider']) assert.ok(header.includes(name), name);
@@ -33,7 +33,7 @@ test('every link from one page of the repository to another leads somewhere', ()
   assert.ok(pages.length > 30, String(pages.length));
 
   const broken = pages.flatMap((page) => {
-    // What is in code is no link.
+    // Code contains no links.
     const text = readFileSync(join(ROOT, page), 'utf8')
       .replaceAll(/^```.*?^```$/gms, '')
       .replaceAll(/`[^`\n]*`/g, '`');

@@ -12,9 +12,9 @@ import { freePort } from '../support/ports.ts';
 import { startTestServer } from '../support/test-server.ts';
 
 const guide = openGuide('receive-webhooks');
-// The receivers are programs of their own, which have the real clock.
+// The receivers are separate processes with the real clock.
 const server = await startTestServer({ WEBHOOKS_TO_LOOPBACK: 'yes' }, Date.now());
-const desk = createWorkspace();
+const workspace = createWorkspace();
 const cafe = await server.addBusiness('Cafe');
 const bob = await server.addUser('Bob', [[cafe, 'owner']]);
 const browser = await server.signedIn(bob);
@@ -27,7 +27,7 @@ const blocks = {
   python: guide.take('In Python', 'python'),
 };
 
-/** What the guide's first table says: the fields of each event. */
+/** The fields of each event in the guide's first table. */
 const described = new Map(
   readFileSync(join(ROOT, 'docs/guides/receive-webhooks.md'), 'utf8')
     .split('\n')
@@ -37,34 +37,34 @@ const described = new Map(
 );
 
 before(async () => {
-  const env = { GATEHOUSE: desk.checkout };
-  await desk
+  const env = { GATEHOUSE: workspace.checkout };
+  await workspace
     .bash('npm pack --silent "$GATEHOUSE/sdk/typescript" && npm install --silent ./*.tgz', { env })
     .waitForExit();
 });
 
-test('the guide names every event that there is', () => {
+test('the guide names every event type', () => {
   assert.deepEqual([...described.keys()].sort(), EVENT_TYPES.toSorted());
 });
 
 test('the TypeScript receiver accepts each event from Gatehouse once, and nothing else', async () => {
-  desk.save('receiver.mts', blocks.typescript);
+  workspace.save('receiver.mts', blocks.typescript);
   await assertReceives([process.execPath, 'receiver.mts']);
 });
 
 test('the Python receiver does the same', { skip: NO_PYTHON }, async () => {
-  desk.save('receiver.py', blocks.python);
+  workspace.save('receiver.py', blocks.python);
   await assertReceives(['python3', 'receiver.py']);
 });
 
 async function assertReceives(command: string[]): Promise<void> {
   const { app, url, port, endpoint, gatehouse } = await addEndpoint();
-  // An endpoint receives no event from before it was added, and the command line has added it by the real clock.
+  // An endpoint receives only events after its creation, and the command line uses the real clock.
   server.advanceClock(Date.now() - server.clock());
   const secrets = [newSigningSecret(), endpoint.secret];
-  const PYTHONPATH = join(desk.checkout, 'sdk/python/src');
+  const PYTHONPATH = join(workspace.checkout, 'sdk/python/src');
   const env = { PORT: port, WEBHOOK_SECRETS: secrets.join(' '), PYTHONPATH };
-  const program = desk.run(command, { env });
+  const program = workspace.run(command, { env });
   await program.waitForOutput(/^Listening at/m);
 
   const code = await server.allow({ client_id: app.id }, browser);
@@ -95,7 +95,7 @@ async function assertReceives(command: string[]): Promise<void> {
   program.stop();
 }
 
-/** As the guide says, on the command line. */
+/** Adds the endpoint on the command line, as in the guide. */
 async function addEndpoint() {
   const app = await server.addApp({ ownerBusinessId: cafe.id });
   const port = String(await freePort());
@@ -110,7 +110,7 @@ async function addEndpoint() {
   };
   const gatehouse = async (script: string, more: Record<string, string> = {}) => {
     const env = { ...settings, CLIENT_ID: app.id, URL: url, ...more };
-    return JSON.parse(await desk.bash(script, { cwd: desk.checkout, env }).waitForExit());
+    return JSON.parse(await workspace.bash(script, { cwd: workspace.checkout, env }).waitForExit());
   };
   return { app, url, port, gatehouse, endpoint: await gatehouse(blocks.add) };
 }

@@ -8,13 +8,13 @@ import { startTestServer } from '../support/test-server.ts';
 
 const guide = openGuide('refresh-without-losing-anyone');
 const server = await startTestServer();
-const desk = createWorkspace();
+const workspace = createWorkspace();
 const { client_id, client_secret } = server.credentials;
-const env = { BASE_URL: server.api, CLIENT_ID: client_id, CLIENT_SECRET: client_secret, GATEHOUSE: desk.checkout };
+const env = { BASE_URL: server.api, CLIENT_ID: client_id, CLIENT_SECRET: client_secret, GATEHOUSE: workspace.checkout };
 const browser = await server.signedIn();
 
 before(async () => {
-  await desk
+  await workspace
     .bash('npm pack --silent "$GATEHOUSE/sdk/typescript" && npm install --silent ./*.tgz', { env })
     .waitForExit();
 });
@@ -22,18 +22,18 @@ before(async () => {
 const typescript = guide.take('In TypeScript', 'ts');
 const python = guide.take('In Python', 'python');
 
-test('the TypeScript of the guide refreshes, stores before it uses, and says why it ended', async () => {
-  desk.save('refresh.ts', typescript);
+test('the TypeScript of the guide refreshes, stores the pair before it uses it, and prints why the grant ended', async () => {
+  workspace.save('refresh.ts', typescript);
   const tokens = await server.connect({}, browser);
   const file = 'typescript.json';
   const stored = { accessToken: tokens.access_token, refreshToken: tokens.refresh_token, expiresAt: 0, scopes: [] };
-  desk.save(file, JSON.stringify(stored));
+  workspace.save(file, JSON.stringify(stored));
 
   await assertRefreshes(['node', 'refresh.ts'], file, ({ refreshToken }) => refreshToken);
 });
 
 test('the Python of the guide does the same', { skip: NO_PYTHON }, async () => {
-  desk.save('refresh.py', python);
+  workspace.save('refresh.py', python);
   const tokens = await server.connect({}, browser);
   const file = 'python.json';
   const stored = {
@@ -42,7 +42,7 @@ test('the Python of the guide does the same', { skip: NO_PYTHON }, async () => {
     expires_at: 0,
     scopes: ['x'],
   };
-  desk.save(file, JSON.stringify(stored));
+  workspace.save(file, JSON.stringify(stored));
 
   await assertRefreshes(['python3', 'refresh.py'], file, ({ refresh_token }) => refresh_token);
 });
@@ -53,18 +53,18 @@ async function assertRefreshes(
   refreshTokenOf: (stored: Record<string, string>) => string | undefined,
 ) {
   const command = [name === 'node' ? process.execPath : name, program];
-  const given = { ...env, TOKENS: file, PYTHONPATH: join(desk.checkout, 'sdk/python/src') };
-  const kept = () => refreshTokenOf(JSON.parse(readFileSync(join(desk.folder, file), 'utf8'))) ?? '';
+  const programEnv = { ...env, TOKENS: file, PYTHONPATH: join(workspace.checkout, 'sdk/python/src') };
+  const kept = () => refreshTokenOf(JSON.parse(readFileSync(join(workspace.folder, file), 'utf8'))) ?? '';
   const first = kept();
 
-  const refreshed = await desk.run(command, { env: given }).waitForExit();
+  const refreshed = await workspace.run(command, { env: programEnv }).waitForExit();
   const second = kept();
   await server.revoke(second);
   server.advanceClock(3_600_000);
-  const ended = await desk.run(command, { env: given }).waitForExit();
+  const ended = await workspace.run(command, { env: programEnv }).waitForExit();
 
   assert.match(refreshed, /^Connected to Acme\.$/m);
-  assert.equal(statSync(join(desk.folder, file)).mode & 0o777, 0o600);
+  assert.equal(statSync(join(workspace.folder, file)).mode & 0o777, 0o600);
   assert.notEqual(second, first);
   assert.match(ended, /^Connect again: revoked_by_app\.$/m);
 }

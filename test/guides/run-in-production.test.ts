@@ -14,22 +14,22 @@ import { startPostgres } from '../support/postgres-server.ts';
 import { createDeployment, optionsIn } from './deploy.ts';
 
 const guide = openGuide('run-in-production');
-const desk = createWorkspace();
+const workspace = createWorkspace();
 const postgres = await startPostgres();
 after(() => postgres.remove());
 
-/** The guide's own addresses are nobody's: the folder of the system, and the database of another company. */
+/** Replaces the guide's system folder and database URL, which do not exist here. */
 function here(script: string): string {
-  const key = join(desk.folder, 'gatehouse.key');
+  const key = join(workspace.folder, 'gatehouse.key');
   const database = /'postgres:[^']*'/;
   assert.match(script, database);
   return script.replaceAll('/etc/gatehouse.key', key).replace(database, `'${postgres.url}'`);
 }
 
-test('a machine is set up as the guide says, and serves behind its proxy', async () => {
+test('a machine that is set up as in the guide serves behind its proxy', async () => {
   const port = await freePort();
-  const program = desk.bash(here(guide.take('Install it on a machine', 'sh')), {
-    cwd: desk.checkout,
+  const program = workspace.bash(here(guide.take('Install it on a machine', 'sh')), {
+    cwd: workspace.checkout,
     env: { LISTEN: `127.0.0.1:${port}`, CONSENT_LISTEN: `127.0.0.1:${await freePort()}` },
   });
 
@@ -40,7 +40,7 @@ test('a machine is set up as the guide says, and serves behind its proxy', async
   assert.equal(ready.status, 200);
   assert.equal((await metadata.json()).issuer, 'https://api.example.com');
   assert.match(ready.headers.get('strict-transport-security') ?? '', /max-age=63072000/);
-  assert.equal(statSync(join(desk.folder, 'gatehouse.key')).mode & 0o777, 0o600);
+  assert.equal(statSync(join(workspace.folder, 'gatehouse.key')).mode & 0o777, 0o600);
   program.stop();
 });
 
@@ -53,7 +53,7 @@ test('the settings of the guide switch mail on', () => {
   assert.deepEqual(smtp?.from, { name: 'Acme', address: 'no-reply@example.com' });
 });
 
-test('the URL of the guide is one for a pooler', () => {
+test('the database URL of the guide is valid for a pooler', () => {
   const [, url = ''] = /^export DATABASE_URL='([^']+)'$/m.exec(guide.take('Poolers', 'sh')) ?? [];
 
   const { pooler, namesStatements } = readPostgresUrl(url);
@@ -65,7 +65,7 @@ test('the container of the guide has settings that exist, the ports of the image
   const { script } = createDeployment();
   const image = readImage();
 
-  const printed = await desk.bash(script(guide.take('Run a container with Docker', 'sh'))).waitForExit();
+  const printed = await workspace.bash(script(guide.take('Run a container with Docker', 'sh'))).waitForExit();
 
   const variables = optionsIn(printed, 'env').map((pair) => pair.split('=')[0] ?? '');
   assert.ok(variables.length >= 4 && variables.every((name) => SETTINGS.includes(name)), variables.join(' '));
@@ -78,11 +78,11 @@ test('the container of the guide has settings that exist, the ports of the image
   assert.match(printed, new RegExp(`^docker exec gatehouse ${image.entrypoint.join(' ')} doctor$`, 'm'));
 });
 
-test('the guide makes every secret and names every variable of the Compose file', async () => {
+test('the guide creates every secret and names every variable of the Compose file', async () => {
   const { folder, script } = createDeployment();
   const text = guide.take('Run several containers with Docker Compose', 'sh');
 
-  const printed = await desk.bash(script(text)).waitForExit();
+  const printed = await workspace.bash(script(text)).waitForExit();
 
   const variables = /^export (.*)$/m
     .exec(text)?.[1]
@@ -99,11 +99,11 @@ test('the guide makes every secret and names every variable of the Compose file'
   assert.match(printed, /^docker compose up --build --detach$/m);
 });
 
-test('the guide sets values that the chart has, and makes the Secret that it mounts', async () => {
+test('the guide sets values of the chart, and creates the Secret that it mounts', async () => {
   const { script } = createDeployment();
   const values = parse(readText('deploy/helm/gatehouse/values.yaml'));
 
-  const printed = await desk.bash(script(guide.take('Install the Helm chart on Kubernetes', 'sh'))).waitForExit();
+  const printed = await workspace.bash(script(guide.take('Install the Helm chart on Kubernetes', 'sh'))).waitForExit();
 
   const paths = optionsIn(printed, 'set').map((pair) => pair.split('=')[0] ?? '');
   assert.ok(paths.length >= 4);
@@ -125,7 +125,7 @@ test('the guide writes the files that the unit reads', async () => {
   const { folder, script } = createDeployment();
   const unit = readText('deploy/systemd/gatehouse.service');
 
-  const printed = await desk.bash(script(guide.take('Run the package with systemd', 'sh'))).waitForExit();
+  const printed = await workspace.bash(script(guide.take('Run the package with systemd', 'sh'))).waitForExit();
 
   const read = [...unit.matchAll(/(?<=^LoadCredential=[\w-]+:|^EnvironmentFile=)\/\S+/gm)];
   assert.equal(read.length, 3);
@@ -145,7 +145,7 @@ test('the guide writes the files that the unit reads', async () => {
   assert.match(printed, /^systemctl enable --now gatehouse$/m);
 });
 
-test('the settings for Patroni acknowledge nothing that a standby does not have', () => {
+test('with the settings for Patroni, only writes that a standby has are acknowledged', () => {
   const { synchronous_mode, synchronous_mode_strict, ttl, loop_wait, retry_timeout } = parse(
     guide.take('Failover', 'yaml'),
   );

@@ -7,9 +7,9 @@ import { createWorkspace, openGuide } from '../support/guides.ts';
 import { freePort } from '../support/ports.ts';
 
 const guide = openGuide('test-your-integration');
-const desk = createWorkspace();
+const workspace = createWorkspace();
 
-/** Between the blocks stands what the reader's own app would do: it sends its user, and exchanges the code. */
+/** Between the blocks, this acts as the reader's app: it sends the user to the authorize URL, and exchanges the code. */
 const OWN_APP = `
 CLIENT_ID=$(sed -E 's/.*"client_id": ?"([^"]+)".*/\\1/' "$DATA/app.json")
 CLIENT_SECRET=$(sed -E 's/.*"client_secret": ?"([^"]+)".*/\\1/' "$DATA/app.json")
@@ -21,7 +21,7 @@ ACCESS_TOKEN=$(curl -sS "$BASE_URL/api/v1/oauth/token" -d grant_type=authorizati
   sed -E 's/.*"access_token":"([^"]+)".*/\\1/')
 `;
 
-test('a server is started, seeded, tested through the consent screen, made to fail and stopped as the guide says', async () => {
+test('a server is started, seeded, tested through the consent screen, made to fail and stopped as in the guide', async () => {
   const script = [
     guide.take('Start one', 'sh'),
     guide.take('Fill it', 'sh'),
@@ -29,7 +29,10 @@ test('a server is started, seeded, tested through the consent screen, made to fa
     guide.take('What to try', 'sh'),
     guide.take('Stop it', 'sh'),
   ];
-  const program = desk.bash(script.join('\n'), { cwd: desk.checkout, env: { PORT: String(await freePort()) } });
+  const program = workspace.bash(script.join('\n'), {
+    cwd: workspace.checkout,
+    env: { PORT: String(await freePort()) },
+  });
 
   const own = (await program.waitForOutput(/^Own app at (.+)$/m)).split(' with ');
   program.writeLine(await clickThrough(own[0] ?? '', own[1] ?? ''));
@@ -38,10 +41,10 @@ test('a server is started, seeded, tested through the consent screen, made to fa
   assert.match(printed, /"error":"invalid_token".*"reason":"app_disabled"/);
 });
 
-/** With the guide's own Playwright. */
+/** Uses Playwright, like the guide. */
 async function clickThrough(baseUrl: string, clientId: string): Promise<string> {
-  desk.linkPackage('playwright-core');
-  desk.save('click.ts', guide.take('Click through it', 'ts'));
+  workspace.linkPackage('playwright-core');
+  workspace.save('click.ts', guide.take('Click through it', 'ts'));
   const query = new URLSearchParams({
     response_type: 'code',
     client_id: clientId,
@@ -50,7 +53,7 @@ async function clickThrough(baseUrl: string, clientId: string): Promise<string> 
     state: 'one',
   });
   const env = { URL: `${baseUrl}/api/v1/oauth/authorize?${query}`, CHROMIUM: await unpackChromium() };
-  return (await desk.run([process.execPath, 'click.ts'], { env }).waitForExit()).trim();
+  return (await workspace.run([process.execPath, 'click.ts'], { env }).waitForExit()).trim();
 }
 
 async function unpackChromium(): Promise<string> {

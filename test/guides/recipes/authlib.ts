@@ -1,13 +1,13 @@
 import { test } from 'node:test';
 import { assertShowsInvoices, openRecipe, untilListening } from './recipe.ts';
 
-const { take, desk, env, home, server } = await openRecipe({ section: 'Authlib', callback: '/callback' });
+const { take, workspace, env, home, server } = await openRecipe({ section: 'Authlib', callback: '/callback' });
 
 test('the Authlib recipe signs a user in and lists invoices', async () => {
-  desk.save('app.py', take('python'));
-  await desk.bash(`python3 -m venv venv; . venv/bin/activate; ${take('sh')}`, { env }).waitForExit();
+  workspace.save('app.py', take('python'));
+  await workspace.bash(`python3 -m venv venv; . venv/bin/activate; ${take('sh')}`, { env }).waitForExit();
 
-  const program = desk.run(['venv/bin/python', 'app.py'], { env: { ...env, SECRET_KEY: 'a key of the test' } });
+  const program = workspace.run(['venv/bin/python', 'app.py'], { env: { ...env, SECRET_KEY: 'a key of the test' } });
   await untilListening(program, home);
 
   await assertShowsInvoices(server, home);

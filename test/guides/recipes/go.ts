@@ -1,13 +1,13 @@
 import { test } from 'node:test';
 import { assertShowsInvoices, openRecipe, untilListening } from './recipe.ts';
 
-const { take, desk, env, home, server } = await openRecipe({ section: 'Go', callback: '/callback' });
+const { take, workspace, env, home, server } = await openRecipe({ section: 'Go', callback: '/callback' });
 
 test('the Go recipe signs a user in and lists invoices', async () => {
-  desk.save('main.go', take('go'));
-  await desk.bash(`${take('sh')}\ngo build -o app .`, { env }).waitForExit();
+  workspace.save('main.go', take('go'));
+  await workspace.bash(`${take('sh')}\ngo build -o app .`, { env }).waitForExit();
 
-  const program = desk.run(['./app'], { env });
+  const program = workspace.run(['./app'], { env });
   await untilListening(program, home);
 
   await assertShowsInvoices(server, home);

@@ -1,13 +1,16 @@
 import { test } from 'node:test';
 import { assertShowsInvoices, openRecipe, untilListening } from './recipe.ts';
 
-const { take, desk, env, home, server } = await openRecipe({ section: 'league/oauth2-client', callback: '/callback' });
+const { take, workspace, env, home, server } = await openRecipe({
+  section: 'league/oauth2-client',
+  callback: '/callback',
+});
 
 test('the recipe for league/oauth2-client signs a user in and lists invoices', async () => {
-  desk.save('app.php', take('php'));
-  await desk.bash(take('sh'), { env }).waitForExit();
+  workspace.save('app.php', take('php'));
+  await workspace.bash(take('sh'), { env }).waitForExit();
 
-  const program = desk.run(['php', '-S', new URL(home).host, 'app.php'], { env });
+  const program = workspace.run(['php', '-S', new URL(home).host, 'app.php'], { env });
   await untilListening(program, home);
 
   await assertShowsInvoices(server, home);

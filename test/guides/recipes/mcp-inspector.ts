@@ -10,7 +10,7 @@ import { allowWhenAsked, openProgram } from './npm-program.ts';
 const { server, url, folder, bin } = await openProgram('@modelcontextprotocol/inspector@2.12.0');
 const callback = `http://127.0.0.1:${await freePort()}/oauth/callback`;
 
-/** Without a terminal it signs in only if it may open a browser, and BROWSER keeps it from opening a window. */
+/** Without a terminal, it signs in only if it can open a browser. BROWSER prevents a window. */
 const ENV = {
   PATH: process.env.PATH,
   HOME: folder,

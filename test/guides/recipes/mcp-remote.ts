@@ -10,7 +10,7 @@ import { allowWhenAsked, openProgram } from './npm-program.ts';
 const { server, url, folder, bin } = await openProgram('mcp-remote@0.15.1');
 
 test('an assistant without HTTP reaches the server by mcp-remote', async () => {
-  // BROWSER keeps it from opening a window: the test is its user.
+  // BROWSER prevents a window: the test acts as the user.
   const env = { PATH: process.env.PATH ?? '', HOME: folder, MCP_REMOTE_CONFIG_DIR: folder, BROWSER: 'true' };
   const command = join(bin, 'mcp-remote');
   const transport = new StdioClientTransport({

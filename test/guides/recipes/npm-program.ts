@@ -9,7 +9,7 @@ import { after } from 'node:test';
 import { decide } from '../../sdk/clients/visitor.ts';
 import { startTestServer, type TestServer } from '../../support/test-server.ts';
 
-/** A server that clients register themselves with, an invoice, and a folder with this npm package. */
+/** A server with dynamic client registration, an invoice, and a folder with this npm package. */
 export async function openProgram(name: string) {
   const server = await startTestServer({ DYNAMIC_REGISTRATION: 'on' });
   await server.addInvoice(server.acme, { number: 'INV-2001' });

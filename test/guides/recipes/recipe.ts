@@ -12,7 +12,7 @@ const GUIDE = 'connect-with-your-framework';
 interface Recipe {
   /** Its heading in the guide. */
   section: string;
-  /** The path of the redirect URI that the guide says to register. */
+  /** The path of the redirect URI in the guide. */
   callback: string;
 }
 
@@ -28,14 +28,14 @@ export async function openRecipe({ section, callback }: Recipe) {
   return {
     server,
     take: (language: string) => guide.take(section, language),
-    desk: createWorkspace(),
+    workspace: createWorkspace(),
     home: `http://127.0.0.1:${PORT}`,
     env: {
       BASE_URL: server.api,
       CLIENT_ID: app.id,
       CLIENT_SECRET: app.secret,
       PORT,
-      // `npm test` runs offline; whoever runs a recipe installs its packages.
+      // `npm test` runs offline. The packages of a recipe have to be installed before.
       PIP_NO_INDEX: '0',
     },
   };
