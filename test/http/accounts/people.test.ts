@@ -106,7 +106,7 @@ test('the grants of a removed member end at once, and a new membership does not 
   assert.deepEqual([before.status, removed.status, again.status], [200, 401, 401]);
 });
 
-test('a password that is changed while it is being checked signs nobody in', async () => {
+test('a password that is changed while it is being checked does not sign in', async () => {
   await add('race@example.com');
   const authenticated = await authenticateUser(db, 'race@example.com', PASSWORD);
   assert.ok(authenticated);

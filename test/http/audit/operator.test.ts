@@ -8,7 +8,7 @@ const server = await startTestServer();
 
 const run = createCommandRunner(server);
 
-/** What was recorded since, by whom, for which business, on what. */
+/** The entries since then: action, actor, business and subject. */
 async function actsOf(work: () => Promise<unknown>) {
   const all = () => server.storage().durable.selectFrom('audit_entries').selectAll().orderBy('id').execute();
   const known = (await all()).length;

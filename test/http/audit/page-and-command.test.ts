@@ -22,7 +22,7 @@ let users = 0;
 const addTwin = (isPlatformAdmin = false) =>
   server.addUser(`Twin${++users}`, [[server.acme, 'member']], isPlatformAdmin);
 
-/** The audit entries that an operation adds, without the actor. Commands use another clock, so order says nothing. */
+/** The audit entries that an operation adds, without the actor. Commands use another clock, so this finds new entries by id. */
 async function entriesOf(operation: () => Promise<unknown>) {
   const all = () => server.storage().durable.selectFrom('audit_entries').selectAll().execute();
   const known = new Set((await all()).map(({ id }) => id));

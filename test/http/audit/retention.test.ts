@@ -15,7 +15,7 @@ async function addActs(server: TestServer, name: string, count = 1): Promise<voi
 
 const names = async (server: TestServer) => (await readAuditEntries(server)).map(({ subject_name }) => subject_name);
 
-/** As the server does it, with AUDIT_RETENTION_DAYS=30. */
+/** Runs the retention job of a server with AUDIT_RETENTION_DAYS=30. */
 async function removeWithRetention(server: TestServer): Promise<number> {
   let rows = 0;
   const removed = (table: string, count: number) => {

@@ -8,7 +8,7 @@ const browser = await server.signedIn();
 const tokens = await server.connect({}, browser);
 const PATHS = ['/api/v1/accounting/invoices', '/api/v1/businesses', '/api/v1/me'];
 
-/** It names the metadata and the scope, and has no error code. */
+/** The challenge names the metadata and the scope, and has no error code. */
 const BARE = /^Bearer resource_metadata="[^"]+\/\.well-known\/oauth-protected-resource\/api\/v1"(?:, scope="[^"]+")?$/;
 
 const call = (path: string, headers: Record<string, string>) =>

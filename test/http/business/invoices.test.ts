@@ -8,7 +8,7 @@ const open = await server.addApp({ name: 'Open', ownerBusinessId: server.acme.id
 const credentials = { client_id: open.id, client_secret: open.secret };
 let businesses = 0;
 
-/** A business of its own, so that no test sees the invoices of another. */
+/** A new business, so that no test sees the invoices of another. */
 async function newBooks() {
   const business = await server.addBusiness(`Business ${++businesses}`);
   const user = await server.addUser(`Person${businesses}`, [[business, 'owner']]);

@@ -24,7 +24,7 @@ async function invoice(issueDate: string, unitPrice: string, dueDate: string, cu
   return `/api/v1/accounting/invoices/${body.id}`;
 }
 
-/** A draft and a void invoice count nowhere. */
+/** Draft and void invoices do not count. */
 const HUGE = '9007199254740993.01';
 await invoice('2029-11-01', '1000', '2029-12-01');
 const voided = await invoice('2029-11-01', '1000', '2029-12-01');
@@ -92,7 +92,7 @@ test('profit and loss adds up by currency and month, exactly', async () => {
   ]);
 });
 
-test('the balance says what was received, and what is still to come and to pay', async () => {
+test('the balance has the received, the receivable and the payable amounts', async () => {
   const { body } = await api.get(`${REPORTS}/balance?asOf=2029-12-31`);
 
   assert.deepEqual(body.currencies[1], {

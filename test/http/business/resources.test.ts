@@ -22,7 +22,7 @@ const { body: contact } = await api.send('POST', CONTACTS, { name: 'Mara' });
 const draftOf = async (changes: object = {}) =>
   (await api.send('POST', INVOICES, { currency: 'GBP', customerId: contact.id, lines: [LINE], ...changes })).body;
 
-test('every resource has a list and each of its records an address of its own', async () => {
+test('every resource has a list, and each record has its own path', async () => {
   for (const { path } of RESOURCES) {
     const { status, body } = await api.get(path);
     assert.equal(status, 200, path);

@@ -61,7 +61,7 @@ test('a notice is in the language that the user chose, and in English on the acc
   assert.match(account.text, /signed in to your account with Firefox on Linux from/);
 });
 
-test('who creates an account on a German page gets notices in German', async () => {
+test('a user who creates an account on a German page gets notices in German', async () => {
   const { smtp, server } = await start();
   const owner = await server.signedIn();
   await inviteInBrowser(owner, { email: 'uwe@example.com' });
@@ -85,7 +85,7 @@ test('an account that was created on a page in the default language has none, so
   assert.equal(users.find(({ name }) => name === 'Una')?.language, null);
 });
 
-/** As version 0.1.0 stored them. */
+/** Notices in the format of version 0.1.0. */
 const OLD: [kind: string, values: Record<string, string>, sentence: string][] = [
   [
     'new_sign_in',

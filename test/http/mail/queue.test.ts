@@ -38,7 +38,7 @@ async function start(env: Record<string, string> = {}) {
   const queue = (changes: Partial<Reset> = {}) =>
     server.storage().transaction((tx) => queueMail(tx, mailer, { ...RESET, ...changes }, server.clock()));
   const rows = () => server.storage().durable.selectFrom('mails').selectAll().orderBy('id').execute();
-  /** The worker polls; this waits until it has done what is expected. */
+  /** Waits until the worker, which polls, has reached the expected state. */
   const until = async (isDone: (all: Awaited<ReturnType<typeof rows>>) => boolean) => {
     for (let found = await rows(); ; found = await rows()) {
       if (isDone(found)) return found;
@@ -48,7 +48,7 @@ async function start(env: Record<string, string> = {}) {
   return { smtp, server, mailer, queue, rows, until };
 }
 
-test('a mail is sent as text and HTML, and its row keeps nothing of what it said', async () => {
+test('a mail is sent as text and HTML, and its row keeps none of its content', async () => {
   const { smtp, server, queue, until } = await start();
 
   await queue({ userId: server.ada.id });
@@ -109,7 +109,7 @@ test('a mail that cannot be sent is tried again later and later, for a day', asy
   assert.deepEqual([row?.sent_at, row?.content], [null, null]);
 });
 
-test('a mail is sent after the server of the mail is back, and the recipient gets it once', async () => {
+test('after an outage of the mail server a mail is sent, and the recipient gets it once', async () => {
   const { smtp, server, queue, until } = await start();
   smtp.reject(451);
   await queue();
@@ -148,7 +148,7 @@ test('a mail whose link has expired is not sent any more', async () => {
   assert.equal(smtp.received.length, 0);
 });
 
-test('of several mails about one cause that wait, the newest is sent, and the next a minute later', async () => {
+test('of several pending mails with one cause, the newest is sent, and the next a minute later', async () => {
   const { smtp, server, queue, rows, until } = await start();
   smtp.reject(451);
   await queue({ path: '/password/first' });
@@ -234,7 +234,7 @@ for (const address of [
   'ada@example.com, mallory@example.com',
   'ada@example.com>\r\nRCPT TO:<mallory@example.com',
 ]) {
-  test(`an address like ${JSON.stringify(address)} reaches nobody else`, async () => {
+  test(`an address like ${JSON.stringify(address)} reaches no other recipient`, async () => {
     const { smtp, queue, until } = await start();
 
     await queue({ to: { address } });

@@ -46,7 +46,7 @@ for (const revision of REVISIONS) {
     }
   });
 
-  test(`a call of revision ${revision} is answered as JSON, without a session`, async () => {
+  test(`a call of revision ${revision} gets a JSON response, without a session`, async () => {
     for (const [method, params] of [
       ['tools/call', tool],
       ['tools/list', {}],
@@ -79,14 +79,14 @@ for (const revision of REVISIONS) {
   test(`the id of a call of revision ${revision} may be text, and calls with the same id may run at the same time`, async () => {
     const sent = messageOf(revision, 'tools/call', tool);
     const message = { ...sent, body: { ...sent.body, id: 'first' } };
-    const answers = await Promise.all(Array.from({ length: 20 }, () => postMessage({ url, token, ...message })));
-    for (const { body } of answers) assert.ok(body.id === 'first' && body.result.structuredContent.items);
+    const responses = await Promise.all(Array.from({ length: 20 }, () => postMessage({ url, token, ...message })));
+    for (const { body } of responses) assert.ok(body.id === 'first' && body.result.structuredContent.items);
   });
 
   test(`a batch of revision ${revision} is rejected`, async () => {
     const { headers, body } = messageOf(revision, 'tools/call', tool);
-    const answer = await postMessage({ url, token, headers, body: [body, body] });
-    assert.deepEqual([answer.status, answer.body.error.code], [400, -32600]);
+    const response = await postMessage({ url, token, headers, body: [body, body] });
+    assert.deepEqual([response.status, response.body.error.code], [400, -32600]);
   });
 }
 
@@ -131,7 +131,7 @@ test('revision 2026-07-28 discovers the server without a handshake, and may keep
   assert.deepEqual([listed.body.result.ttlMs, listed.body.result.cacheScope], [300_000, 'public']);
 });
 
-test('a client that wants to be told of changes is told that there are none', async () => {
+test('a client that subscribes to changes is told that there are none', async () => {
   const { status, text } = await postMessage({
     url,
     token,
@@ -151,8 +151,8 @@ test('headers of revision 2026-07-28 that do not match the body are rejected', a
     nameless,
   ];
   for (const sent of wrong) {
-    const answer = await postMessage({ url, token, headers: sent, body });
-    assert.deepEqual([answer.status, answer.body.error.code], [400, -32020], JSON.stringify(sent));
+    const response = await postMessage({ url, token, headers: sent, body });
+    assert.deepEqual([response.status, response.body.error.code], [400, -32020], JSON.stringify(sent));
   }
 });
 

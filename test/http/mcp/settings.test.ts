@@ -25,7 +25,7 @@ test('with MCP=off no token is issued for the MCP server, and no client is accep
   assert.equal(metadata.body.client_id_metadata_document_supported, undefined);
 });
 
-test('with BUSINESS_API=off there is no MCP server, unless MCP=on asks for the one tool that is left', async () => {
+test('with BUSINESS_API=off there is no MCP server, unless MCP=on enables the one remaining tool', async () => {
   const off = await startTestServer({ BUSINESS_API: 'off' });
   const on = await startTestServer({ BUSINESS_API: 'off', MCP: 'on' });
   const token = await connectTo(on, '/mcp');

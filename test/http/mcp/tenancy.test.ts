@@ -70,7 +70,7 @@ for (const [who, { token, works, isOther = false }] of Object.entries(TOKENS)) {
     const before = await dump(server);
     const notTheirs = new RegExp(isOther ? OWN_WORD : WORD, 'i');
     const revision = REVISIONS[Number(isOther)] ?? '2026-07-28';
-    for (const [place, path] of Object.entries(URLS)) {
+    for (const [name, path] of Object.entries(URLS)) {
       for (const tool of TOOLS) {
         // Records of the other business; and an argument never selects a business.
         const args = {
@@ -78,8 +78,8 @@ for (const [who, { token, works, isOther = false }] of Object.entries(TOKENS)) {
           ...(tool.endpoint.method === 'POST' && { businessId: other.id }),
         };
         const { status, result, text } = await callTool({ url: server.api + path, token, revision }, tool.name, args);
-        assert.equal(status, place === works ? 200 : 401, `${tool.name} at ${place}: ${text}`);
-        assert.doesNotMatch(text, notTheirs, `${tool.name} at ${place}`);
+        assert.equal(status, name === works ? 200 : 401, `${tool.name} at ${name}: ${text}`);
+        assert.doesNotMatch(text, notTheirs, `${tool.name} at ${name}`);
         if (status === 200) assert.equal(result.isError ?? false, tool.endpoint.method !== 'GET' || 'id' in args, text);
       }
     }

@@ -81,7 +81,7 @@ for (const [revision, agent] of agents) {
     assert.deepEqual(found.slice(0, 3), names.toReversed());
   });
 
-  test(`a client of revision ${revision} learns from an error what to correct`, async () => {
+  test(`a client of revision ${revision} gets errors that say what to correct`, async () => {
     const missing = await call(agent, 'get_invoice', { id: '0190a6c6-0000-7000-8000-000000000000' });
     const wrong = await call(agent, 'create_invoice', { currency: 'GBP', colour: 'red' });
     const unknown = await call(agent, 'list_invoices', { status: 'LOST' });
@@ -114,8 +114,8 @@ test('two users of one app in one business can use the same idempotency key', as
   const app = await server.addApp({ name: 'Shared', ownerBusinessId: server.acme.id, scopes: ['write:contacts'] });
   const boris = await server.addUser('Boris', [[server.acme, 'member']]);
   const createAs = async (user: User, name: string) => {
-    const asked = { client_id: app.id, scope: 'write:contacts', resource: url };
-    const code = await server.allow(asked, await server.signedIn(user));
+    const request = { client_id: app.id, scope: 'write:contacts', resource: url };
+    const code = await server.allow(request, await server.signedIn(user));
     const { body } = await server.exchange(code, { client_id: app.id, client_secret: app.secret });
     return done(await connectAgent(url, body.access_token), 'create_contact', { name, idempotency_key: 'contact-1' });
   };
@@ -146,7 +146,7 @@ test('arguments that a tool does not take are named, and so are those of the wro
   ]);
 });
 
-test('a wrong cursor is an error that says where an agent finds it', async () => {
+test('a wrong cursor is an error that says where to find a valid one', async () => {
   const { value } = await call(agent, 'list_invoices', { cursor: 'x' });
   assert.match(value.error_description, /next_cursor of the last page/);
 });
@@ -171,7 +171,7 @@ test('every schema of a tool has one type, because some models accept no list of
   }
 });
 
-test('every tool that reads responds with what its output schema says', async () => {
+test('every tool that reads returns content that matches its output schema', async () => {
   const { tools } = await agent.listTools();
   const reading = tools.filter(({ annotations, inputSchema }) => annotations?.readOnlyHint && !inputSchema.required);
   assert.ok(reading.length > 10);

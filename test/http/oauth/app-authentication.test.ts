@@ -23,7 +23,7 @@ test('an app may send its credentials by HTTP Basic instead, also together with 
   assert.equal((await server.post('token', { ...fields, client_id }, basic(client_id, client_secret))).status, 200);
 });
 
-test('both halves of HTTP Basic are form-encoded, as RFC 6749 has it', async () => {
+test('both halves of HTTP Basic are form-encoded, as RFC 6749 requires', async () => {
   const encoded = (text: string) => text.replace(/[a-z]/g, (letter) => `%${letter.charCodeAt(0).toString(16)}`);
   const headers = basic(encoded(client_id), encoded(client_secret));
 
@@ -40,7 +40,7 @@ test('credentials in both ways at once are an invalid_request [T4]', async () =>
   }
 });
 
-test('a failed HTTP Basic gives 401 invalid_client and a challenge in kind [T3]', async () => {
+test('a failed HTTP Basic gives 401 invalid_client and a Basic challenge [T3]', async () => {
   const fields = await refreshFields();
   for (const headers of [
     basic(client_id, 'gcs_wrong'),
@@ -79,7 +79,7 @@ test('an app without its secret is rejected at the exchange and at the refresh [
   assert.equal((await server.refresh(refresh_token)).status, 200);
 });
 
-test('an unknown app and a wrong secret look alike [T6]', async () => {
+test('an unknown app and a wrong secret get the same response [T6]', async () => {
   const wrong = await server.exchange('any', { client_secret: 'gcs_wrong' });
   const unknown = await server.exchange('any', { client_id: '0190a6c6-0000-7000-8000-000000000000' });
   const malformed = await server.exchange('any', { client_id: 'ledger' });

@@ -8,14 +8,14 @@ import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
 const platform = await server.addApp({ name: 'Console' });
-let people = 0;
-const newMember = () => server.addUser(`Person${++people}`, [[server.acme, 'member']]);
+let users = 0;
+const newMember = () => server.addUser(`Person${++users}`, [[server.acme, 'member']]);
 
 const isSignIn = (page: BrowserPage) => page.status === 200 && new URL(page.url).pathname === '/sign-in';
 const isConsent = (page: BrowserPage) => page.status === 200 && new URL(page.url).pathname === '/consent';
 const returnTo = (page: BrowserPage) => new URL(page.url).searchParams.get('return_to') ?? '';
 
-test('without a session the user is bounced to /sign-in, the full authorize URL preserved, and comes back', async () => {
+test('without a session the user is redirected to /sign-in, and then back to the full authorize URL', async () => {
   const browser = server.browse();
   const changes = { scope: 'read:invoices read:contacts', extra: 'a b' };
   const signIn = await browser.open(server.authorizeUrl(changes));
@@ -45,7 +45,7 @@ test('prompt=none with a session but without consent returns consent_required [A
   assert.deepEqual({ error, state, iss }, { error: 'consent_required', state: 'state-1', iss: server.api });
 });
 
-test('prompt=none with a session and consent gives a code, and asks again for scopes that are new [A18]', async () => {
+test('prompt=none with a session and consent gives a code, and new scopes are consent_required [A18]', async () => {
   const browser = await server.signedIn(await newMember());
   await server.allow({}, browser);
 
@@ -56,13 +56,13 @@ test('prompt=none with a session and consent gives a code, and asks again for sc
   assert.equal(redirectParams(wider.leftTo?.href).error, 'consent_required');
 });
 
-test('prompt=none gives a platform app its code as soon as someone is signed in [A18]', async () => {
+test('prompt=none gives a platform app a code if a user is signed in [A18]', async () => {
   const url = server.authorizeUrl({ client_id: platform.id, prompt: 'none' });
 
-  const nobody = await server.browse().open(url);
+  const signedOut = await server.browse().open(url);
   const someone = await (await server.signedIn(await newMember())).open(url);
 
-  assert.equal(redirectParams(nobody.leftTo?.href).error, 'login_required');
+  assert.equal(redirectParams(signedOut.leftTo?.href).error, 'login_required');
   assert.ok(redirectParams(someone.leftTo?.href).code);
 });
 
@@ -81,7 +81,7 @@ test('prompt=login asks for the password exactly once, even with a session, and 
   assert.ok(redirectParams(response.leftTo?.href).code);
 });
 
-test('prompt=login asks each time that it is sent, also where nothing else needs asking [A19]', async () => {
+test('prompt=login asks for the password at each request, even if no consent is needed [A19]', async () => {
   const member = await newMember();
   const browser = await server.signedIn(member);
   await server.allow({}, browser);
@@ -95,7 +95,7 @@ test('prompt=login asks each time that it is sent, also where nothing else needs
   }
 });
 
-test('prompt=login without a session asks once and not once more [A19]', async () => {
+test('prompt=login without a session asks for the password exactly once [A19]', async () => {
   const browser = server.browse();
   const signIn = await browser.open(server.authorizeUrl({ prompt: 'login', client_id: platform.id }));
   const response = await browser.signIn(server.ada.email, PASSWORD, signIn);
@@ -115,8 +115,8 @@ test('prompt=login cannot be bypassed by a stamp that is removed, forged, copied
   const elsewhere = /&asked=\d+\.[\w-]+$/.exec(before.url)?.[0] ?? '';
 
   assert.notEqual(elsewhere, '');
-  for (const asked of ['', `&asked=1.${signature}`, `&asked=${server.clock() - 5000}.${'A'.repeat(43)}`, elsewhere]) {
-    assert.ok(isSignIn(await browser.open(`/consent?${query}${asked}`)), asked);
+  for (const stamp of ['', `&asked=1.${signature}`, `&asked=${server.clock() - 5000}.${'A'.repeat(43)}`, elsewhere]) {
+    assert.ok(isSignIn(await browser.open(`/consent?${query}${stamp}`)), stamp);
   }
   server.advanceClock(2 * HOUR);
   await browser.signIn(member.email, PASSWORD);

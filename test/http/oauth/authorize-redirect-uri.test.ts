@@ -136,7 +136,7 @@ test('only the port of a loopback IP address may differ from what is registered 
   }
 });
 
-test('the code of a native app goes to the very port it asked for, and the exchange must name it again [A4]', async () => {
+test('the code of a native app goes to the requested port, and the exchange must name the same one [A4]', async () => {
   const redirect_uri = 'http://127.0.0.1:49152/callback';
   const response = await server.authorize({ client_id: native.id, redirect_uri });
   const code = response.leftTo?.searchParams.get('code') ?? '';
@@ -173,7 +173,7 @@ test('redirect_uri sent twice is shown a page, even with the same value [A8]', a
   );
 });
 
-test('no other fault of the request redirects to an address that is not registered [A2]', async () => {
+test('no other error of the request redirects to an unregistered address [A2]', async () => {
   const redirect_uri = 'https://evil.example/';
 
   await assertPage(authorize({ redirect_uri, response_type: 'token' }), /is not a redirect URI/);
@@ -183,7 +183,7 @@ test('no other fault of the request redirects to an address that is not register
   assert.equal(direct.location, null);
 });
 
-test('what a stranger sent is shown on the error page as text, never as markup [S17]', async () => {
+test('parameters of the request are shown on the error page as text, never as markup [S17]', async () => {
   const { text } = await authorize({ redirect_uri: 'https://x.example/"><script>alert(1)</script>' });
 
   assert.doesNotMatch(text, /<script/);

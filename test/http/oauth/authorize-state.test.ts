@@ -6,7 +6,7 @@ import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
 
-/** As they stand on the wire, still encoded. */
+/** Encoded, as in the request. */
 const STATES = [
   'plain',
   'a%20b',
@@ -30,7 +30,7 @@ const STATES = [
 const withState = (state: string, changes: Record<string, string | undefined> = {}) =>
   `${server.authorizeUrl({ ...changes, state: undefined })}&state=${state}`;
 
-/** The state in a redirect, as it stands there. */
+/** The state in a redirect, still encoded. */
 function echoed(location: string | null | undefined): string | undefined {
   return /[?&]state=([^&#]*)/.exec(location ?? '')?.[1];
 }
@@ -51,12 +51,12 @@ test('state comes back byte for byte with login_required and consent_required [A
     const url = withState(state, { prompt: 'none' });
     const sent = echoed(new URL(url).href);
 
-    const nobody = await server.browse().open(url);
+    const signedOut = await server.browse().open(url);
     const notAsked = await signedIn.open(url);
 
-    assert.equal(nobody.leftTo?.searchParams.get('error'), 'login_required');
+    assert.equal(signedOut.leftTo?.searchParams.get('error'), 'login_required');
     assert.equal(notAsked.leftTo?.searchParams.get('error'), 'consent_required');
-    assert.equal(echoed(nobody.headers.get('location')), sent);
+    assert.equal(echoed(signedOut.headers.get('location')), sent);
     assert.equal(echoed(notAsked.headers.get('location')), sent);
   }
 });

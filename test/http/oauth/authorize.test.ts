@@ -180,7 +180,7 @@ test('a confidential app may leave PKCE out, and S256 is accepted from any app [
   for (const { location } of [without, withPkce, required]) assert.ok(location?.startsWith(`${server.web}/consent?`));
 });
 
-test("the redirect URI's own query is kept, to the letter, on an error and on success [A16]", async () => {
+test("the redirect URI's own query is kept unchanged, on an error and on success [A16]", async () => {
   const { client_id, redirect_uri } = { client_id: withQuery.id, redirect_uri: withQuery.redirectUris[0] };
   const refused = await authorize({ client_id, redirect_uri, response_type: 'token' });
   const allowed = await server.authorize({ client_id, redirect_uri });
@@ -209,7 +209,7 @@ test('the authorize endpoint has no CORS headers, for any origin and any method 
   }
 });
 
-test('every redirect of a whole flow is a 303, those after signing in, Allow and Deny too [A21]', async () => {
+test('every redirect of a flow is a 303, including those after sign-in, Allow and Deny [A21]', async () => {
   const user = await server.addUser('Redirected', [[server.acme, 'member']]);
   const browser = server.browse();
   const form = hiddenFields((await browser.open(server.authorizeUrl())).text, '/sign-in');

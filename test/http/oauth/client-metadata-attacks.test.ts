@@ -36,13 +36,13 @@ const json = (response: ServerResponse, body: string, status = 200) =>
   response.writeHead(status, { 'content-type': 'application/json' }).end(body);
 const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
 
-type Answer = (response: ServerResponse, clientId: string) => unknown;
+type Respond = (response: ServerResponse, clientId: string) => unknown;
 const change =
-  (fields: Record<string, unknown>): Answer =>
+  (fields: Record<string, unknown>): Respond =>
   (response, clientId) =>
     sendDocument(response, { ...describe(clientId), ...fields });
 
-const BROKEN: [what: string, answer: Answer, sentence: RegExp][] = [
+const BROKEN: [what: string, respond: Respond, sentence: RegExp][] = [
   ['names another client_id', change({ client_id: 'https://claude.ai/client' }), /is not the URL of the document/],
   [
     'names its client_id in upper case',
@@ -109,10 +109,10 @@ const BROKEN: [what: string, answer: Answer, sentence: RegExp][] = [
   ['lists many redirect URIs', change({ redirect_uris: Array(2000).fill('https://a.example/') }), /longer than 16 kB/],
 ];
 
-for (const [what, answer, sentence] of BROKEN) {
+for (const [what, respond, sentence] of BROKEN) {
   test(`a metadata document that ${what} is rejected on a page, and nothing is stored [G1]`, async () => {
     const clientId = host.newClientId();
-    host.respondWith((_, response) => answer(response, clientId));
+    host.respondWith((_, response) => respond(response, clientId));
 
     const text = await refuse(clientId, sentence);
 
@@ -120,7 +120,7 @@ for (const [what, answer, sentence] of BROKEN) {
   });
 }
 
-test('a redirect is not followed, to whatever place it leads [G1]', async () => {
+test('a redirect is not followed, whatever its target [G1]', async () => {
   for (const [status, location] of [
     [301, '/elsewhere.json'],
     [302, 'http://169.254.169.254/latest/meta-data/'],
@@ -176,7 +176,7 @@ test('a host that sends nothing, or one byte at a time, is given up after the ti
 
     const text = await refuse(host.newClientId(), /cannot be used/);
 
-    // Many interim responses are an error; on a busy machine the time is up before there are many.
+    // Many interim responses are an error. On a busy machine, the timeout may come first.
     const sentence = what === 'interim responses' ? /does not respond|did not arrive/ : /did not arrive within 0\.4 s/;
     assert.match(text, sentence, what);
   }
@@ -249,7 +249,7 @@ const OWN = Object.values(networkInterfaces())
 /** A URL parser writes these as 127.0.0.1, so they are not in the form that is compared. */
 const OTHER_NOTATIONS = ['127.1', '2130706433', '0x7f000001', '0177.0.0.1', '[::ffff:127.0.0.1]', '①②⑦.⓪.⓪.①'];
 
-test('no trick with an address makes the server fetch from its own network [G1]', async () => {
+test('no form of an address makes the server fetch from its own network [G1]', async () => {
   const strict = await startTestServer(LIMIT);
   names.respondWith((name) => (name === 'mixed.example' ? ['203.0.114.1', '127.0.0.1'] : ['10.0.0.1']));
   for (const address of [...LOOPBACK, ...MAPPED, ...LOCAL, ...OTHERS, ...OWN, 'mixed.example', 'inward.example']) {

@@ -28,7 +28,7 @@ const open = (clientId: string, changes: object = {}, at: TestServer = server) =
   fetchOnce(at.authorizeUrl({ ...externalRequest(at, clientId), ...changes }));
 const stored = (clientId: string) => findApp(server.storage().durable, appIdOf(clientId));
 
-/** In a new session: the tests advance the clock. */
+/** Uses a new session, since the tests advance the clock. */
 async function allow(clientId: string, changes: Record<string, string> = {}, user = server.ada): Promise<string> {
   const browser = await server.signedIn(user);
   const page = await browser.open(server.authorizeUrl({ ...externalRequest(server, clientId), ...changes }));
@@ -118,13 +118,13 @@ test('the derived id of such a client is not its client_id [G3]', async () => {
   const { body } = await exchange(clientId);
 
   const page = await open(appIdOf(clientId));
-  const answer = await refresh(appIdOf(clientId), body.refresh_token);
+  const refreshed = await refresh(appIdOf(clientId), body.refresh_token);
 
   assert.match(page.text, /No app has this client_id/);
-  assert.equal(answer.body.error, 'invalid_client');
+  assert.equal(refreshed.body.error, 'invalid_client');
 });
 
-test('such a client always sees the consent screen, and asks for the MCP server with PKCE, or gets an error [G3]', async () => {
+test('such a client always needs the consent screen, PKCE and the MCP server as its resource [G3]', async () => {
   const clientId = host.newClientId();
   await exchange(clientId);
   const reasonOf = async (changes: Record<string, string | undefined>) =>
@@ -138,7 +138,7 @@ test('such a client always sees the consent screen, and asks for the MCP server 
   assert.equal(plain?.get('reason'), 'pkce_required');
 });
 
-test('a document of ChatGPT, which can do without authentication, is accepted, and scopes are those that exist here', async () => {
+test('a document that supports no authentication among other methods, like that of ChatGPT, is accepted, and its unknown scopes are ignored', async () => {
   host.change({
     token_endpoint_auth_method: 'private_key_jwt',
     token_endpoint_auth_methods_supported: ['none', 'private_key_jwt'],
@@ -226,16 +226,16 @@ test('requests at the same time share one fetch, and an error is not kept', asyn
   assert.equal((await open(clientId)).status, 400);
   host.respondWith(undefined);
 
-  const answers = await Promise.all([open(clientId), open(clientId), open(clientId)]);
+  const pages = await Promise.all([open(clientId), open(clientId), open(clientId)]);
 
   assert.deepEqual(
-    answers.map(({ status }) => status),
+    pages.map(({ status }) => status),
     [303, 303, 303],
   );
   assert.equal(fetches(), 2);
 });
 
-test('a changed document counts from the next request on; grants go on, and so they do without a document', async () => {
+test('a changed document applies to the next request; grants continue, even without a document', async () => {
   const clientId = host.newClientId();
   const { body: first } = await exchange(clientId);
   server.advanceClock(5 * MINUTE);
@@ -263,14 +263,14 @@ test('a paused client cannot connect, its document is not fetched, and its token
   const before = host.paths.length;
 
   const page = await open(clientId);
-  const answer = await refresh(clientId, body.refresh_token);
+  const refreshed = await refresh(clientId, body.refresh_token);
 
   assert.match(page.text, /Assistant is paused/);
-  assert.equal(answer.body.reason, 'app_paused');
+  assert.equal(refreshed.body.reason, 'app_paused');
   assert.equal(host.paths.length, before);
 });
 
-test('such a client cannot be deleted: the next Allow would bring it back', async () => {
+test('such a client cannot be deleted, since the next Allow would create it again', async () => {
   const clientId = host.newClientId();
   await allow(clientId);
 

@@ -8,8 +8,8 @@ import { countGrants, readGrant } from '../../support/rows.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
-let people = 0;
-const newMember = () => server.addUser(`Person${++people}`, [[server.acme, 'member']]);
+let users = 0;
+const newMember = () => server.addUser(`Person${++users}`, [[server.acme, 'member']]);
 
 async function openConsent() {
   const user = await newMember();
@@ -71,7 +71,7 @@ test('a consent form cannot be submitted after signing out, or in a later sessio
   await assertRejected(() => allow(browser, page));
 });
 
-test('Allow needs the form’s own CSRF token and a page of ours that sent it [C1]', async () => {
+test('Allow needs the form’s own CSRF token and the origin of our pages [C1]', async () => {
   const { browser, page } = await openConsent();
 
   for (const csrf of ['', 'x'.repeat(43)]) await assertRejected(() => allow(browser, page, { csrf }));
@@ -106,7 +106,7 @@ test('a consent form that was tampered with is rejected [C3]', async () => {
   }
 });
 
-test('fields added to the form change nothing of what is granted [C3]', async () => {
+test('fields added to the form do not change what is granted [C3]', async () => {
   const { user, browser, page } = await openConsent();
   const other = await newMember();
   const fields = {

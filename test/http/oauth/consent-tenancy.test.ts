@@ -15,11 +15,11 @@ const platform = await server.addApp({ name: 'Console' });
 const open = await server.addApp({ name: 'Open', ownerBusinessId: server.acme.id, openToAnyBusiness: true });
 const askPlatform = { client_id: platform.id };
 const askOpen = { client_id: open.id };
-let people = 0;
+let users = 0;
 
 async function arrive(...businesses: (typeof beta)[]) {
   const user = await server.addUser(
-    `Person${++people}`,
+    `Person${++users}`,
     businesses.map((business) => [business, 'member']),
   );
   return { user, browser: await server.signedIn(user) };
@@ -100,7 +100,7 @@ test('an app open to any business acts in the current business, also for users w
   assert.deepEqual(await actingIn(open, redirectParams(response.leftTo?.href).code ?? ''), ['Beta']);
 });
 
-test('the business can be switched from the screen, which then asks about the other business', async () => {
+test('the business can be switched on the screen, which is then about the other business', async () => {
   const { browser } = await arrive(server.acme, beta);
   const page = await browser.open(server.authorizeUrl(askOpen));
 
@@ -112,15 +112,15 @@ test('the business can be switched from the screen, which then asks about the ot
   assert.deepEqual(await actingIn(open, redirectParams(response.leftTo?.href).code ?? ''), ['Beta']);
 });
 
-test('Allow with another business chosen than the screen was about grants nothing, and asks about that one', async () => {
+test('Allow with another business than that of the screen grants nothing, and shows the screen for that business', async () => {
   const { browser } = await arrive(server.acme, beta);
   const page = await browser.open(server.authorizeUrl(askOpen));
 
-  const asked = await browser.submit(page, '/consent', { decision: 'allow', business: beta.id });
-  const response = await browser.submit(asked, '/consent', { decision: 'allow', business: beta.id });
+  const shownAgain = await browser.submit(page, '/consent', { decision: 'allow', business: beta.id });
+  const response = await browser.submit(shownAgain, '/consent', { decision: 'allow', business: beta.id });
 
-  assert.equal(asked.leftTo, undefined);
-  assert.match(asked.text, /access <strong><bdi>Beta<\/bdi><\/strong>/);
+  assert.equal(shownAgain.leftTo, undefined);
+  assert.match(shownAgain.text, /access <strong><bdi>Beta<\/bdi><\/strong>/);
   assert.deepEqual(await actingIn(open, redirectParams(response.leftTo?.href).code ?? ''), ['Beta']);
 });
 

@@ -7,8 +7,8 @@ import { countGrants, readGrant } from '../../support/rows.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
-let people = 0;
-const newMember = () => server.addUser(`Person${++people}`, [[server.acme, 'member']]);
+let users = 0;
+const newMember = () => server.addUser(`Person${++users}`, [[server.acme, 'member']]);
 const arrive = async () => server.signedIn(await newMember());
 const WIDE = 'read:invoices write:invoices read:contacts';
 
@@ -87,10 +87,10 @@ test('Deny returns access_denied with state and iss, and issues nothing [C6]', a
     { error: 'access_denied', state: 'state-1', iss: server.api, code: undefined },
   );
   assert.equal(await countGrants(server), before);
-  assert.equal((await browser.open(server.authorizeUrl())).status, 200, 'the user is asked again the next time');
+  assert.equal((await browser.open(server.authorizeUrl())).status, 200, 'the next request shows the screen again');
 });
 
-test('Allow issues a code for exactly what was asked, with state and iss', async () => {
+test('Allow issues a code for exactly the requested scopes, with state and iss', async () => {
   const response = await server.authorize({ scope: 'read:contacts read:invoices' }, await arrive());
   const { code = '', ...rest } = redirectParams(response.leftTo?.href);
 
@@ -107,10 +107,10 @@ test('consent is remembered: the same scopes, or fewer, need no new consent', as
 
   assert.ok(redirectParams(same.leftTo?.href).code);
   const tokens = await server.exchange(redirectParams(fewer.leftTo?.href).code ?? '');
-  assert.equal(tokens.body.scope, 'read:contacts', 'what is remembered does not widen what is asked');
+  assert.equal(tokens.body.scope, 'read:contacts', 'a remembered consent does not widen a request');
 });
 
-test('scopes not yet allowed are asked about, the screen says which are new, and nothing widens silently [C7]', async () => {
+test('scopes that are not allowed yet need consent, the screen marks them as new, and nothing widens silently [C7]', async () => {
   const browser = await arrive();
   await server.allow({ scope: 'read:invoices' }, browser);
 

@@ -7,8 +7,8 @@ import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
 const ALLOWED = 'read:invoices write:invoices read:contacts';
-let people = 0;
-const arrive = async () => server.signedIn(await server.addUser(`Person${++people}`, [[server.acme, 'member']]));
+let users = 0;
+const arrive = async () => server.signedIn(await server.addUser(`Person${++users}`, [[server.acme, 'member']]));
 
 for (const [what, scope] of [
   ['a missing scope', undefined],

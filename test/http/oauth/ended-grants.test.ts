@@ -13,13 +13,13 @@ import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
 const db = () => server.storage().durable;
-let people = 0;
+let users = 0;
 
 interface Connected {
   user: User;
   app: RegisteredApp;
   code: string;
-  /** A code of another grant, not used yet. */
+  /** An unused code of another grant. */
   unused: string;
   access: string;
   refresh: string;
@@ -27,7 +27,7 @@ interface Connected {
 }
 
 async function connect(): Promise<Connected> {
-  const user = await server.addUser(`Person${++people}`, [[server.acme, 'member']]);
+  const user = await server.addUser(`Person${++users}`, [[server.acme, 'member']]);
   const app = await server.addApp({ ownerBusinessId: server.acme.id });
   const credentials = { client_id: app.id, client_secret: app.secret };
   const browser = await server.signedIn(user);
@@ -84,15 +84,15 @@ for (const [reason, end, endsAll] of DEATHS) {
 
     const called = await server.listInvoices(access);
     const refreshed = await server.refresh(refresh, credentials);
-    const looked = await server.introspect(access, credentials);
+    const introspected = await server.introspect(access, credentials);
     const exchanged = await server.exchange(unused, credentials);
-    const told = new RegExp(`\\(${reason}\\)$`);
+    const explanation = new RegExp(`\\(${reason}\\)$`);
     assert.deepEqual([called.status, called.body.error], [401, 'invalid_token']);
-    assert.match(called.body.error_description, told);
+    assert.match(called.body.error_description, explanation);
     assert.deepEqual([refreshed.status, refreshed.body.error], [400, 'invalid_grant']);
-    assert.match(refreshed.body.error_description, told);
-    assert.deepEqual(looked.body, { active: false });
-    if (endsAll) assert.match(exchanged.body.error_description, told);
+    assert.match(refreshed.body.error_description, explanation);
+    assert.deepEqual(introspected.body, { active: false });
+    if (endsAll) assert.match(exchanged.body.error_description, explanation);
     else assert.equal(exchanged.status, 200, 'another grant of the same app lives on');
   });
 }
@@ -153,10 +153,10 @@ test('only the app of the grant learns the reason', async () => {
   await server.revoke(refresh);
 
   const foreign = await server.refresh(refresh);
-  const nobody = await server.refresh(refresh, { client_secret: 'gcs_wrong' });
+  const unauthenticated = await server.refresh(refresh, { client_secret: 'gcs_wrong' });
 
   assert.doesNotMatch(foreign.body.error_description, /revoked_by_app/);
-  assert.equal(nobody.status, 401);
+  assert.equal(unauthenticated.status, 401);
   assert.match((await server.refresh(refresh, credentials)).body.error_description, /revoked_by_app/);
 });
 
@@ -209,7 +209,7 @@ test('closing an app to other businesses stops their grants, and opening it agai
   assert.equal((await list()).status, 200);
 });
 
-test('a user who left a business and rejoined is asked for consent again', async () => {
+test('a user who left a business and rejoined has to consent again', async () => {
   const { user, app } = await connect();
   await deleteMembership(db(), user.id, server.acme.id);
   server.advanceClock(MINUTE);

@@ -21,7 +21,7 @@ interface Choice {
 
 const newApp = () => server.addApp({ ownerBusinessId: server.acme.id });
 const credentialsOf = (app: RegisteredApp) => ({ client_id: app.id, client_secret: app.secret });
-/** A session does not last as long as a grant. */
+/** Signs in again, since a session is shorter than a grant. */
 const openSignedIn = async (path: string) => (await server.signedIn()).open(path);
 const openScreen = (app: RegisteredApp, scope = SCOPE) =>
   openSignedIn(server.authorizeUrl({ client_id: app.id, scope }));
@@ -62,7 +62,7 @@ test('the consent screen offers the ends, and the first is until the user discon
   assert.deepEqual(values, ['disconnect', '1', '7', '30', '90']);
 });
 
-test('by default a grant has no end, and nothing says otherwise', async () => {
+test('by default a grant has no end', async () => {
   const app = await newApp();
   const tokens = await connect(app, {});
 
@@ -73,7 +73,7 @@ test('by default a grant has no end, and nothing says otherwise', async () => {
   assert.equal(tokens.expires_in, 3600);
 });
 
-test('introspection and the webhook say until when, and the token response keeps its five fields', async () => {
+test('introspection and the webhook contain the end, and the token response keeps its five fields', async () => {
   const app = await newApp();
   const end = server.clock() + 7 * DAY;
   const tokens = await connect(app, { ends: '7' });
@@ -139,7 +139,7 @@ test('the end is one event with its reason, however often the job runs', async (
   assert.equal((await refresh(app, tokens)).body.reason, 'grant_expired');
 });
 
-test('a silent authorization keeps the end, and after it the screen asks again', async () => {
+test('a silent authorization keeps the end, after which the screen is shown again', async () => {
   const app = await newApp();
   await connect(app, { ends: '1' });
   server.advanceClock(HOUR);
@@ -148,11 +148,11 @@ test('a silent authorization keeps the end, and after it the screen asks again',
   const again = (await server.exchange(code, credentialsOf(app))).body;
   const { body } = await server.introspect(again.access_token, credentialsOf(app));
   server.advanceClock(DAY - HOUR);
-  const asked = await openScreen(app);
+  const screen = await openScreen(app);
   const silent = await openSignedIn(server.authorizeUrl({ client_id: app.id, prompt: 'none' }));
 
   assert.equal(body.grant_expires_at, server.clock() / 1000);
-  assert.equal(asked.status, 200);
+  assert.equal(screen.status, 200);
   assert.equal(silent.leftTo?.searchParams.get('error'), 'consent_required');
   assert.equal((await server.listInvoices(again.access_token)).body.reason, 'grant_expired');
 });
@@ -213,7 +213,7 @@ test('an end that was not offered is refused on the screen, and nothing is grant
   assert.equal((await db().selectFrom('grants').select('id').where('app_id', '=', app.id).execute()).length, 0);
 });
 
-test('the platform can set the most, which is then the default, and leave the question out', async () => {
+test('the platform can set a maximum, which is then the default, and hide the choice', async () => {
   const app = await newApp();
   await setPolicy(30);
   const limited = await connect(app, {});

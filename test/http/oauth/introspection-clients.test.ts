@@ -63,7 +63,7 @@ for (const column of ['disabled_at', 'paused_at'] as const) {
   });
 }
 
-/** Read after a restart, which stores what was counted. */
+/** The stored uses. A restart stores the counts in memory. */
 async function usesOf(userId: string) {
   await server.restart();
   return server

@@ -12,7 +12,7 @@ import { startTestServer } from '../../support/test-server.ts';
 const server = await startTestServer();
 const works = async (accessToken: string) => (await server.listInvoices(accessToken)).status === 200;
 
-/** A pair, and the response to its refresh, which the app has lost. */
+/** A token pair, and the response to its refresh, which the app did not receive. */
 async function loseRefresh(changes: Record<string, string> = {}) {
   const first = await server.connect(changes);
   const { body: lost } = await server.refresh(first.refresh_token);

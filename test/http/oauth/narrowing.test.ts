@@ -22,7 +22,7 @@ async function connect(app: RegisteredApp, browser: Browser = ada) {
   return (await server.exchange(code, credentialsOf(app))).body;
 }
 
-/** Leaves only these ticked. */
+/** Submits the form with only these scopes ticked. */
 async function keep(
   app: RegisteredApp,
   scope: string[],
@@ -57,7 +57,7 @@ test('a live access token loses a withdrawn scope at once, and the description s
   assert.equal((await server.listInvoices(access_token)).status, 200);
 });
 
-test('refresh and introspection say the smaller scope, and a refresh cannot ask for it', async () => {
+test('refresh and introspection return the smaller scope, and a refresh cannot request the withdrawn one', async () => {
   const app = await newApp();
   const tokens = await connect(app);
   await keep(app, ['read:invoices']);
@@ -80,7 +80,7 @@ test('a code that is not exchanged yet is narrowed, too', async () => {
   assert.equal((await server.exchange(code, credentialsOf(app))).body.scope, 'read:invoices');
 });
 
-test('a silent authorization does not bring it back: the screen asks again, and Allow gives it back', async () => {
+test('a silent authorization does not restore a withdrawn scope: the screen is shown again, and Allow restores it', async () => {
   const app = await newApp();
   await connect(app);
   await keep(app, ['read:invoices']);
@@ -95,7 +95,7 @@ test('a silent authorization does not bring it back: the screen asks again, and 
   assert.equal((await listContacts(access_token)).status, 200);
 });
 
-test('what is left is still granted silently', async () => {
+test('the remaining scopes are still granted silently', async () => {
   const app = await newApp();
   await connect(app);
   await keep(app, ['read:invoices']);
@@ -123,7 +123,7 @@ test('the app receives one event, and the audit log names the person and the sco
   assert.match(own[0]?.detail ?? '', /Ada.*read:contacts/);
 });
 
-test('one scope stays: the form says to disconnect instead', async () => {
+test('the last scope cannot be withdrawn: the form says to disconnect instead', async () => {
   const app = await newApp();
   const { access_token } = await connect(app);
 
@@ -161,7 +161,7 @@ test('a scope that the form did not show is not withdrawn', async () => {
   assert.equal((await listContacts(access_token)).status, 200);
 });
 
-test('an app of the platform gets its scopes without asking, so they cannot be withdrawn', async () => {
+test('the scopes of a platform app need no consent, so they cannot be withdrawn', async () => {
   const app = await server.addApp({ ownerBusinessId: null, scopes: BOTH.split(' ') });
   await connect(app);
 

@@ -8,8 +8,8 @@ import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
 const firstParty = await server.addApp({ name: 'Console' });
-let people = 0;
-const arrive = async () => server.signedIn(await server.addUser(`Person${++people}`, [[server.acme, 'member']]));
+let users = 0;
+const arrive = async () => server.signedIn(await server.addUser(`Person${++users}`, [[server.acme, 'member']]));
 
 const INVOICES = 'read:invoices';
 const CONTACTS = 'read:contacts';
@@ -31,7 +31,7 @@ async function choose(browser: Browser, query: Record<string, string>, ticked: s
   return grantedBy(await press(browser, page, ticked));
 }
 
-/** What the app is told that it was granted. */
+/** The granted scope in the token response. */
 async function grantedBy({ leftTo, status }: BrowserPage, credentials = {}): Promise<string> {
   const { code } = redirectParams(leftTo?.href);
   assert.ok(code, `a code came back, not ${status} ${leftTo}`);
@@ -124,7 +124,7 @@ test('optional_scope sent twice is rejected, and empty it counts as absent [A8][
   assert.deepEqual([empty.status, boxesOn(empty)], [200, {}]);
 });
 
-test('the same request does not ask again: declined scopes stay declined', async () => {
+test('the same request shows no screen again: declined scopes stay declined', async () => {
   const browser = await arrive();
   await choose(browser, { ...ASKED, optional_scope: `${CONTACTS} ${CHANGES}` }, [CHANGES]);
 
@@ -136,7 +136,7 @@ test('the same request does not ask again: declined scopes stay declined', async
   }
 });
 
-test('a new optional scope is asked about once, and declined ones stay unticked [C7]', async () => {
+test('a new optional scope is offered once, and declined ones stay unticked [C7]', async () => {
   const browser = await arrive();
   await choose(browser, ASKED, []);
 
@@ -163,10 +163,10 @@ test('prompt=none leaves out a new optional scope, and fails for a new required 
 
   assert.equal(await grantedBy(optional), INVOICES);
   assert.equal(redirectParams(required.leftTo?.href).error, 'consent_required');
-  assert.equal(redirectParams(nothing.leftTo?.href).error, 'consent_required', 'a code for nothing is not given');
+  assert.equal(redirectParams(nothing.leftTo?.href).error, 'consent_required', 'no code is issued without a scope');
 });
 
-test('a declined scope is asked about again once the app requires it', async () => {
+test('a declined scope needs consent once the app requires it', async () => {
   const browser = await arrive();
   await choose(browser, ASKED, []);
 
@@ -218,7 +218,7 @@ for (const decision of ['switch', 'allow']) {
   test(`unticked scopes stay unticked when another business is chosen with ${decision}, and the page says which`, async () => {
     const beta = await server.addBusiness('Beta');
     const app = await server.addApp({ name: 'Open', ownerBusinessId: server.acme.id, openToAnyBusiness: true });
-    const both = await server.addUser(`Both${++people}`, [
+    const both = await server.addUser(`Both${++users}`, [
       [server.acme, 'member'],
       [beta, 'member'],
     ]);
@@ -234,11 +234,11 @@ for (const decision of ['switch', 'allow']) {
     assert.doesNotMatch(page.text, /You chose/);
     assert.equal(await countGrants(server), before, 'nothing is granted yet');
     const credentials = { client_id: app.id, client_secret: app.secret };
-    const answered = await browser.submit(chosen, '/consent', {
+    const allowed = await browser.submit(chosen, '/consent', {
       decision: 'allow',
       business: beta.id,
       optional_scope: CHANGES,
     });
-    assert.equal(await grantedBy(answered, credentials), `${INVOICES} ${CHANGES}`);
+    assert.equal(await grantedBy(allowed, credentials), `${INVOICES} ${CHANGES}`);
   });
 }

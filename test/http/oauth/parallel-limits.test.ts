@@ -11,7 +11,7 @@ interface Refusable {
   headers: Headers;
 }
 
-/** Exactly so many get in; each of the others is told when to come back. */
+/** Asserts that exactly this many succeed, and that all others are 429 with Retry-After. */
 async function assertExact(ask: (turn: number) => Promise<Refusable>, within: number): Promise<void> {
   const responses = await Promise.all(Array.from({ length: AT_ONCE }, (_, turn) => ask(turn)));
   const refused = responses.filter(({ status }) => status === 429);

@@ -23,7 +23,7 @@ async function connect() {
 const pause = (app: RegisteredApp) =>
   server.storage().transaction((tx) => pauseApp(OPERATOR, tx, { app }, server.clock()));
 
-test('a paused app is rejected at its very next call, and learns why at every endpoint', async () => {
+test('a paused app is rejected at its next call, with the reason at every endpoint', async () => {
   const { app, credentials, unused, access, refresh } = await connect();
   assert.equal((await server.listInvoices(access)).status, 200);
 
@@ -52,7 +52,7 @@ test('a paused app cannot read its events again until it is resumed', async () =
   assert.equal((await read()).status, 200);
 });
 
-test('resuming an app brings everything back with the same tokens', async () => {
+test('after an app is resumed, its tokens work again', async () => {
   const { app, credentials, unused, access, refresh } = await connect();
   await pause(app);
   assert.equal((await server.listInvoices(access)).status, 401);
@@ -77,10 +77,10 @@ test('a paused app cannot be connected: its request gets an error page and no re
 
 test('Allow on a consent screen from before the pause grants nothing', async () => {
   const app = await server.addApp({ ownerBusinessId: server.acme.id });
-  const question = await ada.open(server.authorizeUrl({ client_id: app.id }));
+  const consent = await ada.open(server.authorizeUrl({ client_id: app.id }));
   await pause(app);
 
-  const response = await ada.submit(question, '/consent', { decision: 'allow' });
+  const response = await ada.submit(consent, '/consent', { decision: 'allow' });
 
   assert.equal(response.leftTo, undefined);
   assert.match(response.text, /is paused/);
@@ -110,8 +110,8 @@ test('an app receives one event for each grant that a pause stops, however often
   const changes = await Promise.all(Array.from({ length: 5 }, () => pause(app)));
 
   const events = await listRecentEvents(db(), app.id, 0);
-  const told = events.filter(({ type }) => type === 'grant.revoked').map(({ data }) => data.reason);
-  assert.deepEqual(told, ['app_paused']);
+  const reasons = events.filter(({ type }) => type === 'grant.revoked').map(({ data }) => data.reason);
+  assert.deepEqual(reasons, ['app_paused']);
   assert.equal(changes.filter(Boolean).length, 1);
   assert.notEqual((await findApp(db(), app.id))?.pausedAt, null);
 });

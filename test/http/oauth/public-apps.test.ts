@@ -37,7 +37,7 @@ async function allow(redirect_uri = 'http://127.0.0.1:51234/callback', using: Br
   return { code, code_verifier: verifier, redirect_uri };
 }
 
-/** With nothing but the `client_id`, unless `changes` say otherwise. */
+/** Sends only the `client_id`, with these changes. */
 const exchange = (fields: Partial<Exchange>, changes: object = {}) =>
   server.post('token', { grant_type: 'authorization_code', client_id: app.id, ...fields, ...changes });
 const refresh = (refresh_token: string, changes: object = {}) =>
@@ -115,7 +115,7 @@ test('a stolen refresh token that is used after its successor ends the grant for
   assert.equal(await works(second.access_token), false);
 });
 
-test('codes and refresh tokens of one public app are of no use to another app [T7] [T20]', async () => {
+test('codes and refresh tokens of one public app do not work for another app [T7] [T20]', async () => {
   const other = await server.addApp({ name: 'Other', ownerBusinessId: server.acme.id, isPublic: true });
   const fields = await allow();
   const mixedUp = [
@@ -171,7 +171,7 @@ test('the screen of a public app warns of a program on this device that calls it
   assert.doesNotMatch(await open(app.id, 'https://desk.example/callback'), /any program/);
 });
 
-test('the rules of a business are for public first-party apps, too, and not for those with a secret', async () => {
+test('the rules of a business also apply to public first-party apps, but not to those with a secret', async () => {
   const strict = await startTestServer();
   await setAppPolicy(await strict.signedIn(), 'admins');
   const member = await strict.signedIn(await strict.addUser('Boris', [[strict.acme, 'member']]));

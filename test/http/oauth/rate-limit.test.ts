@@ -55,13 +55,13 @@ test('guesses at an app that does not exist are limited in the same way, so the 
     server.post('token', { grant_type: 'x', client_id, client_secret: 'gcs_wrong' }, { 'x-forwarded-for': address });
   const ids = [server.ledger.id, '0190a6c6-0000-7000-8000-000000000000'];
 
-  for (const [place, id] of ids.entries()) {
-    for (let i = 0; i < 3; i += 1) assert.equal((await guess(id, `192.0.2.${place}`)).status, 401);
-    for (const either of ids) assertTooMany(await guess(either, `192.0.2.${place}`));
+  for (const [index, id] of ids.entries()) {
+    for (let i = 0; i < 3; i += 1) assert.equal((await guess(id, `192.0.2.${index}`)).status, 401);
+    for (const either of ids) assertTooMany(await guess(either, `192.0.2.${index}`));
   }
 });
 
-test('made-up client ids share one limit per network, and an app there with its right secret is not affected [T6]', async () => {
+test('unknown client ids share one limit per network, which does not affect an app there with its correct secret [T6]', async () => {
   const server = await startTestServer({ LIMIT_WRONG_SECRETS: '3' });
   const guess = (client_id: string) => server.post('token', { grant_type: 'x', client_id, client_secret: 'gcs_wrong' });
   const madeUp = [newId(server.clock()), 'ledger', newId(server.clock())];

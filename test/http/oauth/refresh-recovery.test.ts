@@ -123,7 +123,7 @@ test('a token of a grant that is missing from the backup is rejected, and nothin
   assert.equal((await server.revoke(refresh_token)).status, 200);
 });
 
-test('a new first key signs from now on, and signatures of the old key stay valid', async () => {
+test('a new first key signs new tokens, and signatures of the old key stay valid', async () => {
   const { access_token, refresh_token } = await server.connect();
   const code = await server.allow();
   await server.restart({ settings: { secretKeys: [newKey, oldKey] } });

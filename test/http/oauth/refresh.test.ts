@@ -31,7 +31,7 @@ test('50 parallel refreshes of one token all get the same pair, from exactly one
   for (let round = 0; round < 4; round += 1) {
     const { refresh_token } = await server.connect();
     const requests: ReturnType<typeof server.refresh>[] = [];
-    // The clock moves on between them, so that a second rotation would make another pair.
+    // The clock advances between them, so that a second rotation would create another pair.
     while (requests.length < 50) {
       requests.push(server.refresh(refresh_token));
       server.advanceClock(SECOND / 10);
@@ -46,7 +46,7 @@ test('50 parallel refreshes of one token all get the same pair, from exactly one
   }
 });
 
-test('every refresh gives a grant another 30 days, and its row the day of removal that goes with them', async () => {
+test('every refresh extends a grant to 30 days, and moves the removal day of its row', async () => {
   let { refresh_token } = await server.connect();
   for (const waited of [HOUR, DAY, HOUR, 3 * DAY]) {
     server.advanceClock(waited);
@@ -150,7 +150,7 @@ test('a refresh may narrow one access token; the refresh token keeps all the sco
   assert.equal(await works(full.access_token), true);
 });
 
-test('a refresh never widens, and asking for too much spends nothing [T21]', async () => {
+test('a refresh never widens the scope, and a request for too much does not use up the token [T21]', async () => {
   const { refresh_token } = await server.connect({ scope: 'read:invoices' });
 
   for (const scope of ['read:invoices read:contacts', 'write:invoices', 'read:minds', 'READ:INVOICES', ' ']) {

@@ -114,7 +114,7 @@ test('a client registers once: its id works after the key was replaced, and not 
   await refuse(clientId, /This server does not know the app/, pruned);
 });
 
-test('the same metadata has the same client_id, and others have others', async () => {
+test('equal metadata has the same client_id, and other metadata another', async () => {
   const ids = [await newClientId(), await newClientId(), await newClientId({ client_name: 'Other' })];
 
   assert.equal(ids[0], ids[1]);
@@ -145,7 +145,7 @@ test('a registered client connects with PKCE and without a secret, after the con
   assert.equal(silent.leftTo?.searchParams.get('error'), 'consent_required');
 });
 
-test('the scope of a registration is no limit: a client may ask for more later, with the same client_id', async () => {
+test('the scope of a registration is no limit: a client may request more later, with the same client_id', async () => {
   const client_id = await newClientId({ scope: 'read:invoices offline_access' });
   const browser = await server.signedIn();
 

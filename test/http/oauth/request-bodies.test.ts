@@ -23,8 +23,8 @@ const asJson = (endpoint: string, fields: Record<string, string>) => send(endpoi
 const asForm = (endpoint: string, fields: Record<string, string>) =>
   send(endpoint, `${new URLSearchParams(fields)}`, FORM_TYPE);
 
-async function assertInvalidRequest(answer: ReturnType<typeof send>, status = 400, about = '') {
-  const { status: actual, body, headers } = await answer;
+async function assertInvalidRequest(response: ReturnType<typeof send>, status = 400, about = '') {
+  const { status: actual, body, headers } = await response;
   assert.deepEqual([actual, body.error], [status, 'invalid_request'], about);
   assert.ok(body.error_description, about);
   assert.equal(body.error_uri, `${server.api}/docs/errors/invalid_request#${body.reason}`);
@@ -48,10 +48,10 @@ const SAME: [name: string, endpoint: string, fields: Record<string, string>][] =
   ['wrong credentials at revoke', 'revoke', { token: 'x', client_id, client_secret: 'x' }],
   ['an unknown token to introspect', 'introspect', { token: 'x', client_id, client_secret }],
   ['no token to introspect', 'introspect', { client_id, client_secret }],
-  ['nobody at introspect', 'introspect', { token: 'x' }],
+  ['no credentials at introspect', 'introspect', { token: 'x' }],
 ];
 
-/** The headers of an answer, but for those that no two answers share. */
+/** The headers of a response, except for those that differ in every response. */
 function lasting(headers: Headers) {
   return [...headers].filter(([name]) => name !== 'date' && name !== 'x-request-id');
 }
@@ -68,17 +68,17 @@ for (const [name, endpoint, fields] of SAME) {
 
 test('JSON and a form get the same successful response [T27]', async () => {
   const code = { grant_type: 'authorization_code', redirect_uri: 'https://ledger.example/callback' };
-  for (const ask of [asJson, asForm]) {
+  for (const send of [asJson, asForm]) {
     const fields = { ...code, code: await server.allow({}, browser), client_id, client_secret };
-    const first = await ask('token', fields);
+    const first = await send('token', fields);
     const { refresh_token } = first.body;
-    const second = await ask('token', { grant_type: 'refresh_token', refresh_token, client_id, client_secret });
-    const looked = await ask('introspect', { token: second.body.access_token, client_id, client_secret });
-    const revoked = await ask('revoke', { token: second.body.refresh_token });
+    const second = await send('token', { grant_type: 'refresh_token', refresh_token, client_id, client_secret });
+    const introspected = await send('introspect', { token: second.body.access_token, client_id, client_secret });
+    const revoked = await send('revoke', { token: second.body.refresh_token });
 
-    assert.deepEqual([first.status, second.status, looked.status, revoked.status], [200, 200, 200, 200]);
+    assert.deepEqual([first.status, second.status, introspected.status, revoked.status], [200, 200, 200, 200]);
     assert.deepEqual(Object.keys(second.body), Object.keys(first.body));
-    assert.equal(looked.body.active, true);
+    assert.equal(introspected.body.active, true);
     assert.deepEqual(revoked.body, {});
   }
 });
@@ -89,17 +89,17 @@ test('every field of a token request has the same effect in JSON and in a form [
   const redirect_uri = 'https://ledger.example/callback';
   const scope = 'read:invoices read:contacts';
 
-  for (const ask of [asJson, asForm]) {
+  for (const send of [asJson, asForm]) {
     const exchange = async (changes: Record<string, string>) => {
       const code = await server.allow({ scope, code_challenge, code_challenge_method: 'S256' }, browser);
       const fields = { code, redirect_uri, code_verifier: verifier, client_id, client_secret, ...changes };
-      return ask('token', { grant_type: 'authorization_code', ...fields });
+      return send('token', { grant_type: 'authorization_code', ...fields });
     };
     const { status, body } = await exchange({});
     const narrowed = { refresh_token: body.refresh_token, scope: 'read:contacts', client_id, client_secret };
 
     assert.deepEqual([status, body.scope], [200, scope]);
-    assert.equal((await ask('token', { grant_type: 'refresh_token', ...narrowed })).body.scope, 'read:contacts');
+    assert.equal((await send('token', { grant_type: 'refresh_token', ...narrowed })).body.scope, 'read:contacts');
     assert.equal((await exchange({ code_verifier: 'b'.repeat(43) })).body.reason, 'code_verifier_wrong');
     assert.equal((await exchange({ code_verifier: '' })).body.reason, 'code_verifier_missing');
     assert.equal((await exchange({ redirect_uri: `${redirect_uri}/` })).body.reason, 'redirect_uri_different');
@@ -150,7 +150,7 @@ test('a body that is not a JSON object is rejected [T25]', async () => {
   }
 });
 
-/** What each endpoint reads. */
+/** The fields of each endpoint. */
 const KNOWN: Record<string, string[]> = {
   token: [
     ...['grant_type', 'code', 'redirect_uri', 'code_verifier', 'refresh_token', 'scope'],
@@ -171,18 +171,18 @@ test('a known field sent twice is rejected by name, in JSON and in a form [T26][
         ],
       );
       for (const body of bodies) {
-        const answer = send(endpoint, body);
-        await assertInvalidRequest(answer, 400, `${endpoint} ${body}`);
+        const response = send(endpoint, body);
+        await assertInvalidRequest(response, 400, `${endpoint} ${body}`);
         assert.deepEqual(
-          [(await answer).body.reason, (await answer).body.error_description],
+          [(await response).body.reason, (await response).body.error_description],
           ['field_repeated', `${name} was sent more than once.`],
           body,
         );
       }
       for (const form of [`${name}=x&${name}=x`, `${name}=x&other=y&${encodeURIComponent(name)}=`]) {
-        const answer = send(endpoint, form, FORM_TYPE);
-        await assertInvalidRequest(answer, 400, `${endpoint} ${form}`);
-        assert.equal((await answer).body.error_description, `${name} was sent more than once.`);
+        const response = send(endpoint, form, FORM_TYPE);
+        await assertInvalidRequest(response, 400, `${endpoint} ${form}`);
+        assert.equal((await response).body.error_description, `${name} was sent more than once.`);
       }
     }
   }
@@ -208,9 +208,9 @@ test('an unknown field sent twice is ignored, in JSON and in a form [T27]', asyn
 
 test('a name inside a value does not count as a field [T26]', async () => {
   const token = '","token":"';
-  const answer = await send('revoke', JSON.stringify({ token, note: '{"token":"x"}' }));
+  const response = await send('revoke', JSON.stringify({ token, note: '{"token":"x"}' }));
 
-  assert.deepEqual([answer.status, answer.body], [200, {}]);
+  assert.deepEqual([response.status, response.body], [200, {}]);
 });
 
 test('names with a meaning in JavaScript are rejected or ignored [T26]', async () => {
@@ -219,8 +219,8 @@ test('names with a meaning in JavaScript are rejected or ignored [T26]', async (
     `{"constructor":{"prototype":{"a":"b"}},"grant_type":"refresh_token"}`,
     '{"toString":"x","hasOwnProperty":"y"}',
   ]) {
-    const answer = await send('token', body);
-    assert.ok([400, 401].includes(answer.status), body);
+    const response = await send('token', body);
+    assert.ok([400, 401].includes(response.status), body);
   }
   const form = await send('token', `__proto__=x&constructor=y&grant_type=toString&client_id=${client_id}`, FORM_TYPE);
   assert.equal(form.status, 401);

@@ -29,13 +29,13 @@ test('each resource has metadata at the well-known path before its own, for any 
 
 test('the metadata of a business is the same whether it exists or not, and anything but a UUID is not found', async () => {
   const [real, invented] = [server.acme.id, newRandomId()];
-  const answers = [];
+  const responses = [];
   for (const id of [real, invented]) {
     const { status, body } = await server.get(`${PATH}/mcp/${id}`);
-    answers.push([status, JSON.stringify(body).replaceAll(id, 'ID')]);
+    responses.push([status, JSON.stringify(body).replaceAll(id, 'ID')]);
   }
 
-  assert.deepEqual(answers[0], answers[1]);
+  assert.deepEqual(responses[0], responses[1]);
   for (const path of ['/mcp/acme', `/mcp/${real.toUpperCase()}`, `/mcp/${real}/x`, '/api/v2', '']) {
     assert.equal((await server.get(PATH + path)).status, 404, path);
   }

@@ -15,7 +15,7 @@ async function tokenFor(resource: string | undefined): Promise<string> {
 }
 
 /** The parameters of the redirect that a request ends with. */
-async function asked(changes: Record<string, string | undefined>, more = '') {
+async function authorizeParams(changes: Record<string, string | undefined>, more = '') {
   const browser = await server.signedIn();
   return redirectParams((await browser.open(server.authorizeUrl(changes) + more)).leftTo?.href);
 }
@@ -57,14 +57,14 @@ test('a resource that this server does not have is invalid_target [G2]', async (
     'urn:mcp',
   ];
   for (const resource of unknown) {
-    const { error, reason, state } = await asked({ resource });
+    const { error, reason, state } = await authorizeParams({ resource });
     assert.deepEqual([error, reason, state], ['invalid_target', 'resource_unknown', 'state-1'], resource);
   }
 });
 
 test('a resource may be repeated, but a request is for one resource only [G2]', async () => {
-  const { error, reason } = await asked({ resource: MCP }, `&resource=${API}`);
-  const same = await asked({ resource: MCP }, `&resource=${MCP}/`);
+  const { error, reason } = await authorizeParams({ resource: MCP }, `&resource=${API}`);
+  const same = await authorizeParams({ resource: MCP }, `&resource=${MCP}/`);
 
   assert.deepEqual([error, reason], ['invalid_target', 'resource_repeated']);
   assert.ok(same.code);
@@ -120,7 +120,7 @@ test('introspection names the resource as aud, only if it is not the business AP
   }
 });
 
-test('the resource of a business asks about this business, whichever is current, and offers no other', async () => {
+test('for the resource of a business, the screen is about that business, whichever is current, and offers no other', async () => {
   const open = await server.addApp({ name: 'Open', ownerBusinessId: server.acme.id, openToAnyBusiness: true });
   const beta = await server.addBusiness('Beta');
   const user = await server.addUser('Olga', [

@@ -107,7 +107,7 @@ test('an app that authenticates revokes its own token, in the body or by HTTP Ba
   assert.equal(await works(two.access_token), false);
 });
 
-test('an app that authenticates cannot revoke the token of another, and does not learn whose it is [R3]', async () => {
+test('an app that authenticates cannot revoke the token of another, and the response does not reveal its owner [R3]', async () => {
   const { access_token, refresh_token } = await server.connect();
 
   assertDone(await server.revoke(access_token, asOther));
@@ -223,7 +223,7 @@ test('a revocation that arrives at any moment of a refresh ends the family, roun
   }
 });
 
-/** Lets the event loop turn so many times, so that the next request arrives at another point of the one before. */
+/** Waits for this many event loop iterations, so that the next request arrives at another point of the previous one. */
 async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn += 1) await setImmediate();
 }

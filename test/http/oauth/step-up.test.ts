@@ -8,7 +8,7 @@ import { startTestServer } from '../../support/test-server.ts';
 const server = await startTestServer();
 const MCP = `${server.api}/mcp`;
 
-/** An app that nobody has connected yet. */
+/** An app without connections. */
 async function newClient(changes: { allowedScopes?: string[] } = {}) {
   const app = await server.addApp({ name: 'Agent', ownerBusinessId: server.acme.id, ...changes });
   return createClient({ ...server, user: server.ada, app, business: server.acme });
@@ -48,7 +48,7 @@ test('the screen says that the app keeps what was allowed, and marks what is new
   assert.match(page.text, /View CRM contacts and companies <span class="new">New<\/span>/);
 });
 
-test('the screen lists all that Allow grants, also what the app does not ask for again', async () => {
+test('the screen lists all scopes that Allow grants, including those that the app does not request again', async () => {
   const client = await newClient();
   const browser = await server.signedIn();
   await client.connect({ resource: MCP, scope: 'read:invoices write:invoices' }, browser);
@@ -85,7 +85,7 @@ test('Allow on a screen from before another Allow shows the screen again, with a
   assert.equal(body.scope, 'read:invoices read:contacts');
 });
 
-test('what the rules of the business reserve to owners since the first Allow is neither listed nor granted', async () => {
+test('a scope that the business has reserved to owners since the first Allow is neither listed nor granted', async () => {
   const client = await newClient({ allowedScopes: ['read:invoices', 'read:contacts', 'read:employees'] });
   const boris = await server.signedIn(await server.addUser('Boris', [[server.acme, 'member']]));
   await client.connect({ resource: MCP, scope: 'read:invoices read:employees' }, boris);

@@ -80,7 +80,7 @@ test('an Allow that cannot be stored is a 503 page, and neither grant nor consen
   assert.equal(response.status, 503);
   assert.equal(response.leftTo, undefined);
   assert.equal(await countGrants(server), before);
-  assert.equal((await member.open(server.authorizeUrl())).status, 200, 'the user is still to be asked');
+  assert.equal((await member.open(server.authorizeUrl())).status, 200, 'consent is still needed');
   assert.ok((await member.submit(page, '/consent', { decision: 'allow' })).leftTo?.searchParams.get('code'));
 });
 
@@ -100,7 +100,7 @@ test('if the last of several writes fails, all are rolled back and no response r
   });
 
   assert.equal(await countGrants(server), before);
-  assert.equal((await member.open(server.authorizeUrl())).status, 200, 'the user is still to be asked');
+  assert.equal((await member.open(server.authorizeUrl())).status, 200, 'consent is still needed');
   assert.equal(await works(access_token), true);
   assert.equal((await readGrant(server, refresh_token)).revoked_at, null);
 });

@@ -40,7 +40,7 @@ test('a code works for 10 minutes, and is then reported as expired [A23]', async
   assert.equal(bad.body.error_uri, `${server.api}/docs/errors/invalid_grant#code_expired`);
 });
 
-test('a code used twice revokes everything that it first gave [T13]', async () => {
+test('a code used twice revokes the tokens of its first use [T13]', async () => {
   const code = await allow();
   const first = await server.exchange(code);
   const refreshed = await server.refresh(first.body.refresh_token);
@@ -66,7 +66,7 @@ test('a code used twice revokes its grant even when the second use comes after i
 });
 
 test('50 parallel exchanges of one code: exactly one 200, 49 invalid_grant, and no 5xx [T12]', async () => {
-  // The first round also opens the connections; from the second on, requests arrive in the same turn of the event loop.
+  // The first round also opens the connections. In later rounds, requests arrive in the same event loop iteration.
   for (let round = 0; round < 4; round += 1) {
     const code = await allow();
     const responses = await Promise.all(Array.from({ length: 50 }, () => server.exchange(code)));
@@ -106,7 +106,7 @@ test('a caller that fails client authentication neither spends a code nor revoke
   assert.equal((await server.listInvoices(body.access_token)).status, 200);
 });
 
-test('the redirect_uri of the authorize request must be repeated to the letter [T8]', async () => {
+test('the redirect_uri must be identical to that of the authorize request [T8]', async () => {
   const code = await allow();
 
   for (const redirect_uri of [
@@ -122,7 +122,7 @@ test('the redirect_uri of the authorize request must be repeated to the letter [
   assert.equal((await server.exchange(code)).status, 200);
 });
 
-test('where the authorize request left redirect_uri out, the exchange may too, but may not name a foreign one [T8]', async () => {
+test('if the authorize request had no redirect_uri, the exchange needs none, but may not name another one [T8]', async () => {
   const [silent, named, foreign] = [
     await allow({ redirect_uri: undefined }),
     await allow({ redirect_uri: undefined }),
@@ -135,7 +135,7 @@ test('where the authorize request left redirect_uri out, the exchange may too, b
   assert.equal(refused.body.error, 'invalid_grant');
 });
 
-test('text that is not a code of this server is an invalid_grant that says what was sent instead [T24]', async () => {
+test('text that is not a code of this server is an invalid_grant that names what was sent instead [T24]', async () => {
   const tokens = await server.connect({}, browser);
   const code = await allow();
 
@@ -154,7 +154,7 @@ test('text that is not a code of this server is an invalid_grant that says what 
   }
 });
 
-test('a code is not spent by an attempt whose request could not be read', async () => {
+test('a malformed request does not use up its code', async () => {
   const code = await allow();
 
   assert.equal((await server.exchange(code, { code: [code] })).status, 400);

@@ -30,12 +30,12 @@ const tokens: fc.Arbitrary<Token> = fc.record(
     grantId: fc.uuid(),
     rotation: uint32,
     expiresAt: uint32.map((seconds) => seconds * 1000),
-    scopeBits: scopeBits,
+    scopeBits,
   },
   { noNullPrototype: true },
 );
 
-/** Opened and vouched for, as the endpoints do it. */
+/** Decodes and verifies a token, as the endpoints do. */
 function accept(ring: typeof keys, kind: TokenKind, text: string, salt: Uint8Array): Token | undefined {
   const opened = decodeToken(ring, kind, text);
   if (!opened || !verifyToken(opened, { salt } as Grant)) return undefined;
@@ -67,10 +67,10 @@ test('the same token always encodes to the same text, and any other field to ano
 
 test('a token with any one character changed is rejected', () => {
   fc.assert(
-    fc.property(tokens, salts, fc.nat({ max: 99 }), fc.constantFrom(...ALPHABET), (token, salt, place, character) => {
+    fc.property(tokens, salts, fc.nat({ max: 99 }), fc.constantFrom(...ALPHABET), (token, salt, index, character) => {
       const text = encodeToken(keys, salt, token);
-      fc.pre(text[place] !== character);
-      const changed = text.slice(0, place) + character + text.slice(place + 1);
+      fc.pre(text[index] !== character);
+      const changed = text.slice(0, index) + character + text.slice(index + 1);
       for (const kind of KINDS) assert.equal(accept(keys, kind, changed, salt), undefined);
     }),
     { numRuns: 1000 },

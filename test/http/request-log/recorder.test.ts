@@ -33,7 +33,7 @@ interface Noted extends RequestContext {
   reason?: string | null;
 }
 
-/** A recorder on a clock of its own, and a way to note requests of one app with it. */
+/** A recorder with its own clock, and a function that records requests of one app. */
 function newRecorder() {
   const reported: unknown[] = [];
   let now = START;
@@ -45,8 +45,8 @@ function newRecorder() {
   after(() => recorder.stop());
   const parties = { appId: newRandomId(), userId: newRandomId(), businessId: newRandomId() };
   const note = ({ status = 200, reason = null, ...context }: Noted = {}) => {
-    const answered = { method: 'GET', route: '/api/v1/accounting/invoices', requestId: newRandomId(), took: 3 };
-    recorder.record({ ...answered, status, reason }, { ...parties, scope: 'read:invoices', ...context });
+    const request = { method: 'GET', route: '/api/v1/accounting/invoices', requestId: newRandomId(), took: 3 };
+    recorder.record({ ...request, status, reason }, { ...parties, scope: 'read:invoices', ...context });
   };
   const logged = (appId = parties.appId) =>
     db.selectFrom('logged_requests').selectAll().where('app_id', '=', appId).orderBy('id').execute();
@@ -78,8 +78,8 @@ test('recorded requests are stored by the next flush, and counted by hour, scope
       [25, 1, 0],
     ],
   );
-  const list = async (asked: Parameters<typeof listScopeUses>[1], since: number) =>
-    (await listScopeUses(db, asked, since)).map((row) => ({ ...row }));
+  const list = async (query: Parameters<typeof listScopeUses>[1], since: number) =>
+    (await listScopeUses(db, query, since)).map((row) => ({ ...row }));
   const used = { appId, userId, scope: 'read:invoices' };
   assert.deepEqual(await list({ businessId }, START), [{ ...used, uses: 3, lastAt: START + HOUR + DAY }]);
   assert.deepEqual(await list({ businessId, userId }, START + DAY), [{ ...used, uses: 1, lastAt: START + HOUR + DAY }]);
@@ -113,7 +113,7 @@ test('two recorders that add to the same rows at once lose nothing', async () =>
   assert.deepEqual([...one.reported, ...other.reported], []);
 });
 
-test('of a burst the newest hundred are logged, and all are counted', async () => {
+test('of a burst of requests, the newest hundred are logged and all are counted', async () => {
   const { recorder, note, logged, counts, advanceClock } = newRecorder();
 
   for (let i = 0; i < 250; i++) {
@@ -125,7 +125,7 @@ test('of a burst the newest hundred are logged, and all are counted', async () =
   const rows = await logged();
   assert.deepEqual(
     rows.map(({ at }) => at - START),
-    Array.from({ length: 100 }, (_, place) => 150 + place),
+    Array.from({ length: 100 }, (_, index) => 150 + index),
   );
   assert.equal((await counts())[0]?.requests, 250);
 });
@@ -185,13 +185,13 @@ test('wrong secrets for ten thousand apps leave room for the requests of others'
 
 test('while the database rejects writes nothing is lost or thrown, and one error is logged', async () => {
   const { recorder, reported, note, logged, counts } = newRecorder();
-  const allowAgain = await database.rejectWrites(storage);
+  const allowWrites = await database.rejectWrites(storage);
 
   note();
   await recorder.flush();
   note();
   await recorder.flush();
-  await allowAgain();
+  await allowWrites();
   note();
   await recorder.flush();
 
@@ -202,12 +202,12 @@ test('while the database rejects writes nothing is lost or thrown, and one error
 
 test('during a long outage memory use is bounded, and the number of dropped entries is logged', async () => {
   const { recorder, reported, note } = newRecorder();
-  const allowAgain = await database.rejectWrites(storage);
+  const allowWrites = await database.rejectWrites(storage);
 
   for (let i = 0; i < 20_010; i++) note({ appId: newRandomId() });
   await recorder.flush();
   for (let i = 0; i < 10; i++) note({ appId: newRandomId() });
-  await allowAgain();
+  await allowWrites();
   await recorder.flush();
 
   assert.equal(reported.length, 2);
@@ -225,9 +225,9 @@ test('entries that were stored before an outage are not stored again', async () 
 
   const flushed = recorder.flush();
   for (let turn = 0; turn < 20; turn++) await setImmediate();
-  const allowAgain = await database.rejectWrites(storage);
+  const allowWrites = await database.rejectWrites(storage);
   await flushed;
-  await allowAgain();
+  await allowWrites();
   const before = await listScopeUses(db, { businessId }, START);
   await recorder.flush();
 

@@ -49,7 +49,7 @@ const RULES: Record<string, { asks: 'nothing' | 'token' | 'secret'; takes: strin
     '/api/v1/oauth/revoke': { asks: 'secret', takes: ['OPTIONS', 'POST'] },
     '/api/v1/oauth/introspect': { asks: 'secret', takes: ['POST'] },
     '/api/v1/events': { asks: 'secret', takes: ['GET'] },
-    // Their tools have tests of their own, in test/http/mcp.
+    // test/http/mcp tests its tools.
     '/mcp': { asks: 'token', takes: ['OPTIONS', 'POST'] },
     '/mcp/:businessId': { asks: 'token', takes: ['OPTIONS', 'POST'] },
     ...Object.fromEntries(
@@ -113,7 +113,7 @@ const CALLERS: Record<string, Caller> = {
 const SELECTED: Record<string, string | undefined> = {
   own: server.acme.id,
   other: other.id,
-  'nobody’s': newId(server.clock()),
+  unknown: newId(server.clock()),
   malformed: 'nonsense',
   none: undefined,
 };
@@ -125,7 +125,7 @@ interface Request {
   body?: object;
 }
 
-async function ask({ path, method, headers = {}, body }: Request): Promise<{ status: number; said: string }> {
+async function send({ path, method, headers = {}, body }: Request): Promise<{ status: number; content: string }> {
   const isReading = method === 'GET' || method === 'HEAD';
   const response = await scannedFetch(server.api + path, {
     method,
@@ -133,10 +133,10 @@ async function ask({ path, method, headers = {}, body }: Request): Promise<{ sta
     headers: { ...headers, ...(body && { 'content-type': 'application/json' }) },
     body: isReading || !body ? null : JSON.stringify(body),
   });
-  return { status: response.status, said: `${JSON.stringify([...response.headers])} ${await response.text()}` };
+  return { status: response.status, content: `${JSON.stringify([...response.headers])} ${await response.text()}` };
 }
 
-/** What only the checks before the handler decide; undefined if the request passes them. */
+/** The status of the checks before the handler, or undefined if the request passes them. */
 function rejectionOf(scope: string | null, { token, scopes, business }: Caller, selected: string | undefined) {
   if (token === undefined || business === undefined) return 401;
   if (scope === null) return undefined;
@@ -177,10 +177,10 @@ test('endpoints without authentication reveal nothing about any business, for ev
       const isTaken = takes.includes(method === 'HEAD' ? 'GET' : method);
       // Paths of the API with a parameter know their methods; pages do not.
       const refused = /[:*]/.test(route) && !route.startsWith('/.well-known/') ? 404 : 405;
-      const response = await ask({ path, method, headers: { 'x-business-id': other.id } });
+      const response = await send({ path, method, headers: { 'x-business-id': other.id } });
       const expected = isTaken ? (method === 'OPTIONS' ? 204 : status) : refused;
       assert.equal(response.status, expected, `${method} ${path}`);
-      assert.doesNotMatch(response.said, new RegExp(`${WORD}|${OWN_WORD}`, 'i'), `${method} ${path}`);
+      assert.doesNotMatch(response.content, new RegExp(`${WORD}|${OWN_WORD}`, 'i'), `${method} ${path}`);
     }
   }
   assert.deepEqual(await dump(server), before);
@@ -198,12 +198,12 @@ for (const [who, caller] of Object.entries(CALLERS)) {
           ...(caller.token && { authorization: `Bearer ${caller.token}` }),
           ...(selected && { 'x-business-id': selected }),
         };
-        const { status, said } = await ask({ path: addressOf(path), method, headers, body });
+        const { status, content } = await send({ path: addressOf(path), method, headers, body });
         const isForeign = path.includes(':id') && caller.business !== other.id;
         const passed = method === 'GET' ? (isForeign ? 404 : 200) : 400;
-        const asked = `${method} ${path} for ${whose}`;
-        assert.equal(status, rejectionOf(scope, caller, selected) ?? passed, `${asked}: ${said}`);
-        assert.doesNotMatch(said, notTheirs, asked);
+        const request = `${method} ${path} for ${whose}`;
+        assert.equal(status, rejectionOf(scope, caller, selected) ?? passed, `${request}: ${content}`);
+        assert.doesNotMatch(content, notTheirs, request);
       }
     }
     assert.deepEqual(await dump(server), before);
@@ -217,19 +217,19 @@ test('records of another business are not found by any endpoint, and no filter o
   const bodies: Record<string, object> = { move: { stage: 'PROPOSAL' } };
   for (const { method, path } of ENDPOINTS.filter(({ path }) => path.includes(':id'))) {
     const body = method === 'PATCH' ? { notes: 'Ours now' } : (bodies[path.split('/').at(-1) ?? ''] ?? {});
-    const { status, said } = await ask({ path: addressOf(path), method, headers, body });
-    assert.equal(status, 404, `${method} ${path}: ${said}`);
+    const { status, content } = await send({ path: addressOf(path), method, headers, body });
+    assert.equal(status, 404, `${method} ${path}: ${content}`);
   }
   for (const { path, filters, fields, scopes } of RESOURCES) {
     const references = Object.entries(fields).filter(([, field]) => field.references);
     for (const [name, { references: target }] of references) {
       const foreign = foreignIds.get(findResource(target ?? '').path);
-      const { said } = await ask({ path: `${path}?${name}=${foreign}&limit=200`, method: 'GET', headers });
-      assert.ok(!said.includes(WORD), `${path} by ${name}`);
-      if (filters.includes(name)) assert.match(said, / \[\]$/);
+      const { content } = await send({ path: `${path}?${name}=${foreign}&limit=200`, method: 'GET', headers });
+      assert.ok(!content.includes(WORD), `${path} by ${name}`);
+      if (filters.includes(name)) assert.match(content, / \[\]$/);
       if (!scopes.write) continue;
-      const created = await ask({ path, method: 'POST', headers, body: { [name]: foreign } });
-      assert.equal(created.status, 400, created.said);
+      const created = await send({ path, method: 'POST', headers, body: { [name]: foreign } });
+      assert.equal(created.status, 400, created.content);
     }
   }
   assert.deepEqual(await dump(server), before);
@@ -239,7 +239,7 @@ test('another method on a path of the business API is a 405', async () => {
   for (const path of new Set(ENDPOINTS.map((endpoint) => endpoint.path))) {
     const takes = RULES[path]?.takes ?? [];
     for (const method of METHODS.filter((name) => name !== 'HEAD' && !takes.includes(name))) {
-      const { status } = await ask({ path: addressOf(path), method, body: {} });
+      const { status } = await send({ path: addressOf(path), method, body: {} });
       assert.equal(status, 405, `${method} ${path}`);
     }
   }
@@ -252,7 +252,7 @@ test('credentials and tokens of another app have no effect, and reveal nothing [
   const before = await rows();
   const credentials = { client_id: apps.own.id, client_secret: apps.own.secret };
   const exchange = { ...credentials, grant_type: 'authorization_code', code, redirect_uri: REDIRECT_URI };
-  const asked: [path: string, body: object, status: number][] = [
+  const requests: [path: string, body: object, status: number][] = [
     ['token', exchange, 400],
     ['token', { ...credentials, grant_type: 'refresh_token', refresh_token: tokens.refresh_token }, 400],
     ['revoke', { ...credentials, token: tokens.access_token }, 200],
@@ -264,11 +264,11 @@ test('credentials and tokens of another app have no effect, and reveal nothing [
     ['token', { grant_type: 'refresh_token', refresh_token: tokens.refresh_token }, 401],
   ];
 
-  for (const [path, body, expected] of asked) {
-    const { status, said } = await ask({ path: `/api/v1/oauth/${path}`, method: 'POST', body });
+  for (const [path, body, expected] of requests) {
+    const { status, content } = await send({ path: `/api/v1/oauth/${path}`, method: 'POST', body });
     assert.equal(status, expected, `${path} ${JSON.stringify(body)}`);
-    assert.doesNotMatch(said, new RegExp(WORD, 'i'));
-    if (path === 'introspect' && status === 200) assert.match(said, / \{"active":false\}$/);
+    assert.doesNotMatch(content, new RegExp(WORD, 'i'));
+    if (path === 'introspect' && status === 200) assert.match(content, / \{"active":false\}$/);
   }
   assert.deepEqual(await rows(), before);
   assert.equal((await clients.other.refresh(tokens.refresh_token)).status, 200);
@@ -283,9 +283,9 @@ test('an app reads only its own events, from any cursor [P8]', async () => {
 
   for (const cursor of [...foreign.map(({ id }) => id), newId(0), 'nonsense', '']) {
     const path = `/api/v1/events?limit=200&cursor=${cursor}`;
-    const { status, said } = await ask({ path, method: 'GET', headers: { ...basic, 'x-business-id': other.id } });
+    const { status, content } = await send({ path, method: 'GET', headers: { ...basic, 'x-business-id': other.id } });
     assert.equal(status, cursor === 'nonsense' ? 400 : 200, path);
-    for (const text of [WORD, other.id, apps.other.id]) assert.ok(!said.includes(text), path);
+    for (const text of [WORD, other.id, apps.other.id]) assert.ok(!content.includes(text), path);
   }
 });
 
@@ -297,7 +297,7 @@ test('endpoints with client authentication accept no other method and no other c
     for (const method of METHODS) {
       const isTaken = takes.includes(method === 'HEAD' ? 'GET' : method);
       const body = { grant_type: 'refresh_token', refresh_token: 'nonsense', token: 'nonsense' };
-      const { status } = await ask({ path, method, headers: bearer, body });
+      const { status } = await send({ path, method, headers: bearer, body });
       const expected = isTaken ? (method === 'OPTIONS' ? 204 : 401) : 405;
       assert.equal(status, expected, `${method} ${path}`);
     }

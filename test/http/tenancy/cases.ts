@@ -32,15 +32,15 @@ export function casesAt(server: TestServer, route: string, visitor: Visitor, sid
     // For a method that the route does not have, one set of values is enough: the response does not depend on them.
     const [tried, isMounted] = isKnown(method) ? [targets, true] : [targets.slice(0, 2).slice(-1), false];
     return tried.map((target) => {
-      const asked = { route, rule, visitor, method, ...target };
-      const expected = isMounted ? expectedOf(asked) : wrongMethod(server, asked);
-      return { ...asked, expected, isChange: isMounted && isChange(asked) };
+      const request = { route, rule, visitor, method, ...target };
+      const expected = isMounted ? expectedOf(request) : wrongMethod(server, request);
+      return { ...request, expected, isChange: isMounted && isChange(request) };
     });
   });
 }
 
-function isChange(asked: Asked): boolean {
-  return asked.method === 'POST' && isOwn(asked) && ownStatus(asked.rule, asked.visitor, 'POST') !== undefined;
+function isChange(request: PageRequest): boolean {
+  return request.method === 'POST' && isOwn(request) && ownStatus(request.rule, request.visitor, 'POST') !== undefined;
 }
 
 type Target = Pick<Case, 'whose' | 'path' | 'values'>;
@@ -83,22 +83,22 @@ function idNameIn(route: string): ValueName {
   return route.startsWith('/platform/users/') ? 'user' : 'app';
 }
 
-interface Asked extends Pick<Case, 'route' | 'rule' | 'method' | 'whose'> {
+interface PageRequest extends Pick<Case, 'route' | 'rule' | 'method' | 'whose'> {
   visitor: Visitor;
 }
 
-function isOwn({ rule, whose }: Asked): boolean {
+function isOwn({ rule, whose }: PageRequest): boolean {
   return whose === 'own' || (rule.isAll === true && whose === 'other');
 }
 
-export function expectedOf(asked: Asked): number {
-  const { route, rule, visitor, method, whose } = asked;
+export function expectedOf(request: PageRequest): number {
+  const { route, rule, visitor, method, whose } = request;
   if (/^\/platform(\/|$)/.test(route) && visitor !== 'platform') return 404;
   const isForm = method === 'POST';
   const own = ownStatus(rule, visitor, isForm ? 'POST' : 'GET');
   const refused = isForm ? (rule.refusedForm ?? rule.refused) : rule.refused;
-  if (own === undefined) return refused?.[visitor] ?? (visitor === 'nobody' ? 303 : 404);
-  if (isOwn(asked) || !namesObject(asked) || whose === 'own') return own;
+  if (own === undefined) return refused?.[visitor] ?? (visitor === 'anonymous' ? 303 : 404);
+  if (isOwn(request) || !namesObject(request) || whose === 'own') return own;
   return statusFor((isForm && rule.foreignForm) || rule.foreign?.[whose], visitor) ?? 404;
 }
 
@@ -113,10 +113,10 @@ export function namesObject({ route, rule, method }: Pick<Case, 'route' | 'rule'
 const HIDDEN = /^\/(?:platform(?:\/|$)|businesses\/|settings\/(?:audit-log|business|members\/|developer\/))/;
 
 /** Another route may match instead: for `/apps/:id`, `new` is an unknown id. */
-function wrongMethod(server: TestServer, { route, visitor, method, path }: Asked & Target): number {
+function wrongMethod(server: TestServer, { route, visitor, method, path }: PageRequest & Target): number {
   const isTaken =
     method === 'POST' && /\/(new|try)(\?|$)/.test(path) && server.routes.web.get(toSibling(route))?.has(method);
-  if (isTaken && visitor === 'nobody' && !route.startsWith('/platform')) return 303;
+  if (isTaken && visitor === 'anonymous' && !route.startsWith('/platform')) return 303;
   return /[:*]/.test(route) || HIDDEN.test(route) ? 404 : 405;
 }
 

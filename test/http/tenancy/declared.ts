@@ -8,7 +8,7 @@ export interface Declared {
   isBeforeSecondFactor: boolean;
 }
 
-/** Who may open each page, as the router has it: by method and path, in the order of the router. No request is sent. */
+/** The declared access of each page, by method and path, in the order of the router. Sends no request. */
 export async function readDeclaredAccess(): Promise<Map<string, Declared>> {
   const host = fastify({ exposeHeadRoutes: false });
   const declared = new Map<string, Declared>();

@@ -53,7 +53,7 @@ const COLUMNS = {
   'constructor[prototype][isPlatformAdmin]': 'true',
 };
 
-test('a form that registers an app stores what it asks for, and nothing else that is sent with it [P11]', async () => {
+test('a form that registers an app stores its own fields, and ignores all others [P11]', async () => {
   const { id, secret } = shownCredentials(await registerInBrowser(browser, DEVELOPER, { ...COLUMNS, name: 'Plain' }));
 
   const { created_at, redirect_uris, allowed_scopes, ...row } = await rowOf('apps', 'id', id);
@@ -86,7 +86,7 @@ test('a form that registers an app stores what it asks for, and nothing else tha
   });
 });
 
-test('a form that changes an app changes its settings, and nothing else that is sent with it [P11]', async () => {
+test('a form that changes an app changes its settings, and ignores all other fields [P11]', async () => {
   const app = await server.addApp({ ownerBusinessId: server.acme.id });
   const before = await rowOf('apps', 'id', app.id);
   const path = `${DEVELOPER}/${app.id}`;
@@ -100,8 +100,10 @@ test('a form that changes an app changes its settings, and nothing else that is 
 
 test('a form that changes an endpoint changes its address and events, and nothing else [P11]', async () => {
   const keys = createKeyring(server.settings.secretKeys);
-  const wish = { appId: server.ledger.id, url: 'https://acme.example/hook', eventTypes: ['grant.created'] };
-  const { endpoint } = await server.storage().transaction((tx) => insertEndpoint(tx, keys, wish, server.clock()));
+  const newEndpoint = { appId: server.ledger.id, url: 'https://acme.example/hook', eventTypes: ['grant.created'] };
+  const { endpoint } = await server
+    .storage()
+    .transaction((tx) => insertEndpoint(tx, keys, newEndpoint, server.clock()));
   const before = await rowOf('endpoints', 'id', endpoint.id);
   const path = `${DEVELOPER}/${server.ledger.id}/endpoints/${endpoint.id}`;
   const typed = { url: 'https://acme.example/moved', events: 'grant.created', ...COLUMNS };

@@ -3,7 +3,7 @@ import { expectedOf, namesObject } from './cases.ts';
 import { type Declared, readDeclaredAccess } from './declared.ts';
 import { GROUPS, ownStatus, RULES, type Rule, type Visitor } from './routes.ts';
 
-/** A column of the matrix. `as` is the visitor whose rules hold for it. */
+/** A column of the matrix. `as` is the visitor whose rules apply. */
 interface Role {
   title: string;
   as: Visitor;
@@ -11,8 +11,8 @@ interface Role {
 }
 
 export const ROLES = {
-  nobody: { title: 'signed out', as: 'nobody', meaning: 'has no session' },
-  suspended: { title: 'suspended', as: 'nobody', meaning: 'a platform admin has disabled the account' },
+  anonymous: { title: 'signed out', as: 'anonymous', meaning: 'has no session' },
+  suspended: { title: 'suspended', as: 'anonymous', meaning: 'a platform admin has disabled the account' },
   outsider: { title: 'no business', as: 'outsider', meaning: 'signed in, and a member of no business' },
   former: { title: 'former member', as: 'outsider', meaning: 'was removed from the business, and is still signed in' },
   member: { title: 'member', as: 'member', meaning: 'has the role `member` in the business' },
@@ -39,7 +39,7 @@ const ALLOWED: Record<Access, keyof typeof GROUPS> = {
   platform_admin: 'platform',
 };
 
-/** The visitors that the declaration of a page lets in. */
+/** The visitors that the declaration of a page allows. */
 export function visitorsAllowedBy({ access }: Declared): readonly Visitor[] {
   return GROUPS[ALLOWED[access]];
 }
@@ -73,13 +73,13 @@ const REFUSALS: Record<number, string> = { 303: 'sign in', 403: '403', 404: '404
 
 function outcomeFor(role: RoleName, { route, method, rule, declared }: Page): string {
   const { as: visitor } = ROLES[role];
-  const asked = { route, rule, method, visitor };
+  const request = { route, rule, method, visitor };
   if (role === 'unfactored' && isSetUpFirst(`${method} ${route}`, declared, role)) return 'set up';
   const isAllowed = ownStatus(rule, visitor, method) !== undefined;
-  if (!isAllowed) return REFUSALS[expectedOf({ ...asked, whose: 'own' })] ?? '404';
+  if (!isAllowed) return REFUSALS[expectedOf({ ...request, whose: 'own' })] ?? '404';
   if (role !== 'elsewhere' || declared.access === 'anyone') return 'yes';
-  if (!namesObject(asked)) return 'own';
-  return REFUSALS[expectedOf({ ...asked, whose: 'other' })] ?? 'own';
+  if (!namesObject(request)) return 'own';
+  return REFUSALS[expectedOf({ ...request, whose: 'other' })] ?? 'own';
 }
 
 const LEGEND: Record<string, string> = {

@@ -27,7 +27,7 @@ async function startServerWith(name: string, role: Role) {
 
 type RoleServer = Awaited<ReturnType<typeof startServerWith>>;
 
-/** What happened to the user, and when: in the browser of a person, after they had signed in. */
+/** A change of the user's account or role after their sign-in. */
 const EVENTS = {
   suspended: ['owner', ({ operator, user }) => operator('user disable', { user: user.id })],
   former: ['owner', ({ operator, user, acme }) => operator('member remove', { user: user.id, business: acme.id })],
@@ -69,7 +69,7 @@ test('the page about roles is up to date', async () => {
 for (const [role, [had, happen]] of Object.entries(EVENTS) as [keyof typeof EVENTS, (typeof EVENTS)['former']][]) {
   const { title, as } = ROLES[role];
 
-  test(`${title}, in the session of before: every page and form responds as to the visitor ${as}, and refuses without a change [D5]`, async () => {
+  test(`${title}, in a session from before: every page and form responds as to the visitor ${as}, and rejects without a change [D5]`, async () => {
     const server = await startServerWith('Una', had);
     const person = personOf(server, role, server.user);
     const browser = await person.enter();
@@ -108,7 +108,7 @@ const UNFACTORED = {
 } as const;
 
 for (const [who, { role, rule, atLeast }] of Object.entries(UNFACTORED)) {
-  test(`without the second factor that is required, ${who} sees and changes nothing before the set-up, in the session of before [D5] [E5]`, async () => {
+  test(`without the second factor that is required, ${who} sees and changes nothing before the set-up, in a session from before [D5] [E5]`, async () => {
     const server = await startServerWith('Una', 'owner');
     const user = role === 'platform' ? await server.addUser('Root', [], true) : server.user;
     const person = personOf(server, role, user);
@@ -127,14 +127,14 @@ for (const [who, { role, rule, atLeast }] of Object.entries(UNFACTORED)) {
     const tried = all.filter((each) => each.whose === 'own' && isMounted(server, each));
     const others = tried.filter((each) => !each.isChange && !isFirst(each, role));
     const wrong = await findWrong(server, from, others);
-    const asked = tried.filter((each) => isFirst(each, role));
-    for (const each of asked) {
+    const redirected = tried.filter((each) => isFirst(each, role));
+    for (const each of redirected) {
       const { status, headers } = await send(server, from, each);
       const isSentToSetUp = status === 303 && /\/two-step\?return_to=/.test(headers.location ?? '');
-      if (!isSentToSetUp) wrong.push(`${each.method} ${each.path} is answered ${status} ${headers.location}`);
+      if (!isSentToSetUp) wrong.push(`${each.method} ${each.path} gets ${status} ${headers.location}`);
     }
 
-    assert.ok(asked.length > atLeast, String(asked.length));
+    assert.ok(redirected.length > atLeast, String(redirected.length));
     assert.deepEqual(wrong, []);
     assert.deepEqual(changedRows(before, await dump(server)), []);
   });
@@ -156,7 +156,7 @@ async function findWrong(server: RoleServer, from: Parameters<typeof send>[1], c
   const wrong: string[] = [];
   for (const each of cases) {
     const { status } = await send(server, from, each);
-    if (status !== each.expected) wrong.push(`${each.method} ${each.path} is answered ${status}, not ${each.expected}`);
+    if (status !== each.expected) wrong.push(`${each.method} ${each.path} gets ${status}, not ${each.expected}`);
   }
   return wrong;
 }

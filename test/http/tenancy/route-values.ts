@@ -118,7 +118,7 @@ export async function createValues(server: TestServer, owned: ValueOwner, route 
   return values;
 }
 
-/** Each is another picture, and so has another address. */
+/** Each logo is another image, so each has another address. */
 async function addLogoTo(server: TestServer, appId: string): Promise<string> {
   const file = makePng({ color: [userCount >> 8, userCount & 0xff, 0] });
   const changed = await changeLogo(OPERATOR, server.storage().durable, { appId, file }, server.clock());

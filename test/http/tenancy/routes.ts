@@ -3,7 +3,7 @@ import type { Fields } from '../../support/browser.ts';
 import { PASSWORD } from '../../support/fixtures.ts';
 import type { RouteValues } from './route-values.ts';
 
-export const VISITORS = ['owner', 'admin', 'member', 'outsider', 'platform', 'nobody'] as const;
+export const VISITORS = ['owner', 'admin', 'member', 'outsider', 'platform', 'anonymous'] as const;
 export type Visitor = (typeof VISITORS)[number];
 
 /** The visitors with access to their own objects. */
@@ -171,11 +171,11 @@ export const RULES: Record<string, Rule> = {
     fields: () => ({ code: '123456' }),
     unchangedFor: VISITORS,
   },
-  '/sign-out': { who: 'anyone', GET: 200, POST: 303, unchangedFor: ['nobody'] },
+  '/sign-out': { who: 'anyone', GET: 200, POST: 303, unchangedFor: ['anonymous'] },
   '/consent': {
     who: 'anyone',
     // A user who is not a member is redirected to the app with an error, and a visitor without a session to sign-in.
-    GET: { owner: 200, admin: 200, member: 200, outsider: 303, platform: 303, nobody: 303 },
+    GET: { owner: 200, admin: 200, member: 200, outsider: 303, platform: 303, anonymous: 303 },
     query: ({ consentQuery }) => consentQuery,
     foreign: { other: 303, unknown: 400, malformed: 400 },
     POST: { owner: 303, admin: 303, member: 303 },
@@ -188,8 +188,8 @@ export const RULES: Record<string, Rule> = {
     who: 'anyone',
     GET: 200,
     // The invitation is for an address that no visitor has.
-    POST: { owner: 400, admin: 400, member: 400, outsider: 400, platform: 400, nobody: 303 },
-    foreignForm: { nobody: 303 },
+    POST: { owner: 400, admin: 400, member: 400, outsider: 400, platform: 400, anonymous: 303 },
+    foreignForm: { anonymous: 303 },
     unchangedFor: VISITORS,
   },
   // Mail is off on this server.
@@ -381,7 +381,7 @@ export const RULES: Record<string, Rule> = {
   '/platform/users/:id/password-link': { who: 'platform', POST: 200, isAll: true },
   '/platform/users/:id/verify-email': { who: 'platform', POST: 303, isAll: true },
   '/platform/settings': { who: 'platform', GET: 200 },
-  // Required of everyone, it would change what the other visitors may open.
+  // A requirement for everyone would change what the other visitors may open.
   '/platform/settings/two-step': {
     who: 'platform',
     POST: 303,

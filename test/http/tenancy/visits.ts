@@ -16,15 +16,15 @@ import { RULES, type Visitor } from './routes.ts';
 export interface Person {
   visitor: Visitor;
   user: User | undefined;
-  /** A new browser, signed in if they can. */
+  /** A new browser, signed in if the visitor has an account. */
   enter(): Promise<Browser>;
 }
 
-interface Answer {
+interface VisitResponse {
   status: number;
   headers: IncomingHttpHeaders;
-  /** Headers and page, without the values that were sent. */
-  said: string;
+  /** Headers and body, without the values of the request. */
+  content: string;
 }
 
 const SECTION = '/platform/developer/';
@@ -55,7 +55,7 @@ export async function send(
   server: TestServer,
   { browser, csrf }: { browser: Browser; csrf: string },
   { rule, method, path, values }: Case,
-): Promise<Answer> {
+): Promise<VisitResponse> {
   const isReading = method === 'GET' || method === 'HEAD';
   const fields = { csrf, ...rule.fields?.(values) };
   const body = isReading ? '' : `${toBody(fields)}`;
@@ -71,11 +71,11 @@ export async function send(
   const { statusCode: status } = response;
   scanResponse({ method, url: server.web + path, status, headers: response.headers, text: page });
   const typed = Object.values(fields).flat();
-  const said = typed.reduce(
+  const content = typed.reduce(
     (left, value) => left.replaceAll(value || ' ', ''),
     `${JSON.stringify(response.headers)} ${page}`,
   );
-  return { status, headers: response.headers, said };
+  return { status, headers: response.headers, content };
 }
 
 /** Runs one permitted change on new objects, and returns what is wrong with the outcome. */
@@ -86,25 +86,25 @@ export async function tryChange(
     route,
     other,
     check,
-  }: { route: string; other: RouteValues; check: (asked: Case, said: string) => string | undefined },
+  }: { route: string; other: RouteValues; check: (request: Case, content: string) => string | undefined },
 ): Promise<string | undefined> {
   const own = await createValuesFor(server, person, route);
   const browser = await person.enter();
   const from = { browser, csrf: await csrfOf(browser) };
   if (route === '/consent') own.consentState = await readConsentState(browser, own.consentQuery);
   const find = (at: string) => casesAt(server, at, person.visitor, { own, other }).find(({ isChange }) => isChange);
-  const [asked, first] = [find(route), find(RULES[route]?.after ?? '')];
-  assert.ok(asked);
+  const [request, first] = [find(route), find(RULES[route]?.after ?? '')];
+  assert.ok(request);
   if (first) await send(server, from, first);
   const before = await dump(server);
 
-  const { status, said } = await send(server, from, asked);
+  const { status, content } = await send(server, from, request);
 
-  if (status !== asked.expected) return `is answered ${status}, not ${asked.expected}`;
-  const problem = check(asked, said);
+  if (status !== request.expected) return `gets ${status}, not ${request.expected}`;
+  const problem = check(request, content);
   if (problem) return problem;
   const after = await dump(server);
-  const isKept = asked.rule.unchangedFor?.includes(person.visitor);
+  const isKept = request.rule.unchangedFor?.includes(person.visitor);
   if (isKept) return isDeepStrictEqual(withoutSending(after), withoutSending(before)) ? undefined : 'changes something';
   return isDeepStrictEqual(after, before) ? 'changes nothing' : undefined;
 }

@@ -20,7 +20,7 @@ await server.addInvoice(other, { number: WORD });
 others.consentState = await readConsentState(await server.signedIn(theirs), others.consentQuery);
 const OTHERS = [WORD.toLowerCase(), WORD, ...Object.values(others).filter((id) => id.length > 20)];
 
-const PEOPLE: Record<Exclude<Visitor, 'nobody'>, User> = {
+const PEOPLE: Record<Exclude<Visitor, 'anonymous'>, User> = {
   owner: server.ada,
   admin: await server.addUser('Amy', [[server.acme, 'admin']]),
   member: await server.addUser('Mia', [[server.acme, 'member']]),
@@ -33,11 +33,11 @@ const NAMES: Record<Visitor, string> = {
   member: 'a member',
   outsider: 'someone of no business',
   platform: 'a platform admin',
-  nobody: 'someone who is not signed in',
+  anonymous: 'someone who is not signed in',
 };
 
 function personOf(visitor: Visitor): Person {
-  const user = visitor === 'nobody' ? undefined : PEOPLE[visitor];
+  const user = visitor === 'anonymous' ? undefined : PEOPLE[visitor];
   return { visitor, user, enter: async () => (user ? server.signedIn(user) : server.browse()) };
 }
 
@@ -60,11 +60,11 @@ for (const visitor of VISITORS) {
 
     const wrong: string[] = [];
     for (const each of cases) {
-      const { status, headers, said } = await send(server, from, each);
-      const asked = `${each.method} ${each.path}`;
-      if (!isGuarded(headers)) wrong.push(`${asked} is not guarded: ${JSON.stringify(headers)}`);
-      if (status !== each.expected) wrong.push(`${asked} is answered ${status}, not ${each.expected}`);
-      if (tellsTooMuch(visitor, each, said)) wrong.push(`${asked} tells of the other business`);
+      const { status, headers, content } = await send(server, from, each);
+      const request = `${each.method} ${each.path}`;
+      if (!isGuarded(headers)) wrong.push(`${request} lacks security headers: ${JSON.stringify(headers)}`);
+      if (status !== each.expected) wrong.push(`${request} gets ${status}, not ${each.expected}`);
+      if (leaks(visitor, each, content)) wrong.push(`${request} reveals the other business`);
     }
 
     assert.deepEqual(wrong, []);
@@ -76,8 +76,8 @@ for (const visitor of VISITORS) {
   test(`what ${NAMES[visitor]} may change changes, and everything of another business stays as it was [D5]`, async () => {
     const before = rowsWith(await dump(server), OTHERS);
     assert.ok(before.length > 15);
-    const check = (asked: Case, said: string) =>
-      tellsTooMuch(visitor, asked, said) ? 'tells of the other business' : undefined;
+    const check = (request: Case, content: string) =>
+      leaks(visitor, request, content) ? 'reveals the other business' : undefined;
 
     const wrong: string[] = [];
     for (const [route, rule] of Object.entries(RULES)) {
@@ -91,7 +91,7 @@ for (const visitor of VISITORS) {
   });
 }
 
-test('an unknown id looks like one of another business [D5]', async () => {
+test('an unknown id gets the same response as one of another business [D5]', async () => {
   const browser = await personOf('owner').enter();
   const [theirs, unknown] = [others.app, newId(server.clock())].map((id) =>
     browser.open(server.acmePath(`developer/${id}`)),
@@ -115,7 +115,7 @@ function isGuarded(headers: IncomingHttpHeaders): boolean {
 }
 
 /** The platform sees every business on its pages, except for those about its own apps. */
-function tellsTooMuch(visitor: Visitor, { route }: Case, said: string): boolean {
+function leaks(visitor: Visitor, { route }: Case, content: string): boolean {
   const seesAll = visitor === 'platform' && /^\/platform\/(?!developer\/)/.test(route);
-  return !seesAll && said.toLowerCase().includes(WORD.toLowerCase());
+  return !seesAll && content.toLowerCase().includes(WORD.toLowerCase());
 }

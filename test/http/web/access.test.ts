@@ -12,13 +12,13 @@ function startHost() {
   return host;
 }
 
-test('a page that does not declare who may open it keeps the server from starting', () => {
+test('a page that does not declare who may open it prevents the server from starting', () => {
   const host = startHost();
 
   assert.throws(() => host.get('/settings/secrets', async () => 'secret'), /GET \/settings\/secrets does not declare/);
 });
 
-test('a page that declares a role, and whose address names no business, keeps the server from starting [D5]', () => {
+test('a page that declares a role, and whose address names no business, prevents the server from starting [D5]', () => {
   const host = startHost();
 
   for (const level of ['member', 'admin', 'owner'] as const) {
@@ -26,7 +26,7 @@ test('a page that declares a role, and whose address names no business, keeps th
   }
 });
 
-test('a page about a business that declares no role keeps the server from starting [D5]', () => {
+test('a page about a business that declares no role prevents the server from starting [D5]', () => {
   const host = startHost();
 
   for (const level of ['anyone', 'signed_in', 'platform_admin'] as const) {

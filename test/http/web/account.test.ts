@@ -21,7 +21,7 @@ async function isSignedIn(browser: Browser): Promise<boolean> {
   return (await browser.open(PATH)).url === server.web + PATH;
 }
 
-test('the account page says who is signed in, and with which role in which business', async () => {
+test('the account page shows the user, and the role in each business', async () => {
   const { browser } = await newcomer('Ann');
 
   const { text } = await browser.open(PATH);

@@ -14,9 +14,9 @@ const smtp = await startMailServer();
 const server = await startTestServer(smtp.env);
 const NEW_PASSWORD = 'a whole new drawbridge';
 const hashBefore = hashCheaply(PASSWORD);
-let people = 0;
-const newUser = () => server.addUser(`Person${++people}`, [[server.acme, 'member']]);
-const newAddress = () => `new${++people}@example.org`;
+let users = 0;
+const newUser = () => server.addUser(`Person${++users}`, [[server.acme, 'member']]);
+const newAddress = () => `new${++users}@example.org`;
 
 /** The mail to an address that arrives after the first `since`. */
 async function mailTo(address: string, since: number): Promise<ReceivedMail> {
@@ -76,19 +76,19 @@ test('a new address takes effect when its link is confirmed, and every other ses
   assert.match((await server.browse().signIn(email, PASSWORD)).url, /connected-apps$/);
 });
 
-test('the present address gets a notice when the change is asked for, and when it has happened', async () => {
+test('the current address gets a notice when the change is requested, and when it has happened', async () => {
   const user = await newUser();
   const browser = await server.signedIn(user);
   const [since, email] = [smtp.received.length, newAddress()];
   const link = await linkFor(browser, email);
 
-  const asked = await mailTo(user.email, since);
+  const notice = await mailTo(user.email, since);
   const later = smtp.received.length;
   await confirm(browser, link);
   const changed = await mailTo(user.email, later);
 
-  assert.ok(asked.text?.includes(email));
-  assert.match(asked.text ?? '', /set a new password now: that stops the change/);
+  assert.ok(notice.text?.includes(email));
+  assert.match(notice.text ?? '', /set a new password now: that stops the change/);
   assert.match(changed.subject ?? '', /has changed/);
 });
 
@@ -206,9 +206,9 @@ test('an address that another account has, or one that looks like it, gets the s
 test('an address that was taken after the link was sent is rejected, and nothing changes [E3]', async () => {
   const user = await newUser();
   const browser = await server.signedIn(user);
-  const email = `late${++people}@example.com`;
+  const email = `late${++users}@example.com`;
   const link = await linkFor(browser, email);
-  await server.addUser(`Late${people}`);
+  await server.addUser(`Late${users}`);
 
   const { status, text } = await confirm(browser, link);
 
@@ -219,11 +219,11 @@ test('an address that was taken after the link was sent is rejected, and nothing
 
 test('a user with an unproven address has a link sent, which verifies it [E2]', async () => {
   const owner = await server.signedIn();
-  const email = `guest${++people}@example.net`;
+  const email = `guest${++users}@example.net`;
   const before = smtp.received.length;
   const { user } = await registerByInvitation(server, { owner, name: 'Guest', email });
   const browser = await server.signedIn(user);
-  // The invitation.
+  // The first mail is the invitation.
   await smtp.waitFor(before + 1);
   const since = smtp.received.length;
   await browser.submit(await browser.open(PATH), '/settings/verify-address');

@@ -26,7 +26,7 @@ async function startWith(who: 'anyone' | 'approved' | 'admins', env: Record<stri
   if (who !== 'anyone') await setAppPolicy(owner, who);
   const mia = await server.addUser('Mia', [[server.acme, 'member']]);
   const app = server.ledger;
-  return { ...server, server, owner, mia, app, asked: { app, user: mia }, member: await server.signedIn(mia) };
+  return { ...server, server, owner, mia, app, request: { app, user: mia }, member: await server.signedIn(mia) };
 }
 
 const errorOf = ({ leftTo }: BrowserPage) => {
@@ -37,14 +37,14 @@ const denied = (reason: string) => ({ error: 'access_denied', reason, code: unde
 const back = (browser: Browser, page: BrowserPage) => browser.submit(page, '/consent', { decision: 'back' });
 const actionsOf = async (server: TestServer) => (await readAuditEntries(server)).map(({ action }) => action);
 
-test('by default every member connects any app, and owners see that', async () => {
+test('by default every member may connect any app, and owners see that', async () => {
   const { server, owner, member } = await startWith('anyone');
 
   assert.ok(await server.allow({}, member));
   assert.match((await owner.open(APP_RULES)).text, /value="anyone" required checked/);
 });
 
-test('a member who meets an app that is not approved is shown how to ask, and nothing is granted [C10]', async () => {
+test('for an app that is not approved, a member sees how to request approval, and nothing is granted [C10]', async () => {
   const { server, member } = await startWith('approved');
 
   const page = await member.open(server.authorizeUrl());
@@ -65,11 +65,11 @@ test('a member who meets an app that is not approved is shown how to ask, and no
 test('owners see the app, its scopes, the person, the time and the note of a request', async () => {
   const { server, owner, member } = await startWith('approved');
 
-  const asked = await requestApproval(server, member, {}, 'To send <b>bills</b>');
+  const request = await requestApproval(server, member, {}, 'To send <b>bills</b>');
   const page = await owner.open(APP_RULES);
 
-  assert.match(asked.text, /You asked for approval\./);
-  assert.doesNotMatch(asked.text, /Ask for approval</);
+  assert.match(request.text, /You asked for approval\./);
+  assert.doesNotMatch(request.text, /Ask for approval</);
   for (const part of [/Ledger/, /Mia<\/strong> \(mia@example\.com\)/, /View invoices/, /2030-01-01 00:00 UTC/]) {
     assert.match(page.text, part);
   }
@@ -78,26 +78,26 @@ test('owners see the app, its scopes, the person, the time and the note of a req
   assert.ok((await actionsOf(server)).includes('grant.approval_requested'));
 });
 
-test('an approval for one person lets that person connect the app, and nobody else [C10]', async () => {
-  const { server, owner, member, asked } = await startWith('approved');
+test('an approval for one person lets only that person connect the app [C10]', async () => {
+  const { server, owner, member, request } = await startWith('approved');
   const other = await server.signedIn(await server.addUser('Ned', [[server.acme, 'admin']]));
   await requestApproval(server, member);
 
-  await decideRequest(owner, asked, 'approve_person');
+  await decideRequest(owner, request, 'approve_person');
 
   assert.ok(await server.allow({}, member));
   assert.match((await other.open(server.authorizeUrl())).text, /An owner has to approve Ledger/);
 });
 
 test('an approval for everyone lets every member connect the app, and ends the requests of others for the same', async () => {
-  const { server, owner, member, asked } = await startWith('approved');
+  const { server, owner, member, request } = await startWith('approved');
   const other = await server.signedIn(await server.addUser('Ned', [[server.acme, 'member']]));
   const third = await server.signedIn(await server.addUser('Oda', [[server.acme, 'member']]));
   await requestApproval(server, member);
   await requestApproval(server, other);
   await requestApproval(server, third, { scope: 'read:invoices write:invoices' });
 
-  await decideRequest(owner, asked, 'approve_all');
+  await decideRequest(owner, request, 'approve_all');
 
   assert.ok(await server.allow({}, other));
   const page = await owner.open(APP_RULES);
@@ -105,10 +105,10 @@ test('an approval for everyone lets every member connect the app, and ends the r
   assert.match(page.text, /Oda<\/strong>/, 'this request is for more');
 });
 
-test('an approval covers the scopes that were asked for: more need another [C10]', async () => {
-  const { server, owner, member, asked } = await startWith('approved');
+test('an approval covers the requested scopes only [C10]', async () => {
+  const { server, owner, member, request } = await startWith('approved');
   await requestApproval(server, member);
-  await decideRequest(owner, asked, 'approve_all');
+  await decideRequest(owner, request, 'approve_all');
 
   const more = await member.open(server.authorizeUrl({ scope: 'read:invoices write:invoices' }));
   const optional = await member.open(server.authorizeUrl({ optional_scope: 'write:invoices' }));
@@ -120,11 +120,11 @@ test('an approval covers the scopes that were asked for: more need another [C10]
   assert.equal(body.scope, 'read:invoices', 'an optional scope that is not approved is left out');
 });
 
-test('a refusal is shown with its reason to the member, and the app learns of it at the next authorize', async () => {
-  const { server, owner, member, asked } = await startWith('approved');
+test('a refusal is shown with its reason to the member, and to the app at the next authorize request', async () => {
+  const { server, owner, member, request } = await startWith('approved');
   await requestApproval(server, member);
 
-  await decideRequest(owner, asked, 'refuse', 'We use Books');
+  await decideRequest(owner, request, 'refuse', 'We use Books');
   const page = await member.open(server.authorizeUrl());
 
   assert.match(page.text, /An owner has refused Ledger/);
@@ -137,9 +137,9 @@ test('a refusal is shown with its reason to the member, and the app learns of it
 
 test('owners get a notice of a request, and the member of the decision, by mail and on the account page', async () => {
   const smtp = await startMailServer({ wantsNotices: true });
-  const { server, owner, member, asked } = await startWith('approved', smtp.env);
+  const { server, owner, member, request: approvalRequest } = await startWith('approved', smtp.env);
   await requestApproval(server, member);
-  await decideRequest(owner, asked, 'refuse', 'We use Books');
+  await decideRequest(owner, approvalRequest, 'refuse', 'We use Books');
 
   const [first, second] = [await smtp.waitFor(1), await smtp.waitFor(2)];
   const [request, refusal] = first.recipients[0] === 'ada@example.com' ? [first, second] : [second, first];
@@ -151,12 +151,12 @@ test('owners get a notice of a request, and the member of the decision, by mail 
   assert.match(refusal.text ?? '', /Their reason: We use Books/);
 });
 
-test('nobody decides about their own request, not even as an owner by now [C10]', async () => {
-  const { server, member, mia, asked } = await startWith('approved');
+test('members cannot decide about their own requests, even if they have become owners [C10]', async () => {
+  const { server, member, mia, request } = await startWith('approved');
   await requestApproval(server, member);
   const csrf = await member.csrf();
   const fields = { csrf, business: server.acme.id, verdict: 'approve_all', scopes: 'read:invoices' };
-  const asMember = await member.post(requestPath(asked), fields);
+  const asMember = await member.post(requestPath(request), fields);
   await server
     .storage()
     .durable.updateTable('memberships')
@@ -164,7 +164,7 @@ test('nobody decides about their own request, not even as an owner by now [C10]'
     .where('user_id', '=', mia.id)
     .execute();
 
-  const asOwner = await member.post(requestPath(asked), fields);
+  const asOwner = await member.post(requestPath(request), fields);
 
   assert.equal(asMember.status, 404);
   assert.equal(asOwner.status, 400);
@@ -173,9 +173,9 @@ test('nobody decides about their own request, not even as an owner by now [C10]'
 });
 
 test('an approval that is withdrawn while the screen is open counts when Allow is clicked [C10]', async () => {
-  const { server, owner, member, app, asked } = await startWith('approved');
+  const { server, owner, member, app, request } = await startWith('approved');
   await requestApproval(server, member);
-  await decideRequest(owner, asked, 'approve_all');
+  await decideRequest(owner, request, 'approve_all');
   const screen = await member.open(server.authorizeUrl());
   assert.match(screen.text, />Allow</);
 
@@ -186,7 +186,7 @@ test('an approval that is withdrawn while the screen is open counts when Allow i
   assert.equal(await countGrants(server), 0);
 });
 
-test('a consent from before the rule gives nothing silently, and what is connected stays connected [C10]', async () => {
+test('a consent from before the rule grants nothing silently, and existing connections continue [C10]', async () => {
   const { server, owner, member } = await startWith('anyone');
   const tokens = await server.connect({}, member);
 
@@ -197,7 +197,7 @@ test('a consent from before the rule gives nothing silently, and what is connect
   assert.equal((await server.refresh(tokens.refresh_token)).status, 200);
 });
 
-test('a block ends every connection of the app at once, and nobody connects it again, not even an owner [C11]', async () => {
+test('a block ends every connection of the app at once, and not even an owner can connect it again [C11]', async () => {
   const { server, owner, member, app } = await startWith('anyone');
   const tokens = await server.connect({}, member);
   const screen = await owner.open(server.authorizeUrl());
@@ -218,7 +218,7 @@ test('a block ends every connection of the app at once, and nobody connects it a
   assert.ok((await actionsOf(server)).includes('grant.app_blocked'));
 });
 
-test('an unblocked app can be connected again, and its earlier tokens stay dead', async () => {
+test('an unblocked app can be connected again, and its earlier tokens stay revoked', async () => {
   const { server, owner, member, app } = await startWith('anyone');
   const tokens = await server.connect({}, member);
   await blockApp(owner, app);
@@ -240,7 +240,7 @@ test('an app that is blocked in one business works in another', async () => {
   assert.ok(await server.allow({ client_id: app.id }, bea));
 });
 
-test('only owners and admins connect apps, if the owners say so [C10]', async () => {
+test('owners can allow only owners and admins to connect apps [C10]', async () => {
   const { server, member } = await startWith('admins');
   const admin = await server.signedIn(await server.addUser('Amy', [[server.acme, 'admin']]));
 
@@ -300,9 +300,9 @@ test('the platform’s own apps are not subject to the rules of a business', asy
 });
 
 test('an approval ends with the membership [C10]', async () => {
-  const { server, owner, member, mia, asked } = await startWith('approved');
+  const { server, owner, member, mia, request } = await startWith('approved');
   await requestApproval(server, member);
-  await decideRequest(owner, asked, 'approve_person');
+  await decideRequest(owner, request, 'approve_person');
   await removeMember(
     OPERATOR,
     server.storage().durable,
@@ -315,12 +315,12 @@ test('an approval ends with the membership [C10]', async () => {
 });
 
 test('a request that has changed since the owner read it is not decided', async () => {
-  const { server, owner, member, asked } = await startWith('approved');
+  const { server, owner, member, request } = await startWith('approved');
   await requestApproval(server, member);
   const page = await owner.open(APP_RULES);
   await server.storage().durable.updateTable('app_requests').set({ scopes: 'read:invoices write:invoices' }).execute();
 
-  const late = await owner.submit(page, requestPath(asked), { verdict: 'approve_person' });
+  const late = await owner.submit(page, requestPath(request), { verdict: 'approve_person' });
 
   assert.equal(late.status, 400);
   assert.match(late.text, /The request has changed\./);

@@ -91,9 +91,9 @@ test('thousands of connected businesses are read fifty at a time, each once', as
   const { app, path } = await newApp('Popular', true);
   const now = server.clock();
   const count = 2000;
-  const businesses = Array.from({ length: count }, (_, place) => ({
-    id: newId(now + place),
-    name: `Shop ${place}`,
+  const businesses = Array.from({ length: count }, (_, index) => ({
+    id: newId(now + index),
+    name: `Shop ${index}`,
     created_at: now,
   }));
   const grants = businesses.map(({ id }) => ({
@@ -128,7 +128,7 @@ test('thousands of connected businesses are read fifty at a time, each once', as
   const names = [...listed(first), ...listed(second)].map(([name]) => name);
   assert.deepEqual(
     names,
-    Array.from({ length: 100 }, (_, place) => `Shop ${count - 1 - place}`),
+    Array.from({ length: 100 }, (_, index) => `Shop ${count - 1 - index}`),
   );
   assert.ok(first.text.length < 50_000, String(first.text.length));
   assert.deepEqual(listed(await member.open(`${path}/connections?q=shop%201234`)), [['Shop 1234', '1']]);
@@ -177,9 +177,9 @@ test('each change of an app is recorded once, for its business, and the page say
   const removed = await submit(page, `/secrets/${oldest}/remove`);
   const saved = await submit(page, '', typed);
   await submit(page, '', typed);
-  const question = await browser.open(`${path}/disable`);
-  const disabled = await submit(question, '/disable');
-  await submit(question, '/disable');
+  const confirmation = await browser.open(`${path}/disable`);
+  const disabled = await submit(confirmation, '/disable');
+  await submit(confirmation, '/disable');
   const enabled = await submit(disabled, '/enable');
   const list = await submit(await browser.open(`${path}/delete`), '/delete');
 
@@ -203,18 +203,18 @@ test('each change of an app is recorded once, for its business, and the page say
   for (const { business_id, actor_name, subject_name } of acts) {
     assert.deepEqual([business_id, actor_name, subject_name], [server.acme.id, 'Ada', 'Audited']);
   }
-  const said: [BrowserPage, RegExp][] = [
+  const expected: [BrowserPage, RegExp][] = [
     [removed, /role="status">The secret is removed/],
     [saved, /role="status">Saved\./],
     [disabled, /role="status">The app is disabled/],
     [enabled, /role="status">The app is enabled/],
     [list, /role="status">The app is deleted/],
   ];
-  for (const [{ text }, sentence] of said) assert.match(text, sentence);
+  for (const [{ text }, sentence] of expected) assert.match(text, sentence);
 });
 
-// The last one: its week would end the others' sessions.
-test('while the older of two secrets is in use the page says so, and later that it can go [D4]', async () => {
+// This test comes last, since it advances the clock by a week, which ends the sessions of the others.
+test('while the older of two secrets is in use the page says so, and later that it can be removed [D4]', async () => {
   const { app, client, path, act } = await newApp('Pair');
   await client.refresh('grt_x');
   const { secret } = shownCredentials(await act('secrets'));

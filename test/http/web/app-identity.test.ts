@@ -91,7 +91,7 @@ for (const [name, address] of Object.entries({
   });
 }
 
-test('until the platform has verified it, users see the business that registered the app, not what it calls itself', async () => {
+test('until the platform has verified the publisher, users see the business that registered the app instead', async () => {
   const app = await addApp();
   await save(app);
 
@@ -209,7 +209,7 @@ test('an owner cannot verify their own app [D5]', async () => {
   assert.equal((await load(app)).verifiedAt, null);
 });
 
-test('a first-party app has an identity, and needs no mark', async () => {
+test('a first-party app has a publisher and addresses, and needs no verification mark', async () => {
   const app = await server.addApp({ ownerBusinessId: null });
   const path = `${PLATFORM}/${app.id}/identity`;
 
@@ -228,20 +228,20 @@ test('the command line sets, changes and removes the same, and leaves the same a
   await operator('app identity', { app: byCommand.id, ...IDENTITY });
   await operator('app verify', { app: byCommand.id });
 
-  const told = async (app: TestApp) =>
+  const auditDetails = async (app: TestApp) =>
     (await entriesOf(app)).map(({ action, business_id, subject_name, detail }) => [
       action,
       business_id,
       subject_name,
       detail,
     ]);
-  assert.deepEqual(await told(byCommand), await told(onPage));
+  assert.deepEqual(await auditDetails(byCommand), await auditDetails(onPage));
   assert.deepEqual((await load(byCommand)).identity, (await load(onPage)).identity);
   const printed = await operator('app identity', { app: byCommand.id, terms: 'none' });
   assert.deepEqual([printed.termsUrl, printed.homepageUrl], [null, IDENTITY.homepage]);
 });
 
-test('a name with hidden characters is no publisher', async () => {
+test('a publisher name with hidden characters is rejected', async () => {
   const app = await addApp();
   const change = { appId: app.id, change: () => ({ ...NO_IDENTITY, publisherName: 'Led\u202eger' }) };
 

@@ -15,7 +15,7 @@ const SCRIPT = Buffer.from('<script>alert(document.domain)</script>');
 interface Upload {
   path?: string;
   csrf?: string;
-  /** What the browser claims about the file. */
+  /** The name and type that the browser sends for the file. */
   name?: string;
   type?: string;
   headers?: Record<string, string>;
@@ -54,7 +54,7 @@ for (const [name, file, type] of [
   });
 }
 
-test('a logo is served without cookies, as a file in which nothing runs, and can be cached for good', async () => {
+test('a logo is served without cookies, with a policy that runs nothing, and can be cached forever', async () => {
   await upload(owner, makePng());
   const response = await owner.fetch(`/logos/${await logoOf()}`);
 
@@ -76,7 +76,7 @@ test('a platform admin sees the logo of an app beside its name', async () => {
   assert.ok(before.includes(`src="/logos/${await logoOf()}"`));
 });
 
-test('a visitor who has no cookie gets none with a logo, nor with an address that is not one', async () => {
+test('a request for a logo, existing or not, sets no cookie', async () => {
   await upload(owner, makePng());
   for (const hash of [await logoOf(), 'x', 'A'.repeat(43), '..%2F..%2Fetc%2Fpasswd']) {
     const response = await fetch(`${server.web}/logos/${hash}`);
@@ -190,7 +190,7 @@ test('only owners and admins of the business can change the logo of its apps [D5
   }
 });
 
-test('an app of another business cannot be reached through an own address [D5]', async () => {
+test('an app of another business cannot be reached below the path of one’s own [D5]', async () => {
   const other = await server.addBusiness('Third');
   const theirs = await server.addApp({ ownerBusinessId: other.id });
   const first = await server.addApp({ ownerBusinessId: null });

@@ -15,13 +15,13 @@ async function startWithApprovals(env: Record<string, string> = {}) {
   const owner = await server.signedIn();
   await setAppPolicy(owner, 'approved');
   const mia = await server.addUser('Mia', [[server.acme, 'member']]);
-  const asked = { app: server.ledger, user: mia };
+  const request = { app: server.ledger, user: mia };
   const removeOld = () => removeExpired(server.storage().durable, retentionSteps(), server.clock());
-  return { server, owner, mia, asked, removeOld, member: await server.signedIn(mia) };
+  return { server, owner, mia, request, removeOld, member: await server.signedIn(mia) };
 }
 
-test('a member has at most ten requests that wait, and can ask again after a decision', async () => {
-  const { server, owner, member, mia, asked } = await startWithApprovals();
+test('a member has at most ten pending requests, and can send another after a decision', async () => {
+  const { server, owner, member, mia, request } = await startWithApprovals();
   const other = await server.signedIn(await server.addUser('Ned', [[server.acme, 'member']]));
   await requestApproval(server, member);
   for (let i = 1; i < 10; i++) {
@@ -41,7 +41,7 @@ test('a member has at most ten requests that wait, and can ask again after a dec
   assert.match(more.text, /You asked for approval\./, 'the limit is for each member');
   const requests = (await readAuditEntries(server)).filter(({ action }) => action === 'grant.approval_requested');
   assert.equal(requests.filter(({ actor_id }) => actor_id === mia.id).length, 10);
-  await decideRequest(owner, asked, 'refuse');
+  await decideRequest(owner, request, 'refuse');
   assert.match((await requestApproval(server, member, { client_id: eleventh.id })).text, /You asked for approval\./);
 });
 
@@ -55,7 +55,7 @@ test('the request that has waited longest is listed first', async () => {
   assert.match((await owner.open(APP_RULES)).text, /Ned<\/strong>[\s\S]*Mia<\/strong>/);
 });
 
-test('a request that nobody decides about is removed after 90 days, and the member can ask again', async () => {
+test('a request without a decision is removed after 90 days, and the member can send it again', async () => {
   const { server, mia, member, removeOld } = await startWithApprovals();
   await requestApproval(server, member);
 
@@ -70,10 +70,10 @@ test('a request that nobody decides about is removed after 90 days, and the memb
   assert.match((await requestApproval(server, await server.signedIn(mia))).text, /You asked for approval\./);
 });
 
-test('a request for more that nobody decides about leaves the earlier approval', async () => {
-  const { server, owner, mia, member, asked, removeOld } = await startWithApprovals();
+test('a request for more scopes without a decision does not affect the earlier approval', async () => {
+  const { server, owner, mia, member, request, removeOld } = await startWithApprovals();
   await requestApproval(server, member);
-  await decideRequest(owner, asked, 'approve_person');
+  await decideRequest(owner, request, 'approve_person');
   await requestApproval(server, member, { scope: 'read:invoices write:invoices' });
 
   server.advanceClock(90 * DAY);
@@ -87,12 +87,12 @@ test('a request for more that nobody decides about leaves the earlier approval',
 });
 
 test('approvals for one person add up', async () => {
-  const { server, owner, member, asked } = await startWithApprovals();
+  const { server, owner, member, request } = await startWithApprovals();
   await requestApproval(server, member, { scope: 'read:invoices' });
-  await decideRequest(owner, asked, 'approve_person');
+  await decideRequest(owner, request, 'approve_person');
   await requestApproval(server, member, { scope: 'write:invoices' });
 
-  await decideRequest(owner, asked, 'approve_person');
+  await decideRequest(owner, request, 'approve_person');
 
   const page = await owner.open(APP_RULES);
   assert.match(page.text, /View invoices/);
@@ -101,12 +101,12 @@ test('approvals for one person add up', async () => {
 });
 
 test('a refusal ends what was approved for the person before', async () => {
-  const { server, owner, member, asked } = await startWithApprovals();
+  const { server, owner, member, request } = await startWithApprovals();
   await requestApproval(server, member, { scope: 'read:invoices' });
-  await decideRequest(owner, asked, 'approve_person');
+  await decideRequest(owner, request, 'approve_person');
   await requestApproval(server, member, { scope: 'write:invoices' });
 
-  await decideRequest(owner, asked, 'refuse');
+  await decideRequest(owner, request, 'refuse');
 
   const page = await member.open(server.authorizeUrl({ scope: 'read:invoices' }));
   assert.match(page.text, /An owner has refused Ledger/);
@@ -117,26 +117,26 @@ test('owners see where an app that registered itself sends people, in its reques
   const { server, owner, member, mia } = await startWithApprovals({ DYNAMIC_REGISTRATION: 'on' });
   const metadata = { client_name: 'Ledger', redirect_uris: [CALLBACK, 'http://127.0.0.1:33418/'] };
   const { body } = await server.sendJson('POST', '/api/v1/oauth/register', metadata);
-  const asked = { app: { id: appIdOf(body.client_id) }, user: mia };
+  const approvalRequest = { app: { id: appIdOf(body.client_id) }, user: mia };
   const request = { ...externalRequest(server, body.client_id), scope: 'read:invoices' };
   const origin =
     /Registered itself; its name is not verified\. It sends people to assistant\.example, a program on their device\./;
 
   await requestApproval(server, member, request);
   const waiting = await owner.open(APP_RULES);
-  const personal = await decideRequest(owner, asked, 'approve_person');
+  const personal = await decideRequest(owner, approvalRequest, 'approve_person');
   await requestApproval(server, member, { ...request, scope: 'write:invoices' });
-  const general = await decideRequest(owner, asked, 'approve_all');
+  const general = await decideRequest(owner, approvalRequest, 'approve_all');
 
   for (const page of [waiting, personal, general]) assert.match(page.text, origin);
   assert.match(general.text, /Approved for everyone/);
 });
 
 test('owners see who made the app that they have decided about', async () => {
-  const { server, owner, member, asked } = await startWithApprovals();
+  const { server, owner, member, request } = await startWithApprovals();
   await requestApproval(server, member);
 
-  const page = await decideRequest(owner, asked, 'approve_all');
+  const page = await decideRequest(owner, request, 'approve_all');
 
   assert.match(page.text, /Approved for everyone<\/span>\s*<p class="muted small">By Acme<\/p>/);
 });

@@ -22,7 +22,7 @@ async function addAct(name: string, user = server.ada, businessId = server.acme.
   await recordAudit(server.storage().durable, entry, server.clock());
 }
 
-// On 1, 2 and 3 January 2030, and Mia's on the second.
+// Entries on 1, 2 and 3 January 2030; Mia's is on the second.
 await addAct('First');
 server.advanceClock(DAY);
 await addAct('Second', mia);
@@ -60,7 +60,7 @@ test('the log shows what one person did, by their email address or their id, in 
   assert.deepEqual(await found(`by=${encodeURIComponent(mia.email)}&from=2030-01-03`), []);
 });
 
-test('the address of a stranger and one without an account look the same [S4]', async () => {
+test('the address of a stranger and one without an account give the same page [S4]', async () => {
   const stranger = await server.addUser('Stan', [[bolt, 'owner']]);
 
   const pages = [];

@@ -10,7 +10,7 @@ import { startTestServer, type TestServer } from '../../support/test-server.ts';
 const LOG = '/settings/audit-log';
 const PLATFORM_LOG = '/platform/audit-log';
 
-/** Adds an endpoint to the app, and does everything to it that a page offers. */
+/** Adds an endpoint to the app, and submits every form about it. */
 async function workOnEndpoint(browser: Browser, list: string): Promise<void> {
   const typed = { url: 'https://hooks.example/T0KEN', events: 'invoice.paid' };
   await browser.submit(await browser.open(`${list}/new`), list, typed);
@@ -24,7 +24,7 @@ async function workOnEndpoint(browser: Browser, list: string): Promise<void> {
   await act('/remove');
 }
 
-/** One act in Acme's log, as if it had been recorded now. */
+/** An entry of Acme's log with the current time. */
 async function addAct(server: TestServer, name: string, action: 'app.registered' | 'member.added' = 'app.registered') {
   const subject = { kind: 'app', id: newId(server.clock()), name } as const;
   const act = { action, actor: { ...OPERATOR, name: 'Olga', address: '203.0.113.9' }, businessId: server.acme.id };
@@ -131,7 +131,7 @@ test('a platform admin sees everything, in every business and in none, and who a
   assert.deepEqual([newest?.who, newest?.what], ['Gatehouse platform', 'Paused the app everywhere']);
 });
 
-test('two users with the same name are told apart by their email, on the page and in the export', async () => {
+test('two users with the same name are distinguished by their email, on the page and in the export', async () => {
   const server = await startTestServer();
   const [ada, mallory] = [server.ada, await server.addUser('Mallory', [[server.acme, 'owner']])];
   const owner = await server.signedIn();
@@ -181,7 +181,7 @@ test('signing in and out is recorded once, and so is an attempt that fails', asy
   assert.equal(acts[1]?.subject_id, acts[2]?.subject_id);
 });
 
-test('a log is searched by name, address and id, and narrowed by kind and by person; nonsense narrows nothing', async () => {
+test('a log is searched by name, address and id, and narrowed by kind and by person; invalid filters are ignored', async () => {
   const server = await startTestServer();
   const browser = await server.signedIn();
   await addAct(server, 'Édouard & Söhne');

@@ -53,7 +53,7 @@ test('without these settings, a page has none of it', async () => {
 });
 
 for (const file of ['brand.css', 'brand-logo']) {
-  test(`${file} is served by both hosts, without cookies, and can be cached for good`, async () => {
+  test(`${file} is served by both hosts, without cookies, and can be cached forever`, async () => {
     for (const [host, page] of [
       [server.web, '/sign-in'],
       [server.api, '/docs/errors'],
@@ -82,7 +82,7 @@ test('the stylesheet sets the color of each theme, and black or white on it', as
   assert.match(dark, /--accent: #7fe0c0;.*--accent-ink: #000000;/s);
 });
 
-test('a mail has the logo as a part of it, the color, and nothing that a reader would have to fetch', async () => {
+test('a mail contains the logo and the color, and loads nothing from a server', async () => {
   const visitor = server.browse();
   await visitor.submit(await visitor.open('/password'), '/password', { email: server.ada.email });
 

@@ -14,11 +14,11 @@ const bolt = await server.addBusiness('Bolt');
 const closed = await server.addBusiness('Closed');
 const SWITCH = '/settings/current-business';
 const inBolt = (page: string) => `/businesses/${bolt.id}/${page}`;
-let people = 0;
+let users = 0;
 
 /** An owner of both businesses, who chose Acme last. */
 async function addOwnerOfBoth() {
-  const user = await server.addUser(`Owner ${++people}`, [
+  const user = await server.addUser(`Owner ${++users}`, [
     [server.acme, 'owner'],
     [bolt, 'owner'],
   ]);
@@ -31,7 +31,7 @@ async function choose(browser: Browser, business: { id: string }): Promise<void>
   await browser.post(SWITCH, { csrf: await browser.csrf(), business: business.id });
 }
 
-const addMember = (business: typeof bolt) => server.addUser(`Member ${++people}`, [[business, 'member']]);
+const addMember = (business: typeof bolt) => server.addUser(`Member ${++users}`, [[business, 'member']]);
 const roleOf = async (user: { id: string }, business: { id: string }) =>
   (await findMembership(server.storage().durable, user.id, business.id))?.role;
 
@@ -50,7 +50,7 @@ test('two tabs show two businesses, and each form changes the business of its ow
   assert.deepEqual([await roleOf(one, server.acme), await roleOf(two, bolt)], ['owner', 'admin']);
 });
 
-test('a form changes the business of its page, after a switch in another tab, too', async () => {
+test('a form changes the business of its page, even after a switch in another tab', async () => {
   const { browser } = await addOwnerOfBoth();
   const form = await browser.open(server.acmePath('developer/new'));
 
@@ -95,7 +95,7 @@ test('a switch opens the same list of the other business, from its start', async
   assert.equal(await afterSwitch('/settings/account'), '/settings/account');
 });
 
-test('a switch to a business in which the page is for others opens its connected apps', async () => {
+test('a switch to a business in which the user may not see the page opens its connected apps', async () => {
   const user = await server.addUser('Ida', [
     [server.acme, 'owner'],
     [bolt, 'member'],
@@ -133,8 +133,8 @@ test('a visitor who is not signed in comes back to the business of the address',
   ]);
   const browser = server.browse();
 
-  const asked = await browser.open(inBolt('members?q=v'));
-  const arrived = await browser.submit(asked, '/sign-in', { email: user.email, password: PASSWORD });
+  const signInPage = await browser.open(inBolt('members?q=v'));
+  const arrived = await browser.submit(signInPage, '/sign-in', { email: user.email, password: PASSWORD });
 
   assert.equal(arrived.url, server.web + inBolt('members?q=v'));
 });
@@ -164,7 +164,7 @@ test('a form cannot be sent to an address without a business', async () => {
   assert.equal(await roleOf(mia, server.acme), 'member');
 });
 
-test('what is allowed on a consent screen is for the business on it, after a switch in another tab, too', async () => {
+test('Allow on a consent screen is for the business on it, even after a switch in another tab', async () => {
   const { user, browser } = await addOwnerOfBoth();
   const app = await server.addApp({ name: 'Courier', ownerBusinessId: bolt.id, openToAnyBusiness: true });
   const client = createClient({ ...server, user, app, business: server.acme });
@@ -180,7 +180,7 @@ test('what is allowed on a consent screen is for the business on it, after a swi
   assert.equal(grant?.business_id, server.acme.id);
 });
 
-test('people disconnect what they connected in another business from the list of any', async () => {
+test('users can disconnect apps of another business from the list of any business', async () => {
   const { user, browser } = await addOwnerOfBoth();
   const app = await server.addApp({ name: 'Sailor', ownerBusinessId: bolt.id, openToAnyBusiness: true });
   await choose(browser, bolt);

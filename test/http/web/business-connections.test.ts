@@ -53,7 +53,7 @@ async function remove(by: Browser, userId: string, fields: Fields = {}) {
   return by.submit(await by.open(path), path, fields);
 }
 
-/** What the audit log says about connections of the business, oldest first. */
+/** The audit entries about connections of the business, oldest first. */
 async function transfersIn({ business }: World) {
   const entries = (await readAuditEntries(server)).filter(({ business_id }) => business_id === business.id);
   return entries
@@ -107,7 +107,7 @@ test('a connection for the business survives the removal of its person, without 
   const world = await newWorld();
   const { user, browser } = await join(world.business, 'Ann', 'admin');
   const tokens = await connectFor('business', world, browser);
-  // The owner has joined after the connection was made.
+  // The owner joined after the app was connected.
   const late = await join(world.business, 'Lea', 'owner');
 
   await remove(late.browser, user.id, { [`connection.${world.app.id}`]: 'take_over' });
@@ -174,7 +174,7 @@ test('a business connection can be ended with the removal', async () => {
   assert.equal((await world.client.refresh(tokens.refresh_token)).body.reason, 'member_removed');
 });
 
-test('nobody takes over what the page did not show: more scopes, or a new connection for the business', async () => {
+test('a take-over fails if the connection has changed since the page was shown: more scopes, or a new connection', async () => {
   const world = await newWorld();
   const { user, browser } = await join(world.business, 'Ann', 'admin');
   const path = `/settings/members/${user.id}/remove`;
@@ -285,7 +285,7 @@ test('business connections of a disabled user pause, and an owner can take them 
   assert.equal((await transfersIn(world)).at(-1)?.why, 'taken over');
 });
 
-test('an owner hands a connection over to another owner, and to nobody else', async () => {
+test('an owner can hand a connection over to another owner only', async () => {
   const world = await newWorld();
   const tokens = await connectFor('business', world, world.olga.browser);
   const sue = await join(world.business, 'Sue', 'owner');
@@ -307,7 +307,7 @@ test('an owner hands a connection over to another owner, and to nobody else', as
   assert.equal((await transfersIn(world)).at(-1)?.why, 'handed over');
 });
 
-/** Allows the app, and keeps the code from being exchanged. */
+/** Allows the app, and returns the code without exchanging it. */
 async function allowForBusiness({ client }: World, browser: Browser): Promise<string> {
   const page = await browser.open(client.authorizeUrl({ scope: 'read:invoices' }));
   const left = (await browser.submit(page, '/consent', { decision: 'allow', connected_for: 'business' })).leftTo;
@@ -325,7 +325,7 @@ test('a person who leaves with a code in their browser does not become the new o
   assert.deepEqual([late.status, late.body.reason], [400, 'member_removed']);
 });
 
-test('a code that is exchanged after a take-over is for the person who got it, and for nobody else [C2]', async () => {
+test('a code that is exchanged after a take-over is only for the person who received it [C2]', async () => {
   const world = await newWorld();
   const { user, browser } = await join(world.business, 'Ann', 'admin');
   const earlier = await connectFor('business', world, browser);

@@ -17,7 +17,7 @@ const operator = createCommandRunner(server);
 const root = await server.signedIn(await server.addUser('Root', [], true));
 let count = 0;
 
-/** A business of its own for a test, with its owner. */
+/** Each test has its own business, with an owner. */
 async function newBusiness() {
   const business = await server.addBusiness(`Bolt ${++count}`);
   const user = await server.addUser(`Olga${count}`, [[business, 'owner']]);
@@ -57,7 +57,7 @@ test('an owner renames the business, and pages, apps and the audit log show the 
   assert.match((await owner.open('/settings/audit-log')).text, /Renamed the business/);
 });
 
-test('the present name changes nothing, and a name that is no name is rejected at its field', async () => {
+test('the same name changes nothing, and an invalid name is rejected at its field', async () => {
   const { business, owner } = await newBusiness();
   const before = await actsOn(business);
 

@@ -39,7 +39,7 @@ test('the page has the steps for four assistants, what they can do, and where to
   assert.match(sections['What it can do'] ?? '', /only what you allow.*Connected apps/);
 });
 
-test('an assistant that cannot introduce itself to this server has to be registered by hand', async () => {
+test('the page names the assistants that have to be registered by hand with the settings of the server', async () => {
   const unable = async (env: Record<string, string>) => {
     const { sections } = await openPage(env);
     return CLIENTS.filter((name) => /cannot connect by itself/.test(sections[name] ?? ''));
@@ -59,7 +59,7 @@ test('a server on this computer says that assistants in the cloud cannot reach i
   assert.deepEqual(unreachable, ['Claude', 'ChatGPT']);
 });
 
-test('a public server does not', async () => {
+test('a public server has no note about assistants in the cloud', async () => {
   const server = await startTestServer();
   await server.restart({ settings: { baseUrl: 'https://api.example.com' } });
 
@@ -78,11 +78,11 @@ test('with MCP=off the page says so, and nothing leads to it', async () => {
   assert.ok(!(await (await server.signedIn()).open(APPS)).text.includes('/assistant'));
 });
 
-test('a user without a business is told to join one first', async () => {
+test('the page tells a user without a business to join one first', async () => {
   const server = await startTestServer();
-  const nobody = await server.addUser('Nob', []);
+  const withoutBusiness = await server.addUser('Nob', []);
 
-  const { text } = await (await server.signedIn(nobody)).open(PATH);
+  const { text } = await (await server.signedIn(withoutBusiness)).open(PATH);
 
   assert.match(text, /You are not a member of any business yet/);
   assert.doesNotMatch(text, /\/mcp/);

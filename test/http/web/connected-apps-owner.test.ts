@@ -29,7 +29,7 @@ async function newMember(name: string): Promise<Member> {
   return { user, browser: await server.signedIn(user) };
 }
 
-/** An app of its own for each test, so that what others did is not in the way. */
+/** Each test has its own app, so that tests do not affect each other. */
 async function newApp(name: string) {
   const app = await server.addApp({ name, ownerBusinessId: server.acme.id });
   return { app, client: createClient({ ...server, user: server.ada, app, business: server.acme }) };
@@ -49,7 +49,7 @@ async function listEntries(app: RegisteredApp): Promise<string[]> {
   return rows.map(({ actor_name, subject_name, detail }) => `${actor_name} ${subject_name} ${detail}`);
 }
 
-test('an owner sees what everyone has connected to the business, others only what they have themselves', async () => {
+test('an owner sees all connections of the business, and others only their own', async () => {
   const { app, client } = await newApp('Abacus');
   await client.connect({ scope: 'read:invoices write:invoices' }, ben.browser);
   server.advanceClock(HOUR);
@@ -108,10 +108,10 @@ test('an owner disconnects an app for one person, after a confirmation; the very
   const cyds = await client.connect({}, cyd.browser);
   assert.ok((await ada.open(PATH)).text.includes(`href="${ofPerson(app, ben)}"`));
 
-  const question = await ada.open(ofPerson(app, ben));
-  const done = await ada.submit(question, ofPerson(app, ben));
+  const confirmation = await ada.open(ofPerson(app, ben));
+  const done = await ada.submit(confirmation, ofPerson(app, ben));
 
-  assert.match(question.text, /<h1>Disconnect Cabinet for Ben\?<\/h1>/);
+  assert.match(confirmation.text, /<h1>Disconnect Cabinet for Ben\?<\/h1>/);
   assert.match(done.text, /role="status">Disconnected\./);
   assert.equal((await client.listInvoices(bens.access_token)).body.reason, 'disconnected_by_owner');
   assert.equal((await client.refresh(bens.refresh_token)).body.reason, 'disconnected_by_owner');
@@ -132,11 +132,11 @@ test('an owner disconnects an app for everyone, after seeing how many users that
   ];
   await client.revoke(tokens[2]?.refresh_token);
 
-  const question = await ada.open(ofApp(app));
-  await ada.submit(question, ofApp(app));
+  const confirmation = await ada.open(ofApp(app));
+  await ada.submit(confirmation, ofApp(app));
 
-  assert.match(question.text, /People who have connected it<\/dt><dd>3</);
-  assert.match(question.text, /People it has access for now<\/dt><dd>2</);
+  assert.match(confirmation.text, /People who have connected it<\/dt><dd>3</);
+  assert.match(confirmation.text, /People it has access for now<\/dt><dd>2</);
   const reasons = [];
   for (const { refresh_token } of tokens) reasons.push((await client.refresh(refresh_token)).body.reason);
   assert.deepEqual(reasons, ['disconnected_by_owner', 'disconnected_by_owner', 'revoked_by_app']);
@@ -163,10 +163,10 @@ test('disconnecting twice says that it is done already, and records nothing more
     await ada.post(ofApp(app), { csrf }),
   ];
 
-  const said = again.map(({ text }) => /role="status">([^<]*)</.exec(text)?.[1]);
+  const messages = again.map(({ text }) => /role="status">([^<]*)</.exec(text)?.[1]);
   const forOne = 'Disconnected. The app can no longer act for this person. Other people’s connections are unchanged.';
   const forAll = 'Disconnected for everyone. The app no longer has access to the business.';
-  assert.deepEqual(said, [forOne, forOne, forAll]);
+  assert.deepEqual(messages, [forOne, forOne, forAll]);
   assert.equal((await listEntries(app)).length, 1);
   assert.equal((await ada.open(ofPerson(app, ben))).status, 404);
 });

@@ -10,18 +10,18 @@ const ada = await server.signedIn();
 const crowd = await server.addApp({ name: 'Crowd', ownerBusinessId: server.acme.id });
 const setting = { businessId: server.acme.id, userId: server.ada.id, appId: crowd.id, half: 5000 };
 /** Ten thousand connections that may do everything: one person's to many apps, and many people's to one app. */
-const places = await addManyConnections(server.storage(), setting, server.clock());
+const connections = await addManyConnections(server.storage(), setting, server.clock());
 
-const LOOKS: [what: string, address: string][] = [
+const PAGES: [what: string, address: string][] = [
   ['the first page', PATH],
-  ['a page among many', `${PATH}?after=${places[2500]?.appId}.${server.ada.id}`],
-  ['a page of one app that many have connected', `${PATH}?after=${crowd.id}.${places[2500]?.userId}`],
+  ['a page among many', `${PATH}?after=${connections[2500]?.appId}.${server.ada.id}`],
+  ['a page of one app that many have connected', `${PATH}?after=${crowd.id}.${connections[2500]?.userId}`],
   ['a search for an app', `${PATH}?q=gadget+4999`],
   ['a search for a person', `${PATH}?q=person+4999`],
   ['a search for what is not there', `${PATH}?q=nobody`],
 ];
 
-for (const [what, address] of LOOKS) {
+for (const [what, address] of PAGES) {
   test(`with 10,000 connections ${what} is small`, async () => {
     const { text } = await ada.open(address);
 
@@ -43,5 +43,5 @@ test('paging lists every person', async () => {
     address = nextPageLink({ text });
   }
 
-  assert.equal(seen.size, places.filter(({ index: place }) => String(place).startsWith('12')).length);
+  assert.equal(seen.size, connections.filter(({ index }) => String(index).startsWith('12')).length);
 });

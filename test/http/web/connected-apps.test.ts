@@ -64,11 +64,11 @@ test('a consent is listed as long as it is remembered, even without an active to
 
   const listed = await browser.open(PATH);
   const emptied = await browser.submit(listed, `${PATH}/disconnect`);
-  const asked = await browser.open(server.authorizeUrl());
+  const consent = await browser.open(server.authorizeUrl());
 
   assert.match(listed.text, />Ledger<\/a>.*No access now/s);
   assert.match(emptied.text, /You have not connected an app yet\./);
-  assert.match(asked.text, /<strong><bdi>Ledger<\/bdi><\/strong> wants to access/);
+  assert.match(consent.text, /<strong><bdi>Ledger<\/bdi><\/strong> wants to access/);
 });
 
 test('disconnecting ends every token at once, and the app learns why [D2]', async () => {
@@ -104,11 +104,11 @@ test('after disconnecting, the app has to ask for consent again [D2]', async () 
   const remembered = await browser.open(server.authorizeUrl());
 
   await browser.submit(await browser.open(PATH), `${PATH}/disconnect`);
-  const asked = await browser.open(server.authorizeUrl());
+  const consent = await browser.open(server.authorizeUrl());
 
   assert.ok(remembered.leftTo?.searchParams.get('code'));
-  assert.equal(asked.status, 200);
-  assert.match(asked.text, /<strong><bdi>Ledger<\/bdi><\/strong> wants to access <strong><bdi>Acme<\/bdi><\/strong>/);
+  assert.equal(consent.status, 200);
+  assert.match(consent.text, /<strong><bdi>Ledger<\/bdi><\/strong> wants to access <strong><bdi>Acme<\/bdi><\/strong>/);
 });
 
 test('disconnecting in one business leaves the other business connected [D2]', async () => {

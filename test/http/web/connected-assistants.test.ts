@@ -14,15 +14,15 @@ const server = await startTestServer({ WEBHOOKS_TO_LOOPBACK: 'yes', DYNAMIC_REGI
 const documents = await startDocumentHost();
 const url = { any: `${server.api}/mcp`, acme: `${server.api}/mcp/${server.acme.id}` };
 
-interface Asked {
+interface ConnectOptions {
   clientId: string;
   resource?: string;
   scope?: string;
 }
 
-async function connect({ clientId, resource = url.any, scope = 'read:invoices' }: Asked, browser: Browser) {
-  const asked = { client_id: clientId, redirect_uri: CALLBACK, resource, scope, ...PKCE };
-  const code = await server.allow(asked, browser);
+async function connect({ clientId, resource = url.any, scope = 'read:invoices' }: ConnectOptions, browser: Browser) {
+  const request = { client_id: clientId, redirect_uri: CALLBACK, resource, scope, ...PKCE };
+  const code = await server.allow(request, browser);
   const client = { client_id: clientId, client_secret: undefined, redirect_uri: CALLBACK };
   const { status, body } = await server.exchange(code, { ...client, code_verifier: VERIFIER });
   assert.equal(status, 200, JSON.stringify(body));

@@ -5,8 +5,8 @@ import { redirectParams } from '../../support/raw-http.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
-let people = 0;
-const newMember = () => server.addUser(`Person${++people}`, [[server.acme, 'member']]);
+let users = 0;
+const newMember = () => server.addUser(`Person${++users}`, [[server.acme, 'member']]);
 const arrive = async () => server.signedIn(await newMember());
 const listEntries = () => server.storage().durable.selectFrom('audit_entries').selectAll().orderBy('id').execute();
 
@@ -29,7 +29,7 @@ test('the first permission is the profile, which every app sees, also if all its
   assert.match(firstRow(await browser.open(server.authorizeUrl(optional))), profile);
 });
 
-test('before the buttons the screen says what is asked for, for which business and whose account, and where it leads', async () => {
+test('before the buttons the screen shows the permissions, the business, the account and the redirect host', async () => {
   const { text } = await (await arrive()).open(server.authorizeUrl());
   const parts = [
     'class="permissions"',
@@ -38,12 +38,12 @@ test('before the buttons the screen says what is asked for, for which business a
     'value="deny"',
     'value="allow"',
   ];
-  const places = parts.map((part) => text.indexOf(part));
+  const offsets = parts.map((part) => text.indexOf(part));
 
-  assert.ok(!places.includes(-1), `${places}`);
+  assert.ok(!offsets.includes(-1), `${offsets}`);
   assert.deepEqual(
-    places,
-    places.toSorted((left, right) => left - right),
+    offsets,
+    offsets.toSorted((left, right) => left - right),
   );
 });
 

@@ -37,7 +37,7 @@ const inSection = (section: string, id: string): [string, Fields][] => [
   [`${section}/${id}/delete`, {}],
 ];
 
-/** Every form there is, with fields that would do its work. */
+/** Every form, with valid fields. */
 const FORMS: [path: string, fields: Fields][] = [
   ['/sign-in', { email: server.ada.email, password: PASSWORD }],
   ['/sign-out', {}],

@@ -14,7 +14,7 @@ const secretsOf = async (appId: string) =>
     ({ app_id }) => app_id === appId,
   );
 
-/** Every address below an app, with what would be sent there. */
+/** Every path below an app, with valid form fields. */
 function verbsOf(id: string, secretId: string): [method: 'GET' | 'POST', path: string, fields: Fields][] {
   const path = `${DEVELOPER}/${id}`;
   return [
@@ -43,7 +43,7 @@ const snapshot = async () => [
 const STRANGE: [whose: string, id: string][] = [
   ['another business', foreign.id],
   ['the platform', platform.id],
-  ['nobody', '01a1dd0a-eb11-7000-997c-587fb8fee946'],
+  ['no business', '01a1dd0a-eb11-7000-997c-587fb8fee946'],
   ['no app, being no id', 'nonsense'],
 ];
 
@@ -76,7 +76,7 @@ test('a secret of another app is not found under an app of one’s own [D5]', as
   assert.equal((await secretsOf(own.id)).length, 2);
 });
 
-test('a member may look at the apps of the business but is offered no change', async () => {
+test('a member may see the apps of the business, without forms to change them', async () => {
   const mia = await server.addUser('Mia', [[server.acme, 'member']]);
   const browser = await server.signedIn(mia);
 

@@ -64,14 +64,14 @@ test('a disabled app stops at once, and works again once it is enabled', async (
   const page = await act('disable');
   const disabled = await client.listInvoices(tokens.access_token);
   const refused = await client.refresh(tokens.refresh_token);
-  const asked = await client.authorize({}, browser);
+  const authorized = await client.authorize({}, browser);
   await act('enable');
 
   assert.match(page.text, /class="badge warn">Disabled</);
   assert.equal(disabled.status, 401);
   assert.equal(refused.body.error, 'invalid_grant');
   assert.match(refused.body.error_description, /app_disabled/);
-  assert.equal(asked.status, 400);
+  assert.equal(authorized.status, 400);
   assert.equal((await client.listInvoices(tokens.access_token)).status, 200);
   assert.equal((await client.refresh(tokens.refresh_token)).status, 200);
 });
@@ -80,10 +80,10 @@ test('a deleted app is gone at once, with every token of it', async () => {
   const { client, path } = await newApp('Doomed');
   const tokens = await client.connect({}, browser);
 
-  const question = await browser.open(`${path}/delete`);
-  const list = await browser.submit(question, `${path}/delete`);
+  const confirmation = await browser.open(`${path}/delete`);
+  const list = await browser.submit(confirmation, `${path}/delete`);
 
-  assert.match(question.text, /Delete Doomed\?/);
+  assert.match(confirmation.text, /Delete Doomed\?/);
   assert.equal(list.url, `${server.web}${DEVELOPER}?done=app_deleted`);
   assert.ok(!list.text.includes('Doomed'));
   assert.equal((await browser.open(path)).status, 404);
@@ -92,7 +92,7 @@ test('a deleted app is gone at once, with every token of it', async () => {
   assert.equal((await client.authorize({}, browser)).status, 400);
 });
 
-test('opening the page that asks about deleting deletes nothing [D1]', async () => {
+test('opening the confirmation page deletes nothing [D1]', async () => {
   const { path } = await newApp('Kept');
 
   await browser.open(`${path}/delete`);
@@ -118,29 +118,29 @@ test('a second secret works beside the first, and each says when it was last use
   assert.ok(!text.includes(secret));
 });
 
-test('removing a secret that is in use asks first, and says when it was last used [D4]', async () => {
+test('removing a secret that is in use needs confirmation, and the page says when it was last used [D4]', async () => {
   const { app, client, path, act } = await newApp('Careful');
   await client.refresh('grt_x');
   await act('secrets');
   const page = await browser.open(path);
   const [older = '', newer = ''] = removableSecrets(page);
 
-  const question = await browser.submit(page, `${path}/secrets/${older}/remove`);
-  const answered = await client.refresh('grt_x');
+  const confirmation = await browser.submit(page, `${path}/secrets/${older}/remove`);
+  const refreshed = await client.refresh('grt_x');
   const unused = await browser.submit(page, `${path}/secrets/${newer}/remove`);
 
-  assert.match(question.text, /Remove a secret of Careful\?/);
+  assert.match(confirmation.text, /Remove a secret of Careful\?/);
   assert.match(
-    question.text,
+    confirmation.text,
     new RegExp(`gcs_…${app.secret.slice(-4)}</code> was last used <time datetime="2030-01-01`),
   );
-  assert.equal(answered.body.error, 'invalid_grant', 'the question itself changes nothing');
+  assert.equal(refreshed.body.error, 'invalid_grant', 'the confirmation page changes nothing');
   assert.match(unused.text, /The secret is removed/);
   assert.match(page.text, /Older secret <code>/);
   assert.match(unused.text, /<div>Secret <code>/);
 });
 
-test('disabling and deleting ask first, and say who has connected the app', async () => {
+test('disabling and deleting need confirmation, and the page says who has connected the app', async () => {
   const { client, path } = await newApp('Asked');
   const { access_token } = await client.connect({}, browser);
 
@@ -170,7 +170,7 @@ test('a removed secret is rejected from then on, and the other still works [D4]'
   assert.equal(withNew.status, 200);
 });
 
-test('an app has at most two secrets, even when more are asked for at once [D4]', async () => {
+test('an app has at most two secrets, even if several are requested at once [D4]', async () => {
   const { path, act } = await newApp('Full');
   const csrf = await browser.csrf();
 

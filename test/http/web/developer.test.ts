@@ -67,8 +67,8 @@ test('more than fifty apps come in pages, each once, and can be searched by name
   const many = await server.addBusiness('Many');
   const owner = await server.signedIn(await server.addUser('Mia', [[many, 'owner']]));
   const ids: string[] = [];
-  for (let place = 0; place < 51; place++) {
-    ids.push((await server.addApp({ name: `App ${place}.`, ownerBusinessId: many.id })).id);
+  for (let index = 0; index < 51; index++) {
+    ids.push((await server.addApp({ name: `App ${index}.`, ownerBusinessId: many.id })).id);
   }
   const listed = ({ text }: { text: string }) =>
     [...text.matchAll(/<p class="muted small"><code>([0-9a-f-]{36})<\/code>/g)].map(([, id = '']) => id);

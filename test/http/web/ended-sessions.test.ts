@@ -8,7 +8,7 @@ import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
 
-/** The head of a form is there, and the server waits for its body; what is returned sends that. */
+/** Sends the headers of a form. The returned function sends its body. */
 async function beginForm(browser: Browser, path: string): Promise<() => Promise<string>> {
   const body = new URLSearchParams({ csrf: await browser.csrf() }).toString();
   const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
@@ -21,7 +21,7 @@ async function beginForm(browser: Browser, path: string): Promise<() => Promise<
   const sent = request(new URL(path, server.web), { method: 'POST', headers });
   sent.flushHeaders();
   await once(sent, 'continue');
-  // By the time that this is answered, the server has looked at who sends the form.
+  // When this responds, the server has read the session of the form.
   await browser.open('/settings/account');
   return async () => {
     sent.end(body);
@@ -62,7 +62,7 @@ test('a passkey response that is not text is rejected before any work is done', 
   const browser = await server.signedIn();
   const credential = JSON.stringify({ id: 'x', response: { attestationObject: { length: 2e9 } } });
 
-  const answer = await browser.post('/settings/account/passkeys', { csrf: await browser.csrf(), credential });
+  const page = await browser.post('/settings/account/passkeys', { csrf: await browser.csrf(), credential });
 
-  assert.ok(answer.status >= 400 && answer.status < 500, String(answer.status));
+  assert.ok(page.status >= 400 && page.status < 500, String(page.status));
 });

@@ -16,7 +16,7 @@ const owner = await server.signedIn();
 const otherBrowser = await server.signedIn();
 const tokens = { own: await owner.csrf(), other: await otherBrowser.csrf() };
 const db = () => server.storage().durable;
-const NOBODY = '01a1dd0a-eb11-7000-997c-587fb8fee946';
+const UNKNOWN_ID = '01a1dd0a-eb11-7000-997c-587fb8fee946';
 const TYPED = { url: 'https://evil.example/', events: ['grant.created'] };
 
 async function listen(appId: string): Promise<string> {
@@ -32,14 +32,12 @@ const endpoints = {
 
 type Verb = [method: 'GET' | 'POST', path: string, fields: Fields];
 
-/** Every address of one endpoint, with what would be sent there. */
+/** Every path of one endpoint, with valid form fields. */
 function verbsOfOne(path: string): Verb[] {
-  const posts: Verb[] = ['disable', 'enable', 'secret', 'test', 'remove', `deliveries/${NOBODY}/resend`].map((verb) => [
-    'POST',
-    `${path}/${verb}`,
-    { old_secret_until: '' },
-  ]);
-  const pages: Verb[] = ['', '/remove', `/deliveries/${NOBODY}`].map((page) => ['GET', path + page, {}]);
+  const posts: Verb[] = ['disable', 'enable', 'secret', 'test', 'remove', `deliveries/${UNKNOWN_ID}/resend`].map(
+    (verb) => ['POST', `${path}/${verb}`, { old_secret_until: '' }],
+  );
+  const pages: Verb[] = ['', '/remove', `/deliveries/${UNKNOWN_ID}`].map((page) => ['GET', path + page, {}]);
   return [...pages, ['POST', path, TYPED], ...posts];
 }
 
@@ -67,7 +65,7 @@ async function assertNotFound(browser: Browser, verbs: Verb[]): Promise<void> {
 const STRANGE: [whose: string, appId: string, endpointId: string][] = [
   ['another business', foreign.id, endpoints.foreign],
   ['the platform', platform.id, endpoints.platform],
-  ['nobody', NOBODY, NOBODY],
+  ['no business', UNKNOWN_ID, UNKNOWN_ID],
   ['no app, being no id', 'nonsense', endpoints.own],
 ];
 
@@ -77,7 +75,7 @@ for (const [whose, appId, endpointId] of STRANGE) {
   });
 }
 
-for (const id of [endpoints.foreign, endpoints.platform, NOBODY, 'nonsense', endpoints.own.toUpperCase()]) {
+for (const id of [endpoints.foreign, endpoints.platform, UNKNOWN_ID, 'nonsense', endpoints.own.toUpperCase()]) {
   test(`no endpoint ${id} is found under an app of one’s own that has none of that id [D5]`, async () => {
     await assertNotFound(await server.signedIn(), verbsOfOne(`${DEVELOPER}/${server.ledger.id}/endpoints/${id}`));
   });

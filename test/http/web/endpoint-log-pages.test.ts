@@ -15,7 +15,7 @@ const browser = await server.signedIn();
 const keys = createKeyring(server.settings.secretKeys);
 const db = () => server.storage().durable;
 
-/** Switched off, so that nothing is sent. */
+/** Disabled, so that nothing is sent. */
 async function newEndpoint() {
   const app = await server.addApp({ ownerBusinessId: server.acme.id });
   const addition = { appId: app.id, url: 'https://hooks.example/', eventTypes: ['grant.created'] };
@@ -43,7 +43,7 @@ const now = () => server.clock();
 
 test('the log is shown fifty at a time, newest first, and Previous leads back', async () => {
   const { deliver, open } = await newEndpoint();
-  const newest = await deliver(Array.from({ length: 120 }, (_, place) => now() - place));
+  const newest = await deliver(Array.from({ length: 120 }, (_, index) => now() - index));
 
   const first = await open();
   const second = await browser.open(nextPageLink(first) ?? '');

@@ -23,7 +23,7 @@ async function newEndpoint(url: string, appId?: string) {
   return { ...added, appId: id, path, sendTest };
 }
 
-/** Looks again until the page says so: the server is at work meanwhile. */
+/** Reloads the page until it matches, since the server sends in the background. */
 async function shows(path: string, expected: RegExp): Promise<BrowserPage> {
   for (;;) {
     const page = await browser.open(path);
@@ -35,24 +35,24 @@ async function shows(path: string, expected: RegExp): Promise<BrowserPage> {
 const DELIVERED = /<span class="dot good">Delivered</;
 const RETRYING = /<span class="dot caution">Retrying</;
 
-/** The page of the newest delivery, once the log says so. */
+/** The page of the newest delivery, once the log shows this status. */
 async function newest(path: string, expected: RegExp): Promise<BrowserPage> {
   const [link = ''] = entryLinksOf(await shows(path, expected));
   return browser.open(link);
 }
 
-test('an endpoint to which nothing was sent says so', async () => {
+test('the page of an endpoint without deliveries says so', async () => {
   const { path } = await newEndpoint('https://hooks.example/');
 
   assert.match((await browser.open(path)).text, /Nothing has been sent here yet/);
 });
 
-test('a test event arrives, signed with the secret that was shown, at the endpoint that asked for it alone', async () => {
+test('a test event arrives, signed with the secret that was shown, at the endpoint of the form only', async () => {
   const [receiver, neighbour] = [await startWebhookReceiver(), await startWebhookReceiver()];
   const { endpoint, secret, appId, path, sendTest } = await newEndpoint(receiver.url);
   const other = await newEndpoint(neighbour.url, appId);
 
-  const said = await sendTest();
+  const confirmation = await sendTest();
   const [received] = await receiver.waitFor(1);
   const page = await shows(path, DELIVERED);
 
@@ -63,7 +63,7 @@ test('a test event arrives, signed with the secret that was shown, at the endpoi
   assert.equal(signature, `v1,${expected}`);
   assert.equal(received.event.type, 'endpoint.test');
   assert.equal(received.event.data.endpointId, endpoint.id);
-  assert.match(said.text, /A test event is on its way/);
+  assert.match(confirmation.text, /A test event is on its way/);
   assert.match(entriesOf(page).join(), /^Delivered endpoint\.test 200 \d+ ms …\w{8} [\d-]{10} [\d:]{8} UTC$/);
   assert.deepEqual(idsOf(page), [id]);
   assert.match((await browser.open(other.path)).text, /Nothing has been sent here yet/);
@@ -86,7 +86,7 @@ test('a disabled endpoint offers no test event, and rejects a request for one', 
 
 test('the log shows how an attempt failed, with the head of the response as text and nothing of its body [W6]', async () => {
   const receiver = await startWebhookReceiver((_, response) =>
-    response.writeHead(500, { 'x-note': '<b>"late"</b>' }).end('the body of the answer'),
+    response.writeHead(500, { 'x-note': '<b>"late"</b>' }).end('the body of the response'),
   );
   const { path, sendTest } = await newEndpoint(receiver.url);
 
@@ -96,7 +96,7 @@ test('the log shows how an attempt failed, with the head of the response as text
   const [, head = ''] = /Response<\/h3><pre class="sample" tabindex="0">(.*?)<\/pre>/s.exec(text) ?? [];
   assert.match(head, /^500 Internal Server Error\n/);
   assert.ok(head.includes('x-note: &lt;b&gt;&quot;late&quot;&lt;/b&gt;'));
-  assert.doesNotMatch(text, /the body of the answer|<b>/);
+  assert.doesNotMatch(text, /the body of the response|<b>/);
   assert.match(text, /Retrying<\/span> <span class="muted">next attempt from <time/);
 });
 
@@ -175,12 +175,12 @@ test('a delivered event can be sent again, with the same id, and its page has bo
   const page = await newest(path, DELIVERED);
   const address = new URL(page.url).pathname;
 
-  const said = await browser.submit(page, `${address}/resend`);
+  const resent = await browser.submit(page, `${address}/resend`);
   const [first, second] = await receiver.waitFor(2);
   const { text } = await shows(address, /(204 No Content.*){2}/s);
 
-  assert.match(said.text, /The event is being sent again/);
-  assert.equal(new URL(said.url).pathname, address);
+  assert.match(resent.text, /The event is being sent again/);
+  assert.equal(new URL(resent.url).pathname, address);
   assert.equal(second?.headers['webhook-id'], first?.headers['webhook-id']);
   assert.match(text, /id="attempt-2" open>.*id="attempt-1" >/s);
   assert.match(entriesOf(await shows(path, DELIVERED)).join(), /^Delivered endpoint\.test 204 2 attempts /);

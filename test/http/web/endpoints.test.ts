@@ -232,7 +232,7 @@ test('two simultaneous clicks replace the secret once, and the previous secret s
   assert.deepEqual(await signingSecrets(endpoint.id), [shown.map(shownSecret)[0], secret]);
 });
 
-test('the page of an endpoint ends with what stops it, in a danger zone', async () => {
+test('the page of an endpoint ends with a danger zone', async () => {
   const { path } = await newEndpoint();
 
   const { text } = await browser.open(path);
@@ -245,19 +245,19 @@ test('the page of an endpoint ends with what stops it, in a danger zone', async 
 test('removing an endpoint asks for confirmation first', async () => {
   const { list, path } = await newEndpoint();
 
-  const question = await browser.open(`${path}/remove`);
+  const confirmation = await browser.open(`${path}/remove`);
   const kept = await browser.open(path);
-  const after = await browser.submit(question, `${path}/remove`);
+  const after = await browser.submit(confirmation, `${path}/remove`);
 
-  assert.match(question.text, /Remove this endpoint\?/);
-  assert.ok(question.text.includes(URL_));
+  assert.match(confirmation.text, /Remove this endpoint\?/);
+  assert.ok(confirmation.text.includes(URL_));
   assert.equal(kept.status, 200);
   assert.equal(after.url, `${server.web}${list}?done=endpoint_removed`);
   assert.match(after.text, /No endpoints yet/);
   assert.equal((await browser.open(path)).status, 404);
 });
 
-/** What is stored to sign with, the newest first. */
+/** The stored signing secrets, newest first. */
 async function signingSecrets(id: string) {
   const row = await db().selectFrom('endpoints').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
   return [row.secret, row.old_secret].map((text) => decrypt(keys, 'endpoint secret', text ?? ''));

@@ -28,7 +28,7 @@ const disabled = await addTwoStepUser(server, 'Dora');
 await markUserDisabled(server.storage().durable, disabled.user.id, server.clock());
 const ACCOUNTS = [twoStep.user, passkey.user, plain, unverified, disabled.user];
 
-/** Without what is new in every response, or depends on the length of the address. */
+/** Removes values that differ in every response, or depend on the length of the address. */
 const VARYING = ['date', 'x-request-id', 'content-length'];
 
 /** Status, headers and page of a form. */

@@ -15,17 +15,17 @@ const NEW_PASSWORD = 'a whole new drawbridge';
 const SENT = /If there is an account with this address, an email with a link/;
 const smtp = await startMailServer();
 const server = await startTestServer(smtp.env);
-let people = 0;
-const newUser = () => server.addUser(`Person${++people}`, [[server.acme, 'member']]);
+let users = 0;
+const newUser = () => server.addUser(`Person${++users}`, [[server.acme, 'member']]);
 
-async function ask(email: string, headers: Record<string, string> = {}) {
+async function requestMail(email: string, headers: Record<string, string> = {}) {
   const browser = server.browse();
   return browser.submit(await browser.open('/password'), '/password', { email }, headers);
 }
 
 async function linkFor({ email }: User): Promise<string> {
   const count = smtp.received.length;
-  await ask(email);
+  await requestMail(email);
   // The previous mail to the same person may have been sent just now.
   server.advanceClock(MINUTE);
   const mail = await smtp.waitFor(count + 1);
@@ -44,12 +44,12 @@ test('the sign-in page leads to a form that mails a link, with which the user se
   const signIn = await server.browse().open('/sign-in');
   const link = await linkFor(user);
   const { text } = await server.browse().open(link);
-  const answer = await use(link);
+  const page = await use(link);
 
   assert.match(signIn.text, /<a href="\/password">Forgot your password\?<\/a>/);
   assert.doesNotMatch(signIn.text, /owner/);
   assert.match(text, new RegExp(`<strong><bdi>${user.email}</bdi></strong>`));
-  assert.match(answer.text, /Your new password is set\. Sign in with it\./);
+  assert.match(page.text, /Your new password is set\. Sign in with it\./);
   assert.equal((await server.browse().signIn(user.email, PASSWORD)).status, 401);
   assert.match((await server.browse().signIn(user.email, NEW_PASSWORD)).url, /connected-apps$/);
 });
@@ -57,7 +57,9 @@ test('the sign-in page leads to a form that mails a link, with which the user se
 test('the mail says where the request came from', async () => {
   const user = await newUser();
   const count = smtp.received.length;
-  await ask(user.email, { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0' });
+  await requestMail(user.email, {
+    'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:130.0) Gecko/20100101 Firefox/130.0',
+  });
 
   const { text } = await smtp.waitFor(count + 1);
 
@@ -66,7 +68,7 @@ test('the mail says where the request came from', async () => {
 });
 
 test('a mailed link removes passkeys, sessions and known browsers, and ends grants unless the user keeps them [E1]', async () => {
-  const { user, browser } = await addUserWithPasskey(server, `Pia${++people}`);
+  const { user, browser } = await addUserWithPasskey(server, `Pia${++users}`);
   const first = await server.connect({}, browser);
 
   await use(await linkFor(user), NEW_PASSWORD, {});
@@ -80,7 +82,7 @@ test('a mailed link removes passkeys, sessions and known browsers, and ends gran
 });
 
 test('a mailed link does not remove an authenticator app or its recovery codes, and the sign-in still asks for a code [E5]', async () => {
-  const { user, freshCode, recoveryCodes } = await addTwoStepUser(server, `Tess${++people}`);
+  const { user, freshCode, recoveryCodes } = await addTwoStepUser(server, `Tess${++users}`);
   const link = await linkFor(user);
   const { text } = await server.browse().open(link);
   await use(link);
@@ -130,9 +132,9 @@ test('of ten uses of one mailed link at once, one sets the password [E4]', async
   const page = await browser.open(link);
   const passwords = Array.from({ length: 10 }, (_, i) => `drawbridge number ${i}`);
 
-  const answers = await Promise.all(passwords.map((password) => browser.submit(page, link, { password })));
+  const pages = await Promise.all(passwords.map((password) => browser.submit(page, link, { password })));
 
-  assert.deepEqual(answers.map(({ status }) => status).sort(), [200, ...Array(9).fill(404)]);
+  assert.deepEqual(pages.map(({ status }) => status).sort(), [200, ...Array(9).fill(404)]);
 });
 
 test('a mailed link ends after 30 minutes, also for a form that was opened before [E4]', async () => {
@@ -221,14 +223,14 @@ test('an unknown, a disabled and a known address get the same response, and only
   await markUserDisabled(server.storage().durable, gone.id, server.clock());
   const count = smtp.received.length;
 
-  const answers = [];
+  const responses = [];
   for (const email of ['unknown@example.com', gone.email, known.email]) {
     const browser = server.browse();
     const csrf = await browser.csrf();
     const body = new URLSearchParams({ csrf, email });
     const response = await browser.fetch('/password', { method: 'POST', body });
     const names = [...response.headers.keys()].sort();
-    answers.push({
+    responses.push({
       status: response.status,
       location: response.headers.get('location'),
       names,
@@ -236,10 +238,10 @@ test('an unknown, a disabled and a known address get the same response, and only
     });
   }
 
-  assert.deepEqual(answers[1], answers[0]);
-  assert.deepEqual(answers[2], answers[0]);
-  assert.equal(answers[0]?.status, 303);
-  assert.match((await server.browse().open(answers[0]?.location ?? '')).text, SENT);
+  assert.deepEqual(responses[1], responses[0]);
+  assert.deepEqual(responses[2], responses[0]);
+  assert.equal(responses[0]?.status, 303);
+  assert.match((await server.browse().open(responses[0]?.location ?? '')).text, SENT);
   assert.deepEqual((await smtp.waitFor(count + 1)).recipients, [known.email]);
   assert.equal(smtp.received.length, count + 1);
 });
@@ -259,8 +261,8 @@ test('only the hash of a mailed link is stored [T28]', async () => {
 test('a mailed link proves the address of an account that was created with an invitation [E2]', async () => {
   const owner = await server.signedIn();
   const count = smtp.received.length;
-  const { user } = await registerByInvitation(server, { owner, name: 'Guest', email: `guest${++people}@example.net` });
-  // The invitation.
+  const { user } = await registerByInvitation(server, { owner, name: 'Guest', email: `guest${++users}@example.net` });
+  // The first mail is the invitation.
   await smtp.waitFor(count + 1);
 
   await use(await linkFor(user));
@@ -281,14 +283,14 @@ test('the reset is in the audit log, and the user sees it', async () => {
   assert.match(text, /A link that was sent by email was used, and a new password was set\./);
 });
 
-test('what is not an address is rejected beside the field, and nothing is queued', async () => {
-  const { status, text } = await ask('nobody\r\nBcc: mallory@example.com');
+test('an invalid address is rejected beside the field, and nothing is queued', async () => {
+  const { status, text } = await requestMail('nobody\r\nBcc: mallory@example.com');
 
   assert.equal(status, 400);
   assert.match(text, /id="email-problem">Enter an email address/);
 });
 
-test('an address gets five mails in an hour at most, and an unknown one is limited alike [E6]', async () => {
+test('an address gets at most five mails in an hour, and an unknown one has the same limit [E6]', async () => {
   const own = await startTestServer(smtp.env);
   const user = await own.addUser('Victim');
   const statuses = async (email: string) => {
@@ -305,14 +307,14 @@ test('an address gets five mails in an hour at most, and an unknown one is limit
   assert.deepEqual(known, [200, 200, 200, 200, 200, 429, 429]);
   assert.deepEqual(unknown, known);
   const last = own.browse();
-  const answer = await last.submit(await last.open('/password'), '/password', {
+  const page = await last.submit(await last.open('/password'), '/password', {
     email: ` ${user.email.toUpperCase()} `,
   });
-  assert.equal(answer.status, 429);
-  assert.match(answer.text, /id="email-problem">Too many attempts\./);
+  assert.equal(page.status, 429);
+  assert.match(page.text, /id="email-problem">Too many attempts\./);
 });
 
-test('one network can ask for 60 mails in an hour', async () => {
+test('one network can request 60 mails in an hour', async () => {
   const own = await startTestServer(smtp.env);
   const browser = own.browse();
   const page = await browser.open('/password');

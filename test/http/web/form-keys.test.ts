@@ -25,7 +25,7 @@ test('a form for a new app that was opened for one business registers nothing fo
   assert.ok(!apps.some(({ name }) => name === 'Astray'));
 });
 
-test('an old form makes no invitation, so a link that was withdrawn long ago never comes back', async () => {
+test('an old form creates no invitation, so a link that was withdrawn long ago stays invalid', async () => {
   const form = await (await server.signedIn()).open('/settings/members/invite');
   server.advanceClock(DAY);
   const browser = await server.signedIn();

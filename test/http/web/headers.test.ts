@@ -44,7 +44,7 @@ function assertGuarded(headers: Headers, styles = "'self'"): void {
   assert.equal(headers.get('x-powered-by'), null);
 }
 
-/** Passkeys are the one feature that a page may use, and only itself. */
+/** A page may use only one feature, passkeys, and no frame may. */
 function assertNoFeatures(headers: Headers): void {
   const policy = headers.get('permissions-policy') ?? '';
   const features = Object.fromEntries(policy.split(', ').map((feature) => feature.split('=')));
@@ -69,15 +69,15 @@ const PAGES: [what: string, status: number, path: string][] = [
   ['the form for an invitation', 200, '/settings/members/invite'],
   ['the open invitations', 200, '/settings/members/invitations'],
   ['a member', 200, `/settings/members/${server.ada.id}`],
-  ['the question before removing a member', 200, `/settings/members/${server.ada.id}/remove`],
+  ['the confirmation before removing a member', 200, `/settings/members/${server.ada.id}/remove`],
   ['a link that does not work', 404, '/invitation/x'],
   ['the list of apps', 200, DEVELOPER],
   ['the form for a new app', 200, `${DEVELOPER}/new`],
   ['an app', 200, `${DEVELOPER}/${server.ledger.id}`],
-  ['the question before deleting', 200, `${DEVELOPER}/${server.ledger.id}/delete`],
+  ['the confirmation before deleting', 200, `${DEVELOPER}/${server.ledger.id}/delete`],
   ['the list of platform apps', 200, PLATFORM],
   ['a platform app', 200, `${PLATFORM}/${platformApp.id}`],
-  ['the question before disabling', 200, `${DEVELOPER}/${server.ledger.id}/disable`],
+  ['the confirmation before disabling', 200, `${DEVELOPER}/${server.ledger.id}/disable`],
   ['the requests of an app', 200, `${DEVELOPER}/${server.ledger.id}/requests`],
   ['the connections of an app', 200, `${DEVELOPER}/${server.ledger.id}/connections`],
   ['the webhooks of an app', 200, `${DEVELOPER}/${server.ledger.id}/endpoints`],
@@ -135,7 +135,7 @@ test('a rejected form has the same security headers as any page [C4]', async () 
   for (const { headers } of [forged, wrong]) assertGuarded(headers);
 });
 
-test('only a page on the way to an app lets a form lead to that app [C4]', async () => {
+test('only the pages of an authorization allow forms to redirect to the app [C4]', async () => {
   const consent = await browser.open(server.authorizeUrl());
   const signIn = await server.browse().open(server.authorizeUrl());
   const plain = await browser.open('/settings/account');
@@ -194,7 +194,7 @@ test('stylesheet, font and icon are served by us, with a content type, and cache
       ['"other"', 200],
     ] as const) {
       for (const method of ['GET', 'HEAD']) {
-        // As a browser revalidates; Node's fetch would add `no-cache`.
+        // A browser revalidates like this. Node's fetch would add `no-cache`.
         const headers = { 'if-none-match': known, 'cache-control': 'max-age=0' };
         const again = await fetch(server.web + path, { method, headers });
         assert.equal(again.status, status, `${method} ${known}`);

@@ -14,7 +14,7 @@ const MEMBERS = '/settings/members';
 const INVITE = `${MEMBERS}/invite`;
 let people = 0;
 
-/** A business of its own for a test, so that no other test's invitations are in it. */
+/** Each test has its own business, so that tests do not share invitations. */
 async function newOwner() {
   const business = await server.addBusiness('Bolt');
   const user = await server.addUser(`Owner${people++}`, [[business, 'owner']]);
@@ -215,7 +215,7 @@ test('of eight simultaneous clicks on one link in eight browsers, one joins', as
   assert.deepEqual(await actsIn(business.id), ['member.invited', 'member.joined']);
 });
 
-test('a used link says so to everyone, and a second click by the person who used it changes nothing', async () => {
+test('the page of a used link says so, and a second click by the person who used it changes nothing', async () => {
   const { business, owner } = await newOwner();
   const { user, browser } = await newPerson();
   const link = await inviteInBrowser(owner, { email: user.email });
@@ -326,11 +326,11 @@ test('a member sees that they are one already, and the invitation stays open', a
   const guest = await newPerson();
   const link = await inviteInBrowser(owner, { role: 'member', email: guest.user.email });
 
-  const told = await owner.open(link);
+  const page = await owner.open(link);
   const forced = await owner.post(link, { csrf: await owner.csrf() });
   const joined = await join(guest.browser, link);
 
-  assert.match(told.text, /You are already a member of <bdi>Bolt/);
+  assert.match(page.text, /You are already a member of <bdi>Bolt/);
   assert.equal(forced.status, 400);
   assert.match(forced.text, /You are already a member of <bdi>Bolt/);
   assert.match(joined.text, /Welcome to the business\./);
@@ -409,17 +409,17 @@ test('a new user sees errors beside each field, and the invitation stays open', 
   const browser = server.browse();
   const page = await browser.open(link);
   const good = { name: 'Olga', password: PASSWORD };
-  const wrongs: [field: string, fields: Record<string, string | string[]>, says: RegExp][] = [
+  const wrongs: [field: string, fields: Record<string, string | string[]>, message: RegExp][] = [
     ['name', { name: '' }, /Enter a name\./],
     ['password', { password: 'short' }, /Use at least 8 characters/],
     ['password', { password: [PASSWORD, PASSWORD] }, /Use at least 8 characters/],
     ['password', { password: 'password1' }, /attackers try first/],
   ];
 
-  for (const [field, fields, says] of wrongs) {
+  for (const [field, fields, message] of wrongs) {
     const { status, text } = await browser.submit(page, `${link}/account`, { ...good, ...fields });
     assert.equal(status, 400, field);
-    assert.match(text, new RegExp(`id="${field}-problem">[^<]*${says.source}`));
+    assert.match(text, new RegExp(`id="${field}-problem">[^<]*${message.source}`));
     if (field === 'password') assert.match(text, /value="Olga"/);
     assert.ok(!text.includes(PASSWORD));
   }

@@ -37,7 +37,7 @@ test('an app that asks for German gets German pages from sign-in to consent, and
   assert.equal(body.scope, 'read:invoices');
 });
 
-test('a form that is shown again stays in the language that the app asked for', async () => {
+test('a form that is shown again stays in the language that the app requested', async () => {
   const browser = await server.signedIn();
   const request = { ui_locales: 'de', scope: 'read:contacts', optional_scope: 'read:contacts' };
   const page = await browser.open(server.authorizeUrl(request));
@@ -114,13 +114,13 @@ test('the dashboard is in English, and its error pages are, too', async () => {
   assert.equal(languageOf(account), 'en');
 });
 
-test('what an app is told stays in English', async () => {
+test('errors for apps are in English', async () => {
   const page = await server.browse(GERMAN).open(server.authorizeUrl({ response_type: 'token', ui_locales: 'de' }));
 
   assert.match(page.leftTo?.searchParams.get('error_description') ?? '', /^Only response_type=code is supported/);
 });
 
-test('users choose a language on the account page, and can take it back', async () => {
+test('users choose a language on the account page, and can reset it', async () => {
   const ben = await server.addUser('Ben', [[server.acme, 'member']]);
   const browser = await server.signedIn(ben);
   const choose = async (language: string) =>

@@ -9,7 +9,7 @@ import { sendRaw } from '../../support/raw-http.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const smtp = await startMailServer({ wantsNotices: true });
-// Behind a trusted proxy, a server may believe what X-Forwarded-… says of the client, and nothing else.
+// Behind a trusted proxy, the server uses X-Forwarded-… only for the address of the client.
 const server = await startTestServer({ ...smtp.env, TRUST_PROXY: '127.0.0.1,::1' });
 const owner = await server.signedIn();
 
@@ -59,7 +59,7 @@ const CASES: Record<string, () => Promise<string>> = {
     const link = linkInMail(await mailTo(email), server.web);
     server.advanceClock(31 * MINUTE);
     await forge(server.browse(), `${link}/mail`, {});
-    // The first mail may have been recorded as sent just now.
+    // Mails to one recipient are a minute apart.
     server.advanceClock(MINUTE);
     return email;
   },

@@ -13,8 +13,8 @@ const smtp = await startMailServer();
 const server = await startTestServer(smtp.env);
 const MEMBERS = '/settings/members';
 const owner = await server.signedIn();
-let people = 0;
-const newAddress = () => `guest${++people}@example.net`;
+let users = 0;
+const newAddress = () => `guest${++users}@example.net`;
 
 /** Both links of a new invitation. */
 async function invite(email: string, by: Browser = owner) {
@@ -37,7 +37,7 @@ async function isVerified(email: string): Promise<boolean> {
   return user.emailVerifiedAt !== null;
 }
 
-test('an invitation is mailed, with another link than the owner sees; the mailed one proves the address [E2]', async () => {
+test('an invitation is mailed, with another link than the owner sees; the mailed one verifies the address [E2]', async () => {
   const [first, second] = [newAddress(), newAddress()];
   const { shown, mailed, mail } = await invite(first);
   const other = await invite(second);
@@ -80,8 +80,8 @@ test('a mailed link ends after 30 minutes, and its page sends a new one, which e
 });
 
 test('the mailed link verifies the unproven account of its address, and no other account [E2]', async () => {
-  const bolt = await server.addBusiness(`Bolt ${++people}`);
-  const boss = await server.signedIn(await server.addUser(`Boss${people}`, [[bolt, 'owner']]));
+  const bolt = await server.addBusiness(`Bolt ${++users}`);
+  const boss = await server.signedIn(await server.addUser(`Boss${users}`, [[bolt, 'owner']]));
   const email = newAddress();
   const since = smtp.received.length;
   const { browser } = await registerByInvitation(server, { owner, name: 'Guest', email });
@@ -89,7 +89,7 @@ test('the mailed link verifies the unproven account of its address, and no other
   const { shown, mailed } = await invite(email, boss);
 
   const page = await browser.open(shown);
-  const stranger = await (await server.signedIn(await server.addUser(`Else${++people}`))).open(mailed);
+  const stranger = await (await server.signedIn(await server.addUser(`Else${++users}`))).open(mailed);
   const joined = await browser.submit(await browser.open(mailed), mailed);
 
   assert.match(page.text, /Your email address is not verified yet/);

@@ -15,7 +15,7 @@ async function shown(owner: Browser, business: { id: string }, query = SIGN_INS)
   return rows.map(({ who, what, onWhat }) => `${who}: ${what}: ${onWhat}`);
 }
 
-/** Mia belongs to Acme and Bolt, Nils to Acme alone. Nobody has a session by a sign-in yet. */
+/** Mia belongs to Acme and Bolt, Nils only to Acme. Neither has signed in yet. */
 async function startWithMembers() {
   const server = await startTestServer({ LIMIT_SIGN_IN_PER_ACCOUNT: '1000' });
   const bolt = await server.addBusiness('Bolt');

@@ -12,7 +12,7 @@ const server = await startTestServer();
 const MEMBERS = '/settings/members';
 const ada = await server.signedIn();
 
-/** A business of its own for a test, with as many owners as have a name. */
+/** Each test has its own business, with an owner for each name. */
 async function newBusiness(name: string, ...owners: string[]) {
   const business = await server.addBusiness(name);
   const people = await Promise.all(owners.map((owner) => newMember(owner, business, 'owner')));
@@ -35,7 +35,7 @@ async function remove(by: Browser, userId: string) {
   return by.submit(await by.open(removal(userId)), removal(userId));
 }
 
-/** As from a page that was opened while there was another owner. */
+/** Posts a form from a page that was opened while there was another owner. */
 async function leaveAnyway({ user, browser }: { user: { id: string }; browser: Browser }, businessId: string) {
   return browser.post(removal(user.id), { csrf: await browser.csrf(), business: businessId });
 }
@@ -167,22 +167,22 @@ test('the grants of a removed member stop at the next call, and the next refresh
   const tokens = await server.connect({}, browser);
   const stayed = await server.connect({}, ada);
 
-  const asked = await ada.open(removal(user.id));
-  const done = await ada.submit(asked, removal(user.id));
+  const confirmation = await ada.open(removal(user.id));
+  const done = await ada.submit(confirmation, removal(user.id));
   const called = await server.listInvoices(tokens.access_token);
   const refreshed = await server.refresh(tokens.refresh_token);
 
-  assert.match(asked.text, /Choose what happens to the apps that Fay connected to Acme\./);
-  assert.match(asked.text, /<legend>Ledger <\/legend>/);
+  assert.match(confirmation.text, /Choose what happens to the apps that Fay connected to Acme\./);
+  assert.match(confirmation.text, /<legend>Ledger <\/legend>/);
   assert.match(done.text, /The member has been removed\./);
   assert.equal(called.status, 401);
   assert.match(refreshed.body.error_description, /member_removed/);
   assert.equal((await server.listInvoices(stayed.access_token)).status, 200);
   assert.match((await browser.open(MEMBERS)).text, /not a member of any business/);
   const events = await server.storage().durable.selectFrom('events').selectAll().execute();
-  const told = events.filter(({ type, data }) => type === 'grant.revoked' && JSON.parse(data).userId === user.id);
+  const revoked = events.filter(({ type, data }) => type === 'grant.revoked' && JSON.parse(data).userId === user.id);
   assert.deepEqual(
-    told.map(({ data }) => JSON.parse(data).reason),
+    revoked.map(({ data }) => JSON.parse(data).reason),
     ['member_removed'],
   );
 });
@@ -208,15 +208,15 @@ test('every member can leave, and an owner can while there is another one', asyn
 
   const left = await remove(browser, user.id);
   const leftAsOwner = await remove(gus.browser, gus.user.id);
-  const asked = await gia.browser.open(removal(gia.user.id));
+  const confirmation = await gia.browser.open(removal(gia.user.id));
   const stuck = await leaveAnyway(gia, business.id);
   const stillOwner = await setRole(gia.browser, gia.user.id, 'member');
 
   assert.match(left.text, /You have left the business\./);
   assert.match(leftAsOwner.text, /You have left the business\./);
-  assert.match(asked.text, /<h1>You cannot leave Golf yet<\/h1>/);
-  assert.match(asked.text, /You are the only owner\. Make someone else an owner first/);
-  assert.doesNotMatch(asked.text, /<form[^>]*\/remove"/);
+  assert.match(confirmation.text, /<h1>You cannot leave Golf yet<\/h1>/);
+  assert.match(confirmation.text, /You are the only owner\. Make someone else an owner first/);
+  assert.doesNotMatch(confirmation.text, /<form[^>]*\/remove"/);
   for (const refused of [stuck, stillOwner]) {
     assert.equal(refused.status, 400);
     assert.match(refused.text, /A business keeps at least one owner\./);
@@ -233,10 +233,10 @@ test('a disabled owner does not count as the last owner', async () => {
   const [hal, hue] = people as [(typeof people)[0], (typeof people)[0]];
   await server.storage().durable.updateTable('users').set({ disabled_at: 1 }).where('id', '=', hue.user.id).execute();
 
-  const asked = await hal.browser.open(removal(hal.user.id));
+  const confirmation = await hal.browser.open(removal(hal.user.id));
   const refused = await leaveAnyway(hal, business.id);
 
-  assert.match(asked.text, /You are the only owner/);
+  assert.match(confirmation.text, /You are the only owner/);
   assert.equal(refused.status, 400);
   assert.equal((await rolesIn(business.id)).length, 2);
 });
@@ -299,19 +299,19 @@ test('a form changes the business of its page, and not the one that the owner of
     [mike, 'member'],
   ]);
   const browser = await server.signedIn(boss);
-  const [asked, managed] = [await browser.open(removal(both.id)), await browser.open(`${MEMBERS}/${both.id}`)];
-  await browser.submit(asked, '/settings/current-business', { business: mike.id });
+  const [confirmation, managed] = [await browser.open(removal(both.id)), await browser.open(`${MEMBERS}/${both.id}`)];
+  await browser.submit(confirmation, '/settings/current-business', { business: mike.id });
 
   await browser.submit(managed, role(both.id), { role: 'owner' });
   const promoted = await rolesIn(lima.id);
-  await browser.submit(asked, removal(both.id));
+  await browser.submit(confirmation, removal(both.id));
 
   assert.deepEqual(promoted.sort(), ['owner', 'owner', 'owner']);
   assert.deepEqual((await rolesIn(lima.id)).sort(), ['owner', 'owner']);
   assert.deepEqual((await rolesIn(mike.id)).sort(), ['member', 'owner']);
 });
 
-/** Every address that is an owner's, for a given member. */
+/** The paths that are only for owners, for a given member. */
 const OWNERS: [verb: string, path: (userId: string) => string][] = [
   ['GET', () => `${MEMBERS}/invite`],
   ['POST', () => `${MEMBERS}/invite`],

@@ -129,13 +129,13 @@ test('the owners get a notice and an entry in the audit log when an endpoint say
   const { browser } = await addUser('Gil');
   const app = await server.addApp({ ownerBusinessId: server.acme.id, name: 'Failing' });
   const keys = createKeyring(server.settings.secretKeys);
-  const wish = { appId: app.id, eventTypes: ['grant.created'] };
+  const newEndpoint = { appId: app.id, eventTypes: ['grant.created'] };
   for (const [host, reason] of [
     ['gone.example', 'gone'],
     ['down.example', 'failing'],
   ] as const) {
     await server.storage().transaction(async (tx) => {
-      const { endpoint } = await insertEndpoint(tx, keys, { ...wish, url: `https://${host}/` }, server.clock());
+      const { endpoint } = await insertEndpoint(tx, keys, { ...newEndpoint, url: `https://${host}/` }, server.clock());
       await switchEndpointOff(tx, endpoint.id, reason, server.clock());
     });
   }

@@ -15,7 +15,7 @@ import { addTwoStepUser } from '../../support/two-step.ts';
 const DELETE = '/settings/delete-account';
 const server = await startTestServer();
 const db = () => server.storage().durable;
-let people = 0;
+let users = 0;
 
 async function remove(browser: Browser, password = PASSWORD) {
   const page = await browser.open(DELETE);
@@ -29,7 +29,7 @@ async function exists({ id }: User): Promise<boolean> {
 }
 
 test('a deleted account is gone with its sessions and passkeys, and its apps lose their access', async () => {
-  const { user, browser } = await addUserWithPasskey(server, `Pia${++people}`);
+  const { user, browser } = await addUserWithPasskey(server, `Pia${++users}`);
   const { access_token, refresh_token } = await server.connect({}, browser);
   const page = await browser.open(DELETE);
 
@@ -48,7 +48,7 @@ test('a deleted account is gone with its sessions and passkeys, and its apps los
 });
 
 test('no row of the account is left, except in the audit log and in what has ended', async () => {
-  const { user, browser } = await addTwoStepUser(server, `Tess${++people}`);
+  const { user, browser } = await addTwoStepUser(server, `Tess${++users}`);
   const app = (await findApp(db(), server.ledger.id)) ?? assert.fail('the app');
   const request = { app, businessId: server.acme.id, scopes: ['read:invoices'], note: '' };
   assert.ok(await requestApproval(userActor(user, '127.0.0.1'), db(), request, server.clock()));
@@ -74,7 +74,7 @@ test('no row of the account is left, except in the audit log and in what has end
 });
 
 test('a wrong password deletes nothing [D3]', async () => {
-  const user = await server.addUser(`Wary${++people}`, [[server.acme, 'member']]);
+  const user = await server.addUser(`Wary${++users}`, [[server.acme, 'member']]);
 
   const { status, text } = await remove(await server.signedIn(user), 'not the password');
 
@@ -84,9 +84,9 @@ test('a wrong password deletes nothing [D3]', async () => {
 });
 
 test('the only owner of a business with other members cannot delete the account, by the page or by a form', async () => {
-  const business = await server.addBusiness(`Bolt ${++people}`);
-  const owner = await server.addUser(`Owner${people}`, [[business, 'owner']]);
-  await server.addUser(`Member${people}`, [[business, 'member']]);
+  const business = await server.addBusiness(`Bolt ${++users}`);
+  const owner = await server.addUser(`Owner${users}`, [[business, 'owner']]);
+  await server.addUser(`Member${users}`, [[business, 'member']]);
   const browser = await server.signedIn(owner);
 
   const page = await remove(browser);
@@ -99,9 +99,9 @@ test('the only owner of a business with other members cannot delete the account,
   assert.equal(await exists(owner), true);
 });
 
-test('the apps of a business that nobody else belongs to are disabled, and its invitations withdrawn', async () => {
-  const business = await server.addBusiness(`Solo ${++people}`);
-  const owner = await server.addUser(`Solo${people}`, [[business, 'owner']]);
+test('the apps of a business without other members are disabled, and its invitations withdrawn', async () => {
+  const business = await server.addBusiness(`Solo ${++users}`);
+  const owner = await server.addUser(`Solo${users}`, [[business, 'owner']]);
   const app = await server.addApp({ name: 'Lonely', ownerBusinessId: business.id });
   const browser = await server.signedIn(owner);
   const link = await inviteInBrowser(browser);
@@ -116,7 +116,7 @@ test('the apps of a business that nobody else belongs to are disabled, and its i
 });
 
 test('the last platform admin cannot delete the account', async () => {
-  const root = await server.addUser(`Root${++people}`, [], true);
+  const root = await server.addUser(`Root${++users}`, [], true);
 
   const { status, text } = await remove(await server.signedIn(root));
 
@@ -126,25 +126,25 @@ test('the last platform admin cannot delete the account', async () => {
 });
 
 test('two owners who delete their accounts at the same time leave one of them', async () => {
-  const business = await server.addBusiness(`Duo ${++people}`);
+  const business = await server.addBusiness(`Duo ${++users}`);
   const owners = [
-    await server.addUser(`Left${people}`, [[business, 'owner']]),
-    await server.addUser(`Right${people}`, [[business, 'owner']]),
+    await server.addUser(`Left${users}`, [[business, 'owner']]),
+    await server.addUser(`Right${users}`, [[business, 'owner']]),
   ];
-  await server.addUser(`Third${people}`, [[business, 'member']]);
+  await server.addUser(`Third${users}`, [[business, 'member']]);
   const browsers = await Promise.all(owners.map((owner) => server.signedIn(owner)));
   const pages = await Promise.all(browsers.map((browser) => browser.open(DELETE)));
 
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     browsers.map((browser, i) => browser.submit(pages[i] ?? assert.fail(), DELETE, { current_password: PASSWORD })),
   );
 
-  assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 400]);
+  assert.deepEqual(responses.map(({ status }) => status).sort(), [200, 400]);
   assert.deepEqual((await Promise.all(owners.map(exists))).sort(), [false, true]);
 });
 
 test('the export has the account, memberships, connections, sign-ins and audit entries, and no secret [T28]', async () => {
-  const user = await server.addUser(`Ella${++people}`, [[server.acme, 'member']]);
+  const user = await server.addUser(`Ella${++users}`, [[server.acme, 'member']]);
   const browser = await server.signedInByPassword(user);
   const tokens = await createClient({ ...server, user, app: server.ledger, business: server.acme }).connect(
     {},
@@ -177,9 +177,9 @@ test('the export has the account, memberships, connections, sign-ins and audit e
 });
 
 test('the export names neither a platform admin nor the address of another person, and nothing of another user [D5]', async () => {
-  const root = await server.addUser(`Zed${++people}`, [], true);
-  const user = await server.addUser(`Mona${people}`, [[server.acme, 'member']]);
-  const other = await server.addUser(`Olaf${people}`, [[server.acme, 'member']]);
+  const root = await server.addUser(`Zed${++users}`, [], true);
+  const user = await server.addUser(`Mona${users}`, [[server.acme, 'member']]);
+  const other = await server.addUser(`Olaf${users}`, [[server.acme, 'member']]);
   const admin = await server.signedIn(root);
   await admin.submit(await admin.open(`/platform/users/${user.id}`), `/platform/users/${user.id}/password-link`);
 

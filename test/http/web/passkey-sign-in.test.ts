@@ -28,18 +28,18 @@ const { key: honest } = await addUserWithPasskey(server, 'Hal');
 
 async function signIn(
   key: ReturnType<typeof createAuthenticator>,
-  lies: AuthenticatorOverrides = {},
+  overrides: AuthenticatorOverrides = {},
   browser = server.browse(),
 ) {
   const { options } = await fetchSignInOptions(browser);
-  return { browser, page: await postSignIn(browser, key.get(options, lies)) };
+  return { browser, page: await postSignIn(browser, key.get(options, overrides)) };
 }
 
 async function actsOf(user: { id: string }) {
   return (await readAuditEntries(server)).filter(({ actor_id }) => actor_id === user.id);
 }
 
-/** What the authenticator knows a user by. */
+/** The user handle of the authenticator. */
 function handleOf({ id }: { id: string }): string {
   return idToBytes(id).toString('base64url');
 }
@@ -83,11 +83,11 @@ test('signing in by passkey changes the session id, and the session before ends 
   assert.equal(await isSignedIn(replay), false);
 });
 
-test('an app that asks for a new sign-in accepts a passkey, and its user returns [A19]', async () => {
+test('a passkey satisfies prompt=login, and the user returns to the app [A19]', async () => {
   const { browser, key } = await addUserWithPasskey(server, 'Cid');
   server.advanceClock(1000);
-  const asked = await browser.open(server.authorizeUrl({ prompt: 'login' }));
-  const return_to = new URL(asked.url).searchParams.get('return_to') ?? '';
+  const signInPage = await browser.open(server.authorizeUrl({ prompt: 'login' }));
+  const return_to = new URL(signInPage.url).searchParams.get('return_to') ?? '';
 
   const { options } = await fetchSignInOptions(browser);
   const page = await postCredential(browser, '/sign-in/passkey', key.get(options), { return_to });
@@ -116,7 +116,7 @@ test('a passkey signs in after the password was changed, and not after it was re
   );
 });
 
-test('the passkey of a disabled user signs nobody in [S16]', async () => {
+test('the passkey of a disabled user does not sign in [S16]', async () => {
   const { user, key } = await addUserWithPasskey(server, 'Eli');
   await markUserDisabled(server.storage().durable, user.id, server.clock());
 
@@ -127,16 +127,16 @@ test('a passkey response counts once, however often and however fast it is sent'
   const { key } = await addUserWithPasskey(server, 'Fay');
   const browser = server.browse();
   const { options } = await fetchSignInOptions(browser);
-  const answer = key.get(options);
+  const credential = key.get(options);
   const csrf = await browser.csrf();
   const post = () =>
-    browser.fetch('/sign-in/passkey', { method: 'POST', body: new URLSearchParams({ csrf, credential: answer }) });
+    browser.fetch('/sign-in/passkey', { method: 'POST', body: new URLSearchParams({ csrf, credential }) });
 
   const statuses = (await Promise.all(Array.from({ length: 8 }, post))).map(({ status }) => status);
 
   assert.deepEqual(statuses.sort(), [303, ...Array(7).fill(401)]);
   await removeExpired(server.storage().durable, retentionSteps(), server.clock());
-  assertRefused({ browser, page: await postSignIn(browser, answer) });
+  assertRefused({ browser, page: await postSignIn(browser, credential) });
   await expiredChallenges.remove(server.storage().durable, 100, server.clock() + DAY);
   assert.deepEqual(await server.storage().durable.selectFrom('used_challenges').selectAll().execute(), []);
 });
@@ -159,7 +159,7 @@ test('a challenge is valid for five minutes, in the browser that it was issued t
   });
 });
 
-const LIES: [what: string, lies: AuthenticatorOverrides][] = [
+const OVERRIDES: [what: string, overrides: AuthenticatorOverrides][] = [
   ['made at another site', { origin: 'https://evil.example' }],
   ['made for another site', { rpId: 'evil.example' }],
   ['meant to add a passkey', { type: 'webauthn.create' }],
@@ -169,9 +169,9 @@ const LIES: [what: string, lies: AuthenticatorOverrides][] = [
   ['of an unknown passkey', { credentialId: 'AAAAAAAAAAAAAAAAAAAAAA' }],
 ];
 
-for (const [what, lies] of LIES) {
-  test(`a response ${what} signs nobody in, with the same message as any other [S4]`, async () => {
-    assertRefused(await signIn(honest, lies));
+for (const [what, overrides] of OVERRIDES) {
+  test(`a response ${what} does not sign in, and gets the same message as any other [S4]`, async () => {
+    assertRefused(await signIn(honest, overrides));
   });
 }
 
@@ -203,11 +203,11 @@ test('of two simultaneous responses with the same counter, one signs in', async 
     attempts.push({ browser, body: new URLSearchParams({ csrf: await browser.csrf(), credential }) });
   }
 
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     attempts.map(({ browser, body }) => browser.fetch('/sign-in/passkey', { method: 'POST', body })),
   );
 
-  assert.deepEqual(answers.map(({ status }) => status).sort(), [303, 401]);
+  assert.deepEqual(responses.map(({ status }) => status).sort(), [303, 401]);
 });
 
 const ODD = [
@@ -244,7 +244,8 @@ test('malformed passkey responses are rejected by the sign-in and by the account
 test('wrong passkeys are limited by address like wrong passwords, and right ones are not [S9]', async () => {
   const small = await startTestServer({ LIMIT_SIGN_IN_PER_ADDRESS: '3' });
   const { key } = await addUserWithPasskey(small, 'Lou');
-  const attempt = async (lies: AuthenticatorOverrides) => (await signIn(key, lies, small.browse())).page.status;
+  const attempt = async (overrides: AuthenticatorOverrides) =>
+    (await signIn(key, overrides, small.browse())).page.status;
 
   const right = [await attempt({}), await attempt({}), await attempt({}), await attempt({})];
   const wrong = [];

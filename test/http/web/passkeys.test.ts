@@ -30,7 +30,7 @@ test('only a user who signed in within the last 15 minutes can add a passkey', a
   assert.doesNotMatch(page.text, /Add a passkey/);
 });
 
-test('a passkey is added once, for one user, in the session that asked for it, and false statements about it are ignored', async () => {
+test('a passkey is added once, for one user, in the session that requested it, and false fields are ignored', async () => {
   const { user, browser, key } = await addUserWithPasskey(server, 'Ned');
   const other = await server.signedIn(await server.addUser('Nan', [[server.acme, 'member']]));
   const again = await postNewPasskey(browser, key.create((await fetchCreationOptions(browser)).options));
@@ -39,18 +39,18 @@ test('a passkey is added once, for one user, in the session that asked for it, a
     other,
     createAuthenticator(server.web).create((await fetchCreationOptions(browser)).options),
   );
-  const lies: AuthenticatorOverrides[] = [
+  const overrides: AuthenticatorOverrides[] = [
     { origin: 'https://evil.example' },
     { rpId: 'evil.example' },
     { type: 'webauthn.get' },
     { isVerified: false },
   ];
   const lied = [];
-  for (const lie of lies) {
+  for (const override of overrides) {
     lied.push(
       await postNewPasskey(
         browser,
-        createAuthenticator(server.web).create((await fetchCreationOptions(browser)).options, lie),
+        createAuthenticator(server.web).create((await fetchCreationOptions(browser)).options, override),
       ),
     );
   }
@@ -82,7 +82,7 @@ test('replaying the request that added a passkey does not restore it after its r
   assert.deepEqual(await passkeysOf(server, user), []);
 });
 
-test('the passkey of another user cannot be removed, and looks as if it did not exist [D5]', async () => {
+test('the passkey of another user cannot be removed, and the response is the same as for an unknown one [D5]', async () => {
   const { user } = await addUserWithPasskey(server, 'Pam');
   const other = await server.signedIn();
   const [row] = await passkeysOf(server, user);

@@ -17,8 +17,8 @@ const MEMBERS = '/settings/members';
 const root = await server.addUser('Root', [], true);
 const admin = await server.signedIn(root);
 const owner = await server.signedIn();
-let people = 0;
-const newMember = () => server.addUser(`Member${++people}`, [[server.acme, 'member']]);
+let users = 0;
+const newMember = () => server.addUser(`Member${++users}`, [[server.acme, 'member']]);
 
 function linkIn(text: string): string {
   const [, path] = /<code id="password-link">https?:\/\/[^/]+(\/password\/[\w-]{43})<\/code>/.exec(text) ?? [];
@@ -36,7 +36,7 @@ async function linkByAdmin({ id }: User): Promise<string> {
   return linkIn((await admin.submit(page, `/platform/users/${id}/password-link`)).text);
 }
 
-/** As the command does, on the clock of the test. */
+/** Creates a link like the command, but with the clock of the test. */
 async function linkByOperator({ id: userId }: User): Promise<string> {
   const wanted = { userId, businessId: null };
   const made = await createPasswordLink(OPERATOR, server.storage().durable, wanted, server.clock());
@@ -46,7 +46,7 @@ async function linkByOperator({ id: userId }: User): Promise<string> {
 
 const MAKERS = { 'an owner’s': linkByOwner, 'a platform admin’s': linkByAdmin, 'an operator’s': linkByOperator };
 
-/** Opens the link in a browser that nobody has used, and sets a new password. */
+/** Opens the link in a new browser, and sets a new password. */
 async function use(link: string, fields: Record<string, string> = { end_grants: 'yes' }, password = NEW_PASSWORD) {
   const browser = server.browse();
   const page = await browser.open(link);
@@ -55,7 +55,7 @@ async function use(link: string, fields: Record<string, string> = { end_grants: 
 
 for (const [whose, make] of Object.entries(MAKERS)) {
   test(`${whose} link sets a new password and removes every other way into the account [E1] [E4]`, async () => {
-    const { user, browser } = await addUserWithPasskey(server, `Pia${++people}`);
+    const { user, browser } = await addUserWithPasskey(server, `Pia${++users}`);
     const { refresh_token } = await server.connect({}, browser);
 
     const response = await use(await make(user));
@@ -93,7 +93,7 @@ test('the form says whose account it is and how long the link lasts, and offers 
 });
 
 test('apps stay connected if the person unticks the box', async () => {
-  const { user, browser } = await addUserWithPasskey(server, `Kit${++people}`);
+  const { user, browser } = await addUserWithPasskey(server, `Kit${++users}`);
   const { refresh_token } = await server.connect({}, browser);
 
   await use(await linkByAdmin(user), {});
@@ -186,12 +186,12 @@ test('a weak password is rejected beside the field, and the link still works', a
 
 test('an owner cannot create a link for a member of another business, for a platform admin, or for themselves [E1]', async () => {
   const bolt = await server.addBusiness('Bolt');
-  const both = await server.addUser(`Both${++people}`, [
+  const both = await server.addUser(`Both${++users}`, [
     [server.acme, 'member'],
     [bolt, 'member'],
   ]);
-  const staff = await server.addUser(`Staff${++people}`, [[server.acme, 'member']], true);
-  const stranger = await server.addUser(`Stranger${++people}`, [[bolt, 'owner']]);
+  const staff = await server.addUser(`Staff${++users}`, [[server.acme, 'member']], true);
+  const stranger = await server.addUser(`Stranger${++users}`, [[bolt, 'owner']]);
   const business = server.acme.id;
   const post = async (id: string, browser = owner) =>
     browser.post(`${MEMBERS}/${id}/password-link`, { csrf: await browser.csrf(), business });
@@ -209,7 +209,7 @@ test('an owner cannot create a link for a member of another business, for a plat
 test('an owner’s link ends when the member joins another business, or the owner stops being one', async () => {
   const bolt = await server.addBusiness('Bolt');
   const [joins, stays] = [await newMember(), await newMember()];
-  const boss = await server.addUser(`Boss${++people}`, [[server.acme, 'owner']]);
+  const boss = await server.addUser(`Boss${++users}`, [[server.acme, 'owner']]);
   const links = [await linkByOwner(joins), await linkByOwner(stays, await server.signedIn(boss))];
 
   await server.addMember(joins, bolt);
@@ -224,8 +224,8 @@ test('only a link by the platform or an operator verifies the address [E2]', asy
     return (await rows.executeTakeFirstOrThrow()).email_verified_at;
   };
   const register = async () => {
-    const email = `guest${++people}@example.net`;
-    return (await registerByInvitation(server, { owner, name: `Guest ${people}`, email })).user;
+    const email = `guest${++users}@example.net`;
+    return (await registerByInvitation(server, { owner, name: `Guest ${users}`, email })).user;
   };
   const [byOwner, byAdmin, byOperator] = [await register(), await register(), await register()];
 

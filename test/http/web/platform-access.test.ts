@@ -10,7 +10,7 @@ const console_ = await server.addApp({ name: 'Console' });
 const admin = await server.signedIn(root);
 const owner = await server.signedIn();
 const VERBS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
-const NOBODY = '01a1dd0a-eb11-7000-997c-587fb8fee946';
+const UNKNOWN_ID = '01a1dd0a-eb11-7000-997c-587fb8fee946';
 
 /** Every address of the platform's pages that the server has, with ids that exist. */
 const ADDRESSES = [...server.routes.web.keys()]
@@ -37,7 +37,7 @@ async function ask(browser: Browser, path: string, method: string, csrf: string)
   return response.status;
 }
 
-test('there are platform pages to try', () => {
+test('these tests find the platform pages', () => {
   assert.ok(ADDRESSES.length > 20, `${ADDRESSES.length}`);
   for (const part of ['apps', 'businesses', 'users']) assert.ok(ADDRESSES.includes(`/platform/${part}`), part);
 });
@@ -73,7 +73,7 @@ test('unknown and malformed ids are 404 for a platform admin, for every method [
   const below = [...server.routes.web.keys()].filter((path) => /^\/platform\/(apps|businesses|users)\/:/.test(path));
   assert.ok(below.length >= 7, `${below.length}`);
 
-  for (const id of [NOBODY, 'nonsense', '%00', "'", server.ledger.id.toUpperCase()]) {
+  for (const id of [UNKNOWN_ID, 'nonsense', '%00', "'", server.ledger.id.toUpperCase()]) {
     for (const path of below) {
       for (const method of VERBS)
         assert.equal(await ask(admin, fill(path, id), method, csrf), 404, `${method} ${path} ${id}`);
@@ -82,7 +82,7 @@ test('unknown and malformed ids are 404 for a platform admin, for every method [
   assert.deepEqual(await snapshot(), before);
 });
 
-test('an id of one kind opens nothing of another kind', async () => {
+test('an id of one kind does not open a page of another kind', async () => {
   const csrf = await admin.csrf();
 
   for (const path of [
@@ -109,16 +109,16 @@ test('no platform form is accepted from another site [D1]', async () => {
 });
 
 test('for others, a platform page is byte for byte the same as any page that does not exist', async () => {
-  const look = async (browser: Browser, path: string) => {
+  const fetchPage = async (browser: Browser, path: string) => {
     const response = await browser.fetch(path);
     const headers = [...response.headers].filter(([name]) => name !== 'date' && name !== 'x-request-id');
     return { status: response.status, headers, text: await response.text() };
   };
 
   for (const browser of [owner, VISITORS['someone who is not signed in']]) {
-    const nowhere = await look(browser, '/settings/nowhere');
+    const nowhere = await fetchPage(browser, '/settings/nowhere');
     for (const path of ['/platform', '/platform/users', `/platform/users/${server.ada.id}`, '/platform/nothing']) {
-      assert.deepEqual(await look(browser, path), nowhere, path);
+      assert.deepEqual(await fetchPage(browser, path), nowhere, path);
     }
   }
 });

@@ -13,7 +13,7 @@ const root = await server.addUser('Root', [], true);
 const admin = await server.signedIn(root);
 await server.storage().transaction(fill);
 
-/** As many of everything, and as many connections of one app. */
+/** The number of rows of each list, and of connections of one app. */
 async function fill(db: Database): Promise<void> {
   const businesses = names('Firm', (id, name) => ({ id, name, created_at: 1 }));
   const users = names('Person', (id, name) => {
@@ -42,8 +42,8 @@ async function fill(db: Database): Promise<void> {
     refresh_expires_at: server.clock() + 1e9,
     removable_on: 40_000,
   }));
-  for (let place = 0; place < MANY; place += AT_ONCE) {
-    const part = <Item>(items: Item[]) => items.slice(place, place + AT_ONCE);
+  for (let index = 0; index < MANY; index += AT_ONCE) {
+    const part = <Item>(items: Item[]) => items.slice(index, index + AT_ONCE);
     await db.insertInto('businesses').values(part(businesses)).execute();
     await db.insertInto('users').values(part(users)).execute();
     await db.insertInto('apps').values(part(apps)).execute();
@@ -121,7 +121,7 @@ test('an app that 10,000 businesses have connected says so before it is paused',
   assert.match(text, /10,000 businesses, 10,000 users/);
 });
 
-test('the page of a business shows what it is, its members and its own apps', async () => {
+test('the page of a business shows its details, its members and its own apps', async () => {
   const found = await admin.open('/platform/businesses?q=Firm%204321');
   const path = /href="(\/platform\/businesses\/[0-9a-f-]{36})"/.exec(found.text)?.[1] ?? '';
 
@@ -133,7 +133,7 @@ test('the page of a business shows what it is, its members and its own apps', as
   assert.match(text, /1 app, by 1 member/);
 });
 
-test('every platform page leads to the others, and says which it is', async () => {
+test('every platform page links to the others, and marks the current one', async () => {
   for (const { path } of [...LISTS, { path: '/platform/developer/apps' }]) {
     const { text } = await admin.open(path);
     const [, tabs = ''] = /<nav class="tabs" aria-label="Platform">(.*?)<\/nav>/s.exec(text) ?? [];

@@ -36,12 +36,12 @@ async function actsOn(id: string) {
 test('a platform admin pauses an app everywhere, after being shown whom it affects, and resumes it', async () => {
   const { app, path, statuses } = await connectedApp('Shelf');
 
-  const question = await admin.open(`${path}/pause`);
-  const paused = await admin.submit(question, `${path}/pause`);
+  const confirmation = await admin.open(`${path}/pause`);
+  const paused = await admin.submit(confirmation, `${path}/pause`);
   const whilePaused = await statuses();
   const resumed = await admin.submit(paused, `${path}/resume`);
 
-  assert.match(question.text, /2 businesses, 3 users/);
+  assert.match(confirmation.text, /2 businesses, 3 users/);
   assert.match(paused.text, /The app is paused everywhere\./);
   assert.match(paused.text, /Paused<\/span>/);
   assert.deepEqual(whilePaused, [401, 401, 401]);
@@ -56,21 +56,21 @@ test('a platform admin pauses an app everywhere, after being shown whom it affec
 test('the confirmation page changes nothing, and links back', async () => {
   const { path, statuses } = await connectedApp('Still');
 
-  const question = await admin.open(`${path}/pause`);
+  const confirmation = await admin.open(`${path}/pause`);
 
-  assert.match(question.text, /Pause Still everywhere\?/);
-  assert.ok(question.text.includes(`href="${path}">Cancel`));
+  assert.match(confirmation.text, /Pause Still everywhere\?/);
+  assert.ok(confirmation.text.includes(`href="${path}">Cancel`));
   assert.deepEqual(await statuses(), [200, 200, 200]);
 });
 
 test('a form that is sent twice pauses once, and one sent late changes nothing', async () => {
   const { app, path, statuses } = await connectedApp('Twice');
-  const question = await admin.open(`${path}/pause`);
-  await admin.submit(question, `${path}/pause`);
+  const confirmation = await admin.open(`${path}/pause`);
+  await admin.submit(confirmation, `${path}/pause`);
   const since = (await server.storage().durable.selectFrom('apps').selectAll().where('id', '=', app.id).execute())[0];
   server.advanceClock(1000);
 
-  const again = await admin.submit(question, `${path}/pause`);
+  const again = await admin.submit(confirmation, `${path}/pause`);
 
   const after = (await server.storage().durable.selectFrom('apps').selectAll().where('id', '=', app.id).execute())[0];
   assert.equal(again.status, 200);
@@ -118,10 +118,10 @@ test('a reason for a pause is shown to platform admins and, on the app’s page 
 
 test('an unreadable reason pauses nothing, gets an error beside the field, and is kept for correction', async () => {
   const { path, statuses } = await connectedApp('Wordy');
-  const question = await admin.open(`${path}/pause`);
+  const confirmation = await admin.open(`${path}/pause`);
 
-  const tooLong = await admin.submit(question, `${path}/pause`, { reason: 'x'.repeat(201) });
-  const unseen = await admin.submit(question, `${path}/pause`, { reason: 'a\u202eb' });
+  const tooLong = await admin.submit(confirmation, `${path}/pause`, { reason: 'x'.repeat(201) });
+  const unseen = await admin.submit(confirmation, `${path}/pause`, { reason: 'a\u202eb' });
 
   assert.equal(tooLong.status, 400);
   assert.match(tooLong.text, /id="reason-problem">Use at most 200 characters/);

@@ -22,8 +22,8 @@ test('a platform admin disables a user, after being shown what it affects, and e
   const tokens = await server.connect({}, his);
   const call = async () => (await server.listInvoices(tokens.access_token)).status;
 
-  const question = await admin.open(`${pathOf(bob)}/disable`);
-  const disabled = await admin.submit(question, `${pathOf(bob)}/disable`);
+  const confirmation = await admin.open(`${pathOf(bob)}/disable`);
+  const disabled = await admin.submit(confirmation, `${pathOf(bob)}/disable`);
   const whileDisabled = [await call(), (await his.fetch('/settings/account')).status];
   const refused = await server.refresh(tokens.refresh_token);
   const sessions = await server
@@ -34,7 +34,7 @@ test('a platform admin disables a user, after being shown what it affects, and e
     .execute();
   const enabled = await admin.submit(disabled, `${pathOf(bob)}/enable`);
 
-  assert.match(question.text, /1 session<.*1 app in 1 business</s);
+  assert.match(confirmation.text, /1 session<.*1 app in 1 business</s);
   assert.match(disabled.text, /The user is disabled and signed out everywhere\./);
   assert.deepEqual(whileDisabled, [401, 303]);
   assert.equal(refused.body.reason, 'user_disabled');
@@ -60,10 +60,10 @@ test('a disabled user cannot sign in, and gets the same response as for a wrong 
 
 test('a reason for disabling a user is shown to platform admins while the user is disabled', async () => {
   const ida = await server.addUser('Ida', []);
-  const question = await admin.open(`${pathOf(ida)}/disable`);
+  const confirmation = await admin.open(`${pathOf(ida)}/disable`);
 
-  const wrong = await admin.submit(question, `${pathOf(ida)}/disable`, { reason: 'x'.repeat(201) });
-  const disabled = await admin.submit(question, `${pathOf(ida)}/disable`, { reason: 'Left the company' });
+  const wrong = await admin.submit(confirmation, `${pathOf(ida)}/disable`, { reason: 'x'.repeat(201) });
+  const disabled = await admin.submit(confirmation, `${pathOf(ida)}/disable`, { reason: 'Left the company' });
   const enabled = await admin.submit(disabled, `${pathOf(ida)}/enable`);
 
   assert.equal(wrong.status, 400);
@@ -73,7 +73,7 @@ test('a reason for disabling a user is shown to platform admins while the user i
   assert.doesNotMatch(enabled.text, /Left the company/);
 });
 
-test('the page of a user says who they are, where they belong and when they last signed in', async () => {
+test('the page of a user shows their details, their businesses and their last sign-in', async () => {
   const dora = await server.addUser('Dora', [[server.acme, 'admin']]);
   await server.signedInByPassword(dora);
 
@@ -131,12 +131,12 @@ test('if two platform admins disable each other at the same time, one stays enab
 
 test('a form that is sent twice disables once', async () => {
   const finn = await server.addUser('Finn');
-  const question = await admin.open(`${pathOf(finn)}/disable`);
-  await admin.submit(question, `${pathOf(finn)}/disable`);
+  const confirmation = await admin.open(`${pathOf(finn)}/disable`);
+  await admin.submit(confirmation, `${pathOf(finn)}/disable`);
   const before = await rowOf(finn);
   server.advanceClock(1000);
 
-  await admin.submit(question, `${pathOf(finn)}/disable`);
+  await admin.submit(confirmation, `${pathOf(finn)}/disable`);
 
   assert.deepEqual(await rowOf(finn), before);
   assert.equal((await actsOn(finn)).length, 1);

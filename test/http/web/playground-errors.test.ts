@@ -136,9 +136,9 @@ test('a user who allows the app in another business comes back to the page of th
   await server.addMember(carol, bolt, 'member');
   const app = await newApp({ openToAnyBusiness: true, redirectUris: [RETURN] });
   const as = await server.signedIn(carol);
-  const asked = await as.open(primaryLink(await begin(app, {}, as)));
+  const consent = await as.open(primaryLink(await begin(app, {}, as)));
 
-  const inBolt = await as.submit(asked, '/consent', { decision: 'switch', business: bolt.id });
+  const inBolt = await as.submit(consent, '/consent', { decision: 'switch', business: bolt.id });
   const page = await as.submit(inBolt, '/consent', { decision: 'allow' });
   const tokens = await as.submit(page, `${tryPath(app)}/exchange`, { client_secret: app.secret });
   const businesses = await as.submit(tokens, `${tryPath(app)}/businesses`);
@@ -166,6 +166,6 @@ test('a server that cannot reach its own public address says so, and the state i
 
 /** Not the last character: some of its bits decode to nothing. */
 function changeMiddle(text: string): string {
-  const place = Math.floor(text.length / 2);
-  return `${text.slice(0, place)}${text[place] === 'A' ? 'B' : 'A'}${text.slice(place + 1)}`;
+  const index = Math.floor(text.length / 2);
+  return `${text.slice(0, index)}${text[index] === 'A' ? 'B' : 'A'}${text.slice(index + 1)}`;
 }

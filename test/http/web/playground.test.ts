@@ -47,12 +47,12 @@ test('the playground ticks the steps that have succeeded', async () => {
   const app = await newApp();
   const done = ({ text }: { text: string }) => [...text.matchAll(/Done: <\/span>([^<]+)</g)].map(([, name]) => name);
 
-  const asked = await reachExchange(app);
-  const refused = await browser.submit(asked, `${tryPath(app)}/exchange`, { client_secret: 'wrong' });
-  const tokens = await browser.submit(asked, `${tryPath(app)}/exchange`, { client_secret: app.secret });
+  const exchangePage = await reachExchange(app);
+  const refused = await browser.submit(exchangePage, `${tryPath(app)}/exchange`, { client_secret: 'wrong' });
+  const tokens = await browser.submit(exchangePage, `${tryPath(app)}/exchange`, { client_secret: app.secret });
 
   assert.deepEqual(done(await begin(app)), []);
-  assert.deepEqual(done(asked), ['Authorize']);
+  assert.deepEqual(done(exchangePage), ['Authorize']);
   assert.deepEqual(done(refused), ['Authorize']);
   assert.deepEqual(done(tokens), ['Authorize', 'Exchange']);
 });

@@ -23,7 +23,7 @@ async function newApp(name: string) {
   return { app, client, path, open: (query = '') => browser.open(path + query) };
 }
 
-/** A moment after what was before, so that it is certain which of them is the newer. */
+/** Advances the clock, so that the order of requests is certain. */
 async function later<Result>(work: () => Promise<Result>): Promise<Result> {
   server.advanceClock(1);
   return work();
@@ -76,9 +76,9 @@ test('each rejected request is in the log of its app, and its page has the reaso
     [/^401 POST \S+ credentials_wrong /, 'No app has this', 'invalid_client#credentials_wrong'],
   ];
   assert.equal(rows.length, expected.length, rows.join('\n'));
-  for (const [place, [row, words, link]] of expected.entries()) {
-    assert.match(rows[place] ?? '', row);
-    const { text } = await browser.open(entryLinksOf(page)[place] ?? '');
+  for (const [index, [row, words, link]] of expected.entries()) {
+    assert.match(rows[index] ?? '', row);
+    const { text } = await browser.open(entryLinksOf(page)[index] ?? '');
     assert.ok(text.includes(words) && text.includes(`href="${server.api}/docs/errors/${link}"`), link);
   }
 });
@@ -157,8 +157,8 @@ test('a request is found by its id, in capitals too, and a malformed id finds no
 
 test('ten thousand requests are read fifty at a time, each once, in small pages; only the first stays up to date', async () => {
   const { app, path, open } = await newApp('Busy');
-  const requests = Array.from({ length: 10_000 }, (_, place) =>
-    requestOf(app.id, { at: server.clock() + place, businessId: server.acme.id }),
+  const requests = Array.from({ length: 10_000 }, (_, index) =>
+    requestOf(app.id, { at: server.clock() + index, businessId: server.acme.id }),
   );
   await server.storage().transaction((tx) => addRequests(tx, requests));
 

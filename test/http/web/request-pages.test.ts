@@ -74,7 +74,7 @@ test('requests are filtered by status and by time, and a page says how to clear 
 
 test('Previous leads back page by page, and the first page starts with the newest request', async () => {
   const { app, open } = await newApp('Paged');
-  const requests = Array.from({ length: 120 }, (_, place) => requestOf(app.id, { at: server.clock() + place }));
+  const requests = Array.from({ length: 120 }, (_, index) => requestOf(app.id, { at: server.clock() + index }));
   await addRequests(db(), requests);
   const newest = requests.map(({ requestId }) => requestId).reverse();
 

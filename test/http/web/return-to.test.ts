@@ -11,16 +11,16 @@ const csrf = await browser.csrf();
 async function signInWith(return_to: string): Promise<string | null> {
   const visitor = server.browse();
   const body = toBody({ csrf: await visitor.csrf(), return_to, email: server.ada.email, password: PASSWORD });
-  const answer = await visitor.fetch('/sign-in', { method: 'POST', body });
-  assert.equal(answer.status, 303);
-  return answer.headers.get('location');
+  const response = await visitor.fetch('/sign-in', { method: 'POST', body });
+  assert.equal(response.status, 303);
+  return response.headers.get('location');
 }
 
 async function switchWith(return_to: string): Promise<string | null> {
   const body = toBody({ csrf, return_to, business: server.acme.id });
-  const answer = await browser.fetch('/settings/current-business', { method: 'POST', body });
-  assert.equal(answer.status, 303);
-  return answer.headers.get('location');
+  const response = await browser.fetch('/settings/current-business', { method: 'POST', body });
+  assert.equal(response.status, 303);
+  return response.headers.get('location');
 }
 
 async function offeredFor(return_to: string): Promise<string> {
@@ -114,14 +114,14 @@ for (const trick of TRICKS) {
 test('a return_to that is sent twice leads to the front page [S7]', async () => {
   const body = toBody({ csrf, return_to: ['/settings/account', '//evil.example'], business: server.acme.id });
 
-  const answer = await browser.fetch('/settings/current-business', { method: 'POST', body });
+  const response = await browser.fetch('/settings/current-business', { method: 'POST', body });
 
-  assert.equal(answer.headers.get('location'), '/');
+  assert.equal(response.headers.get('location'), '/');
 });
 
 test('the front page leads to what the user has connected', async () => {
-  const answer = await browser.fetch('/');
+  const response = await browser.fetch('/');
 
-  assert.equal(answer.status, 303);
-  assert.equal(answer.headers.get('location'), '/settings/connected-apps');
+  assert.equal(response.status, 303);
+  assert.equal(response.headers.get('location'), '/settings/connected-apps');
 });

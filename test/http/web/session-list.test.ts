@@ -18,7 +18,7 @@ async function isSignedIn(browser: Browser): Promise<boolean> {
   return (await browser.open(PATH)).url === server.web + PATH;
 }
 
-/** By which the page would end each of the other sessions, those seen last first. */
+/** The form values that end each of the other sessions, most recent first. */
 function endable({ text }: BrowserPage): string[] {
   return [...text.matchAll(/<button class="quiet danger" name="session" value="([^"]+)"/g)].map(
     ([, value = '']) => value,

@@ -149,7 +149,7 @@ const PAGES = [
 ];
 
 for (const path of PAGES) {
-  test(`${path} asks to sign in first, and remembers where it was`, async () => {
+  test(`${path} asks to sign in first, and then returns to the page`, async () => {
     const response = await server.browse().fetch(path);
 
     assert.equal(response.status, 303);

@@ -33,7 +33,7 @@ test('after too many wrong passwords for an account even the right one waits, fr
   assert.equal(another.status, 200);
 });
 
-test('an account that does not exist is limited like one that does, so the limit tells nothing [S4]', async () => {
+test('an account that does not exist is limited like one that does, so the limit reveals nothing [S4]', async () => {
   const server = await startTestServer({ LIMIT_SIGN_IN_PER_ACCOUNT: '2' });
 
   const unknown = await fail(server.browse(), 'nobody@example.com', 3);
@@ -65,11 +65,11 @@ test('after too many wrong passwords from an address every account waits there [
 test('an account is limited wherever the guesses come from, and an address is not limited with it [S9]', async () => {
   const server = await startTestServer({ LIMIT_SIGN_IN_PER_ACCOUNT: '2', TRUST_PROXY: '127.0.0.1,::1' });
   const bob = await server.addUser('Bob', [[server.acme, 'member']]);
-  const from = (place: number) => ({ 'x-forwarded-for': `203.0.113.${place}` });
+  const from = (host: number) => ({ 'x-forwarded-for': `203.0.113.${host}` });
   const statuses = [];
 
-  for (const place of [1, 2, 3]) {
-    statuses.push((await attempt(server.browse(), server.ada.email, 'wrong password', from(place))).status);
+  for (const host of [1, 2, 3]) {
+    statuses.push((await attempt(server.browse(), server.ada.email, 'wrong password', from(host))).status);
   }
   const elsewhere = await attempt(server.browse(), server.ada.email, PASSWORD, from(4));
   const another = await attempt(server.browse(), bob.email, PASSWORD, from(3));

@@ -41,15 +41,15 @@ test('every sign-in creates a new session id, and the previous one stops working
   assert.match((await replay.open('/settings/account')).url, /\/sign-in\?/);
 });
 
-test('signing in again because an app asked for it also changes the session id [S1]', async () => {
+test('signing in again for prompt=login also changes the session id [S1]', async () => {
   const browser = await server.signedIn();
   const before = browser.cookies.get(SESSION) ?? '';
   server.advanceClock(1000);
 
-  const asked = await browser.open(server.authorizeUrl({ prompt: 'login' }));
-  const answered = await browser.signIn(server.ada.email, PASSWORD, asked);
+  const signInPage = await browser.open(server.authorizeUrl({ prompt: 'login' }));
+  const consent = await browser.signIn(server.ada.email, PASSWORD, signInPage);
 
-  assert.match(answered.url, /\/consent\?/);
+  assert.match(consent.url, /\/consent\?/);
   assert.notEqual(browser.cookies.get(SESSION), before);
   const replay = server.browse();
   replay.cookies.set(SESSION, before);
@@ -126,18 +126,18 @@ test('an email is recognised in any case and with spaces around it', async () =>
 test('signing in leads to the page that was requested before', async () => {
   const browser = server.browse();
 
-  const asked = await browser.open('/settings/developer/new?from=mail');
-  const arrived = await browser.signIn(server.ada.email, PASSWORD, asked);
+  const signInPage = await browser.open('/settings/developer/new?from=mail');
+  const arrived = await browser.signIn(server.ada.email, PASSWORD, signInPage);
 
-  assert.match(asked.url, /\/sign-in\?/);
+  assert.match(signInPage.url, /\/sign-in\?/);
   assert.equal(arrived.url, server.web + server.acmePath('developer/new?from=mail'));
 });
 
 test('a wrong password does not lose the page that was requested before', async () => {
   const browser = server.browse();
 
-  const asked = await browser.open('/settings/account');
-  const refused = await browser.signIn(server.ada.email, 'not the password', asked);
+  const signInPage = await browser.open('/settings/account');
+  const refused = await browser.signIn(server.ada.email, 'not the password', signInPage);
   const arrived = await browser.signIn(server.ada.email, PASSWORD, refused);
 
   assert.equal(arrived.url, `${server.web}/settings/account`);
@@ -147,11 +147,11 @@ test('an authorize request is preserved whole through sign-in', async () => {
   const browser = server.browse();
   const state = 'a b&c=d%"<é>';
 
-  const asked = await browser.open(server.authorizeUrl({ state }));
-  const screen = await browser.signIn(server.ada.email, PASSWORD, asked);
+  const signInPage = await browser.open(server.authorizeUrl({ state }));
+  const screen = await browser.signIn(server.ada.email, PASSWORD, signInPage);
   const response = await browser.submit(screen, '/consent', { decision: 'allow' });
 
-  assert.match(asked.url, /\/sign-in\?/);
+  assert.match(signInPage.url, /\/sign-in\?/);
   assert.match(screen.url, /\/consent\?/);
   assert.equal(response.leftTo?.searchParams.get('state'), state);
   assert.ok(response.leftTo?.searchParams.get('code'));

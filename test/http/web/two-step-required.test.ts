@@ -63,7 +63,7 @@ test('a member without a second factor sets one up before any page of the busine
   assert.match(members.text, /Bea/);
 });
 
-test('a member can add a passkey instead, and goes on to the page that they came for [E5]', async () => {
+test('a member can add a passkey instead, and then sees the requested page [E5]', async () => {
   const user = await server.addUser('Cal', [[server.acme, 'member']]);
   const browser = await server.signedIn(user);
   const { page } = await setUpIn(browser);
@@ -103,7 +103,7 @@ test('a user who has a passkey only cannot sign in by password, nor add another 
   assert.ok(isSignedIn(await older.open('/settings/account')), 'the browser that added the passkey has proven it');
 });
 
-test('no grant is created without the second factor, and existing grants go on [E5]', async () => {
+test('no grant is created without the second factor, and existing grants continue [E5]', async () => {
   const open = await startStrictServer();
   const user = await open.addUser('Eli', [[open.acme, 'member']]);
   const browser = await open.signedIn(user);
@@ -219,17 +219,17 @@ test('only owners decide for their business, and the audit log records it', asyn
   assert.match((await asOwner.open('/settings/business')).url, /\/settings\/two-step/, 'the owner needs it, too');
 });
 
-test('what platform admins require holds for everyone, with or without a business [E5]', async () => {
+test('a requirement of platform admins applies to all users, with or without a business [E5]', async () => {
   const open = await startTestServer();
   const admin = await open.signedIn(await open.addUser('Root', [], true));
-  const nobody = await open.signedIn(await open.addUser('Kai'));
+  const withoutBusiness = await open.signedIn(await open.addUser('Kai'));
   const member = await open.signedIn();
 
   const decided = await admin.submit(await admin.open('/platform/settings'), '/platform/settings/two-step', {
     required: 'yes',
   });
   const pages = [
-    await nobody.open('/settings/account'),
+    await withoutBusiness.open('/settings/account'),
     await member.open('/settings/members'),
     await admin.open('/platform/users'),
   ];
@@ -245,7 +245,7 @@ test('what platform admins require holds for everyone, with or without a busines
   assert.ok(actions.includes('factor.required platform') && actions.includes('factor.optional platform'));
 });
 
-test('after a sign-in of more than 15 minutes ago, the set-up asks to sign in again, and then goes on [E5]', async () => {
+test('after a sign-in of more than 15 minutes ago, the set-up asks to sign in again, and then continues [E5]', async () => {
   const user = await server.addUser('Lou', [[server.acme, 'member']]);
   const browser = await server.signedIn(user);
   server.advanceClock(20 * MINUTE);
@@ -269,11 +269,11 @@ test('an operator requires two-step sign-in of a business and of everyone, and m
   const open = await startTestServer();
   const operator = createCommandRunner(open);
   const browser = await open.signedIn();
-  const isAsked = async () => (await browser.open('/settings/members')).url.includes('/settings/two-step');
+  const isRedirected = async () => (await browser.open('/settings/members')).url.includes('/settings/two-step');
   const decide = async (business: string, everyone: string) => {
     await operator('business change', { business: open.acme.id, 'require-second-factor': business });
     await operator('platform change', { 'require-second-factor': everyone });
-    return isAsked();
+    return isRedirected();
   };
 
   assert.deepEqual(

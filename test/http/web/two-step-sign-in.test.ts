@@ -16,7 +16,7 @@ import {
 
 const server = await startTestServer({ LIMIT_SIGN_IN_PER_ADDRESS: '100000' });
 
-test('after the password a code signs the user in and leads to the page that they came for', async () => {
+test('after the password a code signs the user in and leads to the requested page', async () => {
   const { user, freshCode } = await addTwoStepUser(server, 'Ann');
   const browser = server.browse();
 
@@ -207,7 +207,7 @@ test('a passkey is both steps in one', async () => {
   assert.ok(isSignedIn(done));
 });
 
-test('prompt=login asks for both steps, and then goes on to the app [E5]', async () => {
+test('prompt=login asks for both steps, and then continues to the app [E5]', async () => {
   const { user, browser, freshCode } = await addTwoStepUser(server, 'Max');
   server.advanceClock(MINUTE);
   const signIn = await browser.open(server.authorizeUrl({ prompt: 'login' }));

@@ -114,7 +114,7 @@ test('without recovery codes, the page warns of being locked out', async () => {
   assert.match(text, /class="notice caution".*You have no recovery codes\..*you will be locked out until/);
 });
 
-test('what needs a code can be cancelled', async () => {
+test('every page that asks for a code can be cancelled', async () => {
   const { browser } = await addTwoStepUser(server, 'Uma');
 
   const { text } = await browser.open(`${TWO_STEP}/remove`);

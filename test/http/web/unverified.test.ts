@@ -15,7 +15,7 @@ const MEMBERS = `/businesses/${evil.id}/members`;
 const mallory = await server.signedIn(await server.addUser('Mallory', [[evil, 'owner']]));
 let victims = 0;
 
-/** An account that Mallory has made for someone else’s address. */
+/** An account that Mallory has created for someone else’s address. */
 const hijack = () => {
   const email = `victim-${++victims}@example.com`;
   return registerByInvitation(server, { owner: mallory, name: `Victim ${victims}`, email });
@@ -118,7 +118,7 @@ test('the page of an invitation is the same whether or not its address has an ac
   assert.deepEqual(pages[0], pages[1]);
 });
 
-test('an unverified address is marked wherever people look at it', async () => {
+test('an unverified address is marked wherever it is shown', async () => {
   const { user, browser } = await hijack();
   const pages = {
     'the members': () => mallory.open(MEMBERS),

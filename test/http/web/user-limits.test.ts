@@ -39,7 +39,7 @@ test('the forms that one user sends are limited in a minute, and a form beyond t
   assert.deepEqual(names, ['{"to":"A"}', '{"to":"B"}', '{"to":"C"}']);
 });
 
-test('silent authorizations of one user are limited in a minute, and the app learns of it by redirect where no page may be shown [X9]', async () => {
+test('silent authorizations of one user are limited in a minute, and the app gets an error by redirect where no page may be shown [X9]', async () => {
   const server = await startTestServer({ LIMIT_CHANGES_PER_USER: '4' });
   const console_ = await server.addApp({ name: 'Console' });
   const browser = await server.signedIn();

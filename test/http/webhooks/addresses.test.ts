@@ -27,7 +27,7 @@ const NAMED = new Map([
 const { port, connections } = await startCanaryServer();
 await startDnsServer((name) => NAMED.get(name));
 
-/** Writes each address straight into the database: what the form would have refused is tried, too. */
+/** Inserts each address into the database, including those that the form would reject. */
 async function tell(server: Awaited<ReturnType<typeof startTestServer>>, urls: string[]): Promise<void> {
   const [db, keys] = [server.storage().durable, createKeyring(server.settings.secretKeys)];
   for (const url of urls) {
@@ -54,7 +54,7 @@ async function outcomes(server: Awaited<ReturnType<typeof startTestServer>>, cou
   }
 }
 
-test('no trick with an address makes the server connect to its own network [W4][W5]', async () => {
+test('no form of an address makes the server connect to its own network [W4][W5]', async () => {
   const server = await startTestServer();
   const hosts = [...LOOPBACK, ...MAPPED, ...LOCAL, ...OTHERS, ...OWN, ...NAMED.keys()];
   const urls = hosts.flatMap((host) => [`http://${host}:${port}/hook`, `https://${host}:${port}/hook`]);

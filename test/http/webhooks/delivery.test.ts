@@ -171,7 +171,7 @@ test('while a secret is being replaced both sign, and then only the new one [W2]
   assert.equal(one?.sent, one?.new);
 });
 
-/** Says a little more every few milliseconds, for as long as it is listened to. */
+/** Sends a few bytes every few milliseconds until the connection closes. */
 async function newTrickler() {
   let isCutOff = () => {};
   const cutOff = new Promise<void>((resolve) => {
@@ -199,8 +199,8 @@ test('a receiver whose response never ends is cut off, and the attempt has faile
   const { webhookTimeout } = slow.settings;
   await slow.restart({ settings: { webhookTimeout: 300 } });
   const { url, cutOff } = await newTrickler();
-  const wish = { appId: slow.ledger.id, url, eventTypes: ['grant.created'] };
-  const { endpoint } = await insertEndpoint(slow.storage().durable, keys, wish, slow.clock());
+  const newEndpoint = { appId: slow.ledger.id, url, eventTypes: ['grant.created'] };
+  const { endpoint } = await insertEndpoint(slow.storage().durable, keys, newEndpoint, slow.clock());
 
   await slow.allow();
   await cutOff;
@@ -214,16 +214,16 @@ test('a receiver whose response never ends is cut off, and the attempt has faile
   assert.ok(webhookTimeout >= 15 * SECOND && webhookTimeout <= 30 * SECOND);
 });
 
-/** The clock is wound on, a little at a time, until so many have come. */
+/** Advances the clock in small steps until this many events have arrived. */
 async function windUntil(receiver: Awaited<ReturnType<typeof startWebhookReceiver>>, count: number): Promise<void> {
   const arrived = receiver.waitFor(count).then(() => true);
   while (!(await Promise.race([arrived, new Promise((resolve) => setTimeout(resolve, 20))])))
     server.advanceClock(SECOND);
 }
 
-async function until<Value>(look: () => Promise<Value | undefined>): Promise<Value> {
+async function until<Value>(poll: () => Promise<Value | undefined>): Promise<Value> {
   for (;;) {
-    const found = await look();
+    const found = await poll();
     if (found !== undefined) return found;
     await new Promise((resolve) => setTimeout(resolve, 20));
   }

@@ -38,9 +38,9 @@ test('no endpoint receives an event that a crash could still undo', async () => 
   await insertEndpoint(db, keys, { appId, url: receiver.url, eventTypes: ['grant.created'] }, 0);
   await recordEvent(db, { type: 'grant.created', appId, businessId, data: {} }, 0);
   const disk = Promise.withResolvers<void>();
-  let isAsked = false;
+  let isSyncing = false;
   const settled = () => {
-    isAsked = true;
+    isSyncing = true;
     return disk.promise;
   };
   const parts = {
@@ -52,7 +52,7 @@ test('no endpoint receives an event that a crash could still undo', async () => 
   };
   const stop = startWebhooks(parts, assert.ifError);
 
-  while (!isAsked) await setTimeout(10);
+  while (!isSyncing) await setTimeout(10);
   assert.equal(receiver.received.length, 0);
   disk.resolve();
   await receiver.waitFor(1);

@@ -26,20 +26,20 @@ async function connect(app: RegisteredApp, scope = 'read:invoices') {
   return (await server.exchange(code, { client_id: app.id, client_secret: app.secret })).body;
 }
 
-/** As an app reads them again: with its credentials, by HTTP Basic. */
+/** Lists the events of an app with its credentials, by HTTP Basic. */
 async function read(app: RegisteredApp, query = '', secret = app.secret) {
   server.advanceClock(LISTED_AFTER);
   const authorization = `Basic ${Buffer.from(`${app.id}:${secret}`).toString('base64')}`;
   return server.get(`/api/v1/events${query}`, { authorization });
 }
 
-interface Told {
+interface ListedEvent {
   type: string;
   data: Record<string, string>;
 }
 
-const told = async (app: RegisteredApp): Promise<Told[]> => (await read(app)).body;
-const typesOf = async (app: RegisteredApp) => (await told(app)).map(({ type }) => type);
+const listEvents = async (app: RegisteredApp): Promise<ListedEvent[]> => (await read(app)).body;
+const typesOf = async (app: RegisteredApp) => (await listEvents(app)).map(({ type }) => type);
 
 test('an app lists its events, oldest first, in pages that the Link header connects', async () => {
   const app = await newApp();
@@ -73,9 +73,9 @@ test('an app receives invoice events only with read:invoices, and only of busine
 
   const { id: invoiceId } = await server.addInvoice(server.acme, { number: 'E-1', total: '12.00' });
 
-  const heard = (await told(reader)).filter(({ type }) => type.startsWith('invoice.'));
+  const received = (await listEvents(reader)).filter(({ type }) => type.startsWith('invoice.'));
   assert.deepEqual(
-    heard.map(({ type, data }) => ({ type, data })),
+    received.map(({ type, data }) => ({ type, data })),
     [
       {
         type: 'invoice.created',
@@ -99,7 +99,7 @@ test('every change of an invoice sends invoice.updated, and the event of its new
     );
   }
 
-  const received = (await told(app)).filter(({ data }) => data.number === 'E-3');
+  const received = (await listEvents(app)).filter(({ data }) => data.number === 'E-3');
   assert.deepEqual(
     received.map(({ type, data }) => [type, data.status]),
     [
@@ -124,7 +124,7 @@ test('once disconnected, an app can no longer read the events of a business, exc
 
   const types = await typesOf(app);
   assert.ok(!types.includes('invoice.created'));
-  assert.equal((await told(app)).at(-1)?.data.reason, 'disconnected_by_user');
+  assert.equal((await listEvents(app)).at(-1)?.data.reason, 'disconnected_by_user');
 });
 
 test('events about secrets contain their ids, never the secrets', async () => {
@@ -135,7 +135,7 @@ test('events about secrets contain their ids, never the secrets', async () => {
 
   const events = (await read(app, '', secret)).body;
   assert.deepEqual(
-    events.map(({ type }: Told) => type),
+    events.map(({ type }: ListedEvent) => type),
     ['app.secret_added', 'app.secret_added', 'app.secret_removed'],
   );
   assert.ok(!JSON.stringify(events).includes(secret));
@@ -152,7 +152,7 @@ test('the grants of a member who leaves end, and the app receives the reason', a
     ),
   );
 
-  const last = (await told(app)).at(-1);
+  const last = (await listEvents(app)).at(-1);
   assert.deepEqual([last?.type, last?.data.reason], ['grant.revoked', 'member_removed']);
   const refused = await server.refresh(tokens.refresh_token, { client_id: app.id, client_secret: app.secret });
   assert.equal(refused.body.reason, 'member_removed');
@@ -166,7 +166,7 @@ test('if an app is paused or a user disabled, the app receives one event for eac
     await server.exchange(code, { client_id: each.id, client_secret: each.secret });
   }
   const reasons = async (each: RegisteredApp) =>
-    (await told(each)).flatMap(({ type, data }) => (type === 'grant.revoked' ? [data.reason] : []));
+    (await listEvents(each)).flatMap(({ type, data }) => (type === 'grant.revoked' ? [data.reason] : []));
 
   for (let i = 0; i < 2; i++) {
     const found = await findApp(server.storage().durable, app.id);
@@ -198,6 +198,6 @@ test('three days before an unused grant expires its app receives one event; a re
   assert.equal(await warnings(), 1);
   server.advanceClock(27 * DAY);
   await warn();
-  // The first warning is a month old by now, and still kept.
+  // The first warning is a month old, and is still stored.
   assert.equal(await warnings(), 2);
 });

@@ -27,12 +27,12 @@ const server = await startTestServer({ WEBHOOKS_TO_LOOPBACK: 'yes' });
 const keys = createKeyring(server.settings.secretKeys);
 const db = () => server.storage().durable;
 
-/** An app with one endpoint, and ways to make something happen to it. */
+/** An app with one endpoint, and functions that cause events for it. */
 async function listen(url: string) {
   const app = await server.addApp({ ownerBusinessId: server.acme.id });
   const appId = app.id;
-  const wish = { appId, url, eventTypes: ['grant.created'] };
-  const { endpoint } = await insertEndpoint(db(), keys, wish, server.clock());
+  const newEndpoint = { appId, url, eventTypes: ['grant.created'] };
+  const { endpoint } = await insertEndpoint(db(), keys, newEndpoint, server.clock());
   const event = { type: 'grant.created', appId, businessId: server.acme.id, data: {} } as const;
   const happen = (times = 1) =>
     server.storage().transaction(async (tx) => {
@@ -41,7 +41,7 @@ async function listen(url: string) {
   return { endpoint, app, happen };
 }
 
-/** Whatever was due before has been claimed by the time that this has been delivered. */
+/** When this is delivered, the worker has claimed everything that was due before. */
 async function newMarker() {
   const receiver = await startWebhookReceiver();
   const { happen } = await listen(receiver.url);
@@ -125,7 +125,7 @@ test('an endpoint without pending deliveries is no longer failing', async () => 
   await until(() => isResting(endpoint));
   assert.notEqual((await rowOf(endpoint)).failing_since, null);
 
-  // So that the second attempt is not made.
+  // Prevents the second attempt.
   await deleteApp(OPERATOR, db(), app, server.clock());
   server.advanceClock(MINUTE);
   await until(async () => (await rowOf(endpoint)).due_at === null);

@@ -19,8 +19,8 @@ test('one unreachable endpoint and one that never responds do not delay the othe
     await startWebhookReceiver(),
     await startWebhookReceiver((_, response) => held.push(response)),
   ];
-  const others = Array.from({ length: ENDPOINTS - 2 }, (_, place) => `${receiver.url}/${place}`);
-  // The bad ones come first, so that whoever waits for them would show.
+  const others = Array.from({ length: ENDPOINTS - 2 }, (_, index) => `${receiver.url}/${index}`);
+  // The bad endpoints come first, so that they would delay the others.
   const urls = [`http://127.0.0.1:${await freePort()}/dead`, stuck.url, ...others];
   const appIds: string[] = [];
   for (const url of urls) {
@@ -46,10 +46,10 @@ test('one unreachable endpoint and one that never responds do not delay the othe
   const rounds = Map.groupBy(receiver.received, ({ path }) => path);
   assert.equal(rounds.size, others.length);
   for (const [path, received] of rounds) {
-    const heard = received.map(({ event }) => event.data.round);
-    assert.deepEqual(heard, ['1', '2', '3', '4', '5'], path);
+    const rounds = received.map(({ event }) => event.data.round);
+    assert.deepEqual(rounds, ['1', '2', '3', '4', '5'], path);
   }
-  // So that the server, which finishes what it has begun, need not wait for it.
+  // Lets the server shut down without waiting for this request.
   stuck.respondWith((_, response) => response.end());
   for (const response of held) response.end();
 });

@@ -13,14 +13,14 @@ import { startTestServer } from '../../support/test-server.ts';
 const server = await startTestServer();
 const isPostgres = !server.settings.databaseUrl.startsWith('sqlite:');
 
-/** An import by a process of its own, which stops in the middle of its transaction until `finish` is called. */
+/** An import in another process, which pauses in its transaction until `finish` is called. */
 async function startImport(business: Parameters<typeof importRecords>[2]['business'], names: string[]) {
   const storage = await openStorage(server.database.url);
   const [paused, resumed] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let reads = 0;
   async function* open() {
     const isWriting = ++reads === 2;
-    for (const [place, name] of names.entries()) yield { line: place + 1, values: { name } };
+    for (const [index, name] of names.entries()) yield { line: index + 1, values: { name } };
     if (!isWriting) return;
     paused.resolve();
     await resumed.promise;
@@ -36,13 +36,13 @@ async function startImport(business: Parameters<typeof importRecords>[2]['busine
   };
 }
 
-const NAMES = Array.from({ length: 500 }, (_, place) => `Contact ${place}`);
+const NAMES = Array.from({ length: 500 }, (_, index) => `Contact ${index}`);
 
 async function newReader(name: string) {
   const api = await connectBusiness(server, name);
   const authorization = `Basic ${Buffer.from(`${api.app.id}:${api.app.secret}`).toString('base64')}`;
   let cursor = '';
-  /** All that is new since the last call, as an app that polls reads it. */
+  /** The events since the last call, as an app that polls would read them. */
   const poll = async (): Promise<{ type: string }[]> => {
     const query = cursor && `&cursor=${cursor}`;
     const { status, body } = await server.get(`/api/v1/events?limit=200${query}`, { authorization });

@@ -20,8 +20,8 @@ test('one owner’s slow endpoints use at most fifty slots of a node, and others
   const listen = async (ownerBusinessId: string | null, url: string, count: number) => {
     const { id: appId } = await server.addApp({ ownerBusinessId });
     await server.storage().transaction(async (db) => {
-      const wish = { appId, url, eventTypes: ['grant.created'] };
-      for (let i = 0; i < count; i++) await insertEndpoint(db, keys, wish, server.clock());
+      const endpoint = { appId, url, eventTypes: ['grant.created'] };
+      for (let i = 0; i < count; i++) await insertEndpoint(db, keys, endpoint, server.clock());
     });
     const event = { type: 'grant.created', appId, businessId: null, data: {} } as const;
     return () => recordEvent(server.storage().durable, event, server.clock());

@@ -42,7 +42,7 @@ type Change = {
   ];
 }['apps' | 'users' | 'grants' | 'memberships'];
 
-/** Each way in which what was allowed ends. */
+/** Each way in which access to events ends. */
 const ENDS: Change[] = [
   ['the app is disabled', 'apps', { id: app.id }, { disabled_at: NOW }],
   ['the app is paused', 'apps', { id: app.id }, { paused_at: NOW }],
@@ -61,17 +61,17 @@ const ENDS: Change[] = [
 ];
 
 const isAllowed = async () => {
-  const asked = { appId: app.id, businessIds: [server.acme.id, bolt.id], scope };
+  const query = { appId: app.id, businessIds: [server.acme.id, bolt.id], scope };
   const [apps, businesses] = [
     await listAppsWithScope(db(), { businessId: server.acme.id, scope }, NOW),
-    await listBusinessesWithScope(db(), asked, NOW),
+    await listBusinessesWithScope(db(), query, NOW),
   ];
-  assert.equal(businesses.includes(server.acme.id), apps.includes(app.id), 'both questions have one answer');
+  assert.equal(businesses.includes(server.acme.id), apps.includes(app.id), 'both queries agree');
   assert.ok(!businesses.includes(bolt.id));
   return apps.includes(app.id);
 };
 
-/** By the one rule that decides about every token. */
+/** Whether a token of the app would work. */
 const lives = async () => {
   const found = await findGrant(db(), { grantId: grant.id, rotation: grant.rotation }, NOW);
   const row = await db().selectFrom('grants').selectAll().where('id', '=', grant.id).executeTakeFirstOrThrow();
@@ -144,7 +144,7 @@ test('in a page of events an app sees those of businesses that it may read, and 
   assert.deepEqual((await read()).slice(-2), ['A-1', 'grant.revoked']);
 });
 
-/** Rows that no code of this version writes: a newer version on another node may. */
+/** Rows that only a newer version on another node could write. */
 for (const [what, type, businessId] of [
   ['of an undeclared type', 'expense.created', server.acme.id],
   ['that a scope guards but that names no business', 'invoice.created', '00000000-0000-0000-0000-000000000000'],
