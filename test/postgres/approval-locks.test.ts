@@ -13,14 +13,14 @@ import { startPostgresFixtures } from '../support/postgres-fixtures.ts';
 const { storage, ada, acme, addUser, addApp } = await startPostgresFixtures();
 const owner = userActor(ada, '127.0.0.1');
 const scopes = ['read:invoices'];
-let people = 0;
+let users = 0;
 
 type Work = (db: Database) => Promise<unknown>;
 
 /** An app that a member has asked for, and the ways in which the case can go on. */
 async function ask() {
   const app = await addApp({ ownerBusinessId: acme.id });
-  const member = await addUser(`Member${++people}`, [[acme, 'member']]);
+  const member = await addUser(`Member${++users}`, [[acme, 'member']]);
   await requestApproval(
     userActor(member, '127.0.0.1'),
     storage.durable,

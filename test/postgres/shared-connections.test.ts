@@ -14,7 +14,7 @@ const migrating = await openStorage(server.url, 'migrating');
 await migrate(migrating);
 await migrating.close();
 const storage = await openStorage(server.url);
-const people = await createFixtures(() => storage, Date.now);
+const fixtures = await createFixtures(() => storage, Date.now);
 const other = new pg.Client(server.url);
 await other.connect();
 after(async () => {
@@ -27,9 +27,9 @@ const NOW = Date.now();
 
 const NEW_GRANT = {
   connectedFor: 'user' as const,
-  appId: people.ledger.id,
-  userId: people.ada.id,
-  businessId: people.acme.id,
+  appId: fixtures.ledger.id,
+  userId: fixtures.ada.id,
+  businessId: fixtures.acme.id,
   scopes: ['read:invoices'],
   expiresAt: null,
   resource: null,

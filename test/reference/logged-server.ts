@@ -32,7 +32,7 @@ export async function startLoggedServer() {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
   const storage = await openStorage(`sqlite:${join(folder, 'gatehouse.db')}`);
   await ensureMigrated(storage);
-  const people = await createFixtures(() => storage, Date.now);
+  const fixtures = await createFixtures(() => storage, Date.now);
   const [api, web] = [`http://127.0.0.1:${await freePort()}`, `http://localhost:${await freePort()}`];
   const env = {
     BASE_URL: api,
@@ -52,8 +52,8 @@ export async function startLoggedServer() {
   });
   await untilServing(child);
   const browse = () => createBrowser(web, [api, web]);
-  const client = createClient({ api, browse, user: people.ada, app: people.ledger, business: people.acme });
-  return { ...people, ...client, ...log, api, web, browse, storage };
+  const client = createClient({ api, browse, user: fixtures.ada, app: fixtures.ledger, business: fixtures.acme });
+  return { ...fixtures, ...client, ...log, api, web, browse, storage };
 }
 
 function keepLog(child: ChildProcess, api: string) {
