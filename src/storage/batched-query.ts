@@ -81,7 +81,8 @@ function combine<Values extends object, Row extends object>(
 ): Compilable<Row & Numbered> {
   const names = Object.keys(types) as (keyof Values & string)[];
   const columns = [...names, 'read_number'].map((name) => sql.id(name));
-  const arrays = names.map((name) => sql`cast(${lists[name]} as ${sql.raw(types[name])}[])`);
+  // In a subquery, so that PostgreSQL does not know how long they are: else it plans short lists again for each execution.
+  const arrays = names.map((name) => sql`(select cast(${lists[name]} as ${sql.raw(types[name])}[]))`);
   const input = sql<Numbered>`unnest(${sql.join(arrays)}) with ordinality`.as<'input'>(
     sql`input(${sql.join(columns)})`,
   );

@@ -5,6 +5,7 @@ import { createGrant, findGrant } from '../../src/grants/grants.ts';
 import { revokeGrant } from '../../src/grants/revocation.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { batchedQuery } from '../../src/storage/batched-query.ts';
+import { preparedQuery } from '../../src/storage/prepared-query.ts';
 import { startPostgresFixtures } from '../support/postgres-fixtures.ts';
 
 const { storage, ada, acme, ledger } = await startPostgresFixtures();
@@ -113,6 +114,32 @@ test('a malformed value fails its own read only, and moves no rows to another', 
     found.map((result) => (result.status === 'fulfilled' ? result.value?.id : result.status)),
     [...malformed, ''].map(() => 'rejected').concat(first, second),
   );
+});
+
+/** Runs on the same connection as the reads. */
+const readPlans = preparedQuery((database, { like }: { like: string }) =>
+  database
+    .selectFrom(
+      sql<{ statement: string; generic_plans: number; custom_plans: number }>`pg_prepared_statements`.as('all'),
+    )
+    .select(['all.generic_plans', 'all.custom_plans'])
+    .where('all.statement', 'like', like),
+);
+
+test('a batch of two is planned five times per connection, and then no more, also if larger ones cost more', async () => {
+  const read = batchedQuery({ planned: 'uuid' }, (database, { planned }: { planned: string }) =>
+    database
+      .selectFrom('users')
+      .innerJoin(sql`generate_series(1, 1000)`.as('each'), (join) => join.onTrue())
+      .select('users.id')
+      .where('users.id', '=', planned),
+  );
+  const values = { planned: ada.id };
+  for (let batch = 1; batch <= 12; batch += 1) await Promise.all([read(db, values), read(db, values)]);
+
+  const { rows } = await readPlans(db, { like: '%input"."planned%' });
+
+  assert.deepEqual(rows, [{ generic_plans: 7, custom_plans: 5 }]);
 });
 
 test('a read in a transaction sees what the transaction has written', async () => {
