@@ -134,5 +134,5 @@ async function changeEmail(
 }
 
 function addressTaken(): FormError {
-  return new FormError('email', 'Another account has this address, or one that looks like it, by now.');
+  return new FormError('email', 'Another account now has this address, or one that looks like it.');
 }

@@ -148,6 +148,6 @@ function readCursor(text: string | undefined, sort: string): Page['after'] {
   const bound = sort === 'updatedAt' ? Date.parse(value) : value;
   const isRight = sort === 'createdAt' || (sort === 'updatedAt' ? Number.isFinite(bound) : DAY_TEXT.test(value));
   if (!isId(id) || !isRight)
-    throw valueNotAllowed('cursor is as the Link header or next_cursor of the last page gave it.');
+    throw valueNotAllowed('Send the cursor of the Link header, or the next_cursor, of the previous page.');
   return { value: bound, id };
 }

@@ -90,7 +90,7 @@ const FORBIDDEN = describeErrors(
 const BUSINESS_HEADER = {
   'x-business-id': Type.String({
     format: 'uuid',
-    description: 'The business that the token acts in. It selects; it never grants.',
+    description: 'The business that the token acts in. The header grants no access.',
     examples: ['0190b9a1-5e1a-7b22-9c33-1a2b3c4d5e6f'],
   }),
 };

@@ -57,7 +57,7 @@ function explain(error: ValidationError, at: string[], schema: TSchema): string 
   const example = found.examples?.[0] === undefined ? '' : `, for example ${found.examples[0]}`;
   if (error.keyword === 'enum') return `must be one of ${found.enum?.join(', ')}`;
   if (error.keyword === 'format') return `must be a valid ${found.format}${example}`;
-  if (error.keyword === 'pattern') return `is not in the right form${example}`;
+  if (error.keyword === 'pattern') return `has the wrong format${example}`;
   return `${error.message}${example}`;
 }
 

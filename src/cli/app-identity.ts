@@ -13,7 +13,7 @@ import { type Command, type Options, required, withStorage } from './command.ts'
 export const appIdentityCommands: Command[] = [
   {
     name: 'app identity',
-    summary: 'Say who publishes an app; omitted settings stay unchanged, and none removes one',
+    summary: 'Set who publishes an app; omitted settings stay unchanged, and the value none removes one',
     options: {
       app: APP,
       publisher: { value: 'NAME', help: 'Who publishes it; shown once it is verified' },

@@ -104,7 +104,7 @@ export const memberCommands: Command[] = [
   },
   {
     name: 'member invite',
-    summary: 'Create a link with which one email address can join a business; it is printed only once',
+    summary: 'Create an invitation link for one email address; it is printed only once',
     options: {
       business: BUSINESS,
       role: ROLE,

@@ -5,7 +5,7 @@ const SHELLS = ['bash', 'zsh', 'fish'] as const;
 
 export const completionCommand: Command = {
   name: 'completion',
-  summary: 'Print a script with which bash, zsh or fish completes commands and options',
+  summary: 'Print a completion script for bash, zsh or fish',
   argument: { name: 'SHELL', help: 'bash, zsh or fish', example: 'bash', choices: SHELLS },
   options: {},
   examples: [

@@ -12,7 +12,7 @@ import { color } from './output.ts';
 export const doctorCommand: Command = {
   name: 'doctor',
   summary:
-    'Check settings, clock, database, keys, mail and addresses, and say how to fix problems; exits with 1 if there is one',
+    'Check settings, clock, database, keys, mail and addresses, and show how to fix problems; exits with 1 if there is one',
   options: {},
   examples: ['--json'],
   async run(_, env) {

@@ -149,15 +149,15 @@ const INACTIVE_SENTENCES: Record<InactiveReason, string> = {
   revoked_by_app: 'The app revoked this grant itself.',
   disconnected_by_user: 'The user disconnected the app.',
   disconnected_by_owner: 'An owner of the business disconnected the app.',
-  code_reused: 'The code of this grant was sent twice, so everything it gave was revoked: a code works once.',
-  code_verifier_wrong: 'The code_verifier and the code_challenge did not belong together, and that used the code up.',
+  code_reused: 'The code of this grant was sent twice, so its tokens were revoked: a code works once.',
+  code_verifier_wrong: 'The code_verifier did not match the code_challenge, and the code no longer works.',
   refresh_token_reused:
     'A refresh token of this grant was sent again after its successor had been used, so the grant was revoked: someone may ' +
     'have copied it. Always store the newest pair before you use it.',
   app_deleted: 'The app was deleted.',
   app_paused: 'The platform has paused the app.',
   app_disabled: 'The app is disabled.',
-  app_closed: 'The app is no longer open to other businesses than its own.',
+  app_closed: 'The app is no longer open to businesses other than its own.',
   app_blocked: 'An owner of the business has blocked the app.',
   user_disabled: 'The user who allowed this is disabled.',
   member_removed: 'The user who allowed this is no longer a member of the business.',

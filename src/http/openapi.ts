@@ -58,10 +58,10 @@ const EXAMPLE_DETAILS: Record<string, object> = {
 /** Any error. Codes and reasons may be added, so each operation lists its own and this schema lists none. */
 export const ERROR = Type.Object(
   {
-    error: Type.String({ description: 'The kind of error, as the standards name it.' }),
-    error_description: Type.String({ description: 'What it was this time, and what to do about it.' }),
+    error: Type.String({ description: 'The error code that the standards define.' }),
+    error_description: Type.String({ description: 'What went wrong, and what to do about it.' }),
     error_uri: Type.String({ format: 'uri', description: 'A page that explains the error, opened at its reason.' }),
-    reason: Type.String({ description: 'Which thing went wrong: a stable name for programs.' }),
+    reason: Type.String({ description: 'The exact cause: a stable name for programs.' }),
     errors: Type.Optional(
       Type.Array(
         Type.Object({

@@ -101,7 +101,7 @@ export const en = {
     wrongPassword: 'The email or password is wrong.',
     wrongPasskey: 'This passkey did not sign you in. Try again, or use your password.',
   },
-  /** The messages after a form, that the sign-in page shows. */
+  /** Messages that the sign-in page shows after a form was submitted. */
   signInMessages: {
     session_over: 'Your session has ended. Sign in to continue.',
     signed_out: 'You are signed out.',
@@ -245,7 +245,7 @@ export const en = {
     asked: 'You asked for approval.',
     mailFollows: 'You will get an email when an owner has decided.',
     seeAccountPage: 'Your account page will show the decision.',
-    askedAt: (time: Inline) => html`Asked ${time}. Once it is approved, go back to the app and connect it again.`,
+    askedAt: (time: Inline) => html`Requested ${time}. Once it is approved, go back to the app and connect it again.`,
     asks: 'What it asks for',
     note: 'Why you need it (optional)',
     noteHint: 'Owners see it with your request.',
@@ -354,7 +354,7 @@ export const en = {
     password_reset: ({ platformName, device, address }: CommonValues & FromDevice): MailText => ({
       subject: `Set a new password for ${platformName}`,
       paragraphs: [
-        `Someone asked for a link to set a new password for your account at ${platformName}, with ${nameOf(device)} from the IP address ${address}.`,
+        `Someone asked for a link to set a new password for your account at ${platformName}, using ${nameOf(device)} from the IP address ${address}.`,
         'If this was you, open this link:',
       ],
       action: 'Set a new password',
@@ -404,7 +404,7 @@ export const en = {
     }: CommonValues & FromDevice & { newAddress: string }): MailText => ({
       subject: `Your address at ${platformName} is about to change`,
       paragraphs: [
-        `Someone who is signed in to your account at ${platformName} asked to change its address to ${newAddress}, with ${nameOf(device)} from the IP address ${address}.`,
+        `Someone who is signed in to your account at ${platformName} asked to change its address to ${newAddress}, using ${nameOf(device)} from the IP address ${address}.`,
         'If this was you, there is nothing to do here. If this was not you, set a new password now: that stops the change.',
       ],
       action: 'Set a new password',
@@ -425,7 +425,7 @@ export const en = {
   notices: {
     new_sign_in: ({ browser, system, address }: Browser & { address: string }): NoticeText => ({
       title: 'New sign-in',
-      sentence: `Someone signed in to your account with ${nameOf({ browser, system })} from the IP address ${address}. This browser had not been used before.`,
+      sentence: `Someone signed in to your account using ${nameOf({ browser, system })} from the IP address ${address}. This browser had not been used before.`,
       advice: NOT_YOU,
     }),
     wrong_code: ({ address }: { address: string }): NoticeText => ({
@@ -440,7 +440,7 @@ export const en = {
     }),
     approval_requested: ({ app, business, by }: InBusiness & { by: string }): NoticeText => ({
       title: 'Approval requested',
-      sentence: `${by} asks to connect ${app} to ${business}.`,
+      sentence: `${by} wants to connect ${app} to ${business}.`,
       advice: 'Approve or refuse it under Business, Apps.',
     }),
     app_approved: ({ app, business }: InBusiness): NoticeText => ({

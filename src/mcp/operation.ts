@@ -86,7 +86,7 @@ export function describeMcp(path: string) {
         content: content(errorExample(-32601, 'Method not found')),
       },
       406: {
-        description: 'Accept lists not both types.',
+        description: 'Accept does not list both types.',
         headers: NO_STORE,
         content: content(errorExample(-32000, 'Not Acceptable')),
       },

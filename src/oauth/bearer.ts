@@ -102,7 +102,7 @@ function rejectOtherResource(granted: Resource, served: Resource): void {
   if (granted === served) return;
   throw invalidToken(
     'token_for_other_resource',
-    'This token is for another resource of this server. Ask for one with the resource of this URL.',
+    'This token is for another resource of this server. Request one with the resource of this URL.',
   );
 }
 
@@ -152,7 +152,7 @@ export function requireScope(issuer: string, access: Access, scope: string): voi
   if (access.scopes.includes(scope)) return;
   const code = 'insufficient_scope';
   const description = access.withdrawnScopes.includes(scope)
-    ? `This needs the scope ${scope}, which the user or an owner of the business has withdrawn from the app. To ask for it again, send the user to the authorize endpoint.`
+    ? `This needs the scope ${scope}, which the user or an owner of the business has withdrawn from the app. To request it again, send the user to the authorize endpoint.`
     : `This needs the scope ${scope}, which the user has not allowed for this token.`;
   const resource_metadata = resourceMetadataUri(issuer, access.resource);
   const headers = bearerChallenge({ error: code, error_description: description, resource_metadata, scope });

@@ -210,7 +210,7 @@ function readCredentials({ authorization, clientId, clientSecret }: ClientCreden
       throw new OAuthError(
         'invalid_request',
         'credentials_sent_twice',
-        'Send the credentials in the body or by HTTP Basic, not both ways.',
+        'Send the credentials in the body or by HTTP Basic, not both.',
       );
     }
     return basic;

@@ -43,7 +43,7 @@ export const REGISTRATION = Type.Object(
 export const registerOperation = {
   operationId: 'register',
   tags: ['Authorization'],
-  summary: 'Register an app that registers itself',
+  summary: 'Register an app dynamically',
   description:
     'For apps that use the MCP server and have no metadata document (RFC 7591). Nothing is stored: the `client_id` contains the ' +
     'metadata. There is no secret, so the app uses PKCE, and users always see the consent screen.',

@@ -51,10 +51,10 @@ flow(
     await clickButton(page, 'Ask for approval');
     await waitForText(page, /You asked for approval\./);
     const mail = await mailTo(smtp, server.ada, /^Approval requested/);
-    assert.match(mail.text ?? '', /Mia asks to connect Ledger to Acme\./);
+    assert.match(mail.text ?? '', /Mia wants to connect Ledger to Acme\./);
 
     await owner.goto(server.web + linkInMail(mail, server.web));
-    await waitForText(owner, 'Mia asks to connect Ledger to Acme.');
+    await waitForText(owner, 'Mia wants to connect Ledger to Acme.');
     await owner.goto(`${server.web}/settings/business`);
     await clickLink(owner, 'Review 1 request');
     await clickButton(owner, 'Approve for Mia');

@@ -58,7 +58,7 @@ export function unknownToken(rejection: Rejection, token: string) {
 }
 
 export function otherResource(rejection: Rejection) {
-  const description = 'This token is for another resource of this server. Ask for one with the resource of this URL.';
+  const description = 'This token is for another resource of this server. Request one with the resource of this URL.';
   return invalidToken(rejection, 'token_for_other_resource', description);
 }
 

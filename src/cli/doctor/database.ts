@@ -50,7 +50,7 @@ export async function checkDatabase(settings: Settings, keys: string[] | undefin
 function outdated({ migratesOnStart }: Storage, pending: string[]): Finding {
   const message = `The database is older than this version: ${pending.join(', ')} is not applied.`;
   return migratesOnStart
-    ? warning(message, 'The next start migrates it. Make a backup before: gatehouse backup')
+    ? warning(message, 'The next start migrates it. Make a backup first: gatehouse backup')
     : problem(message, 'Run: gatehouse migrate');
 }
 

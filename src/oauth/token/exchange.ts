@@ -78,7 +78,7 @@ function rejectOtherRedirectUri(grant: Grant, client: AuthenticatedClient, sent:
   throw new OAuthError(
     'invalid_grant',
     'redirect_uri_different',
-    'Send the same redirect_uri as in the authorize request, to the letter.',
+    'Send exactly the redirect_uri of the authorize request.',
   );
 }
 
@@ -92,12 +92,13 @@ async function rejectWrongVerifier(storage: Storage, grant: Grant, verifier: str
 
 function wrongVerifier(grant: Grant, verifier: string | undefined): OAuthError {
   if (grant.codeChallenge === null) {
-    const description = 'A code_verifier came, but the authorize request had no code_challenge. That used the code up.';
+    const description =
+      'A code_verifier was sent, but the authorize request had no code_challenge. The code no longer works.';
     return new OAuthError('invalid_grant', 'code_verifier_unexpected', description);
   }
   if (verifier === undefined) {
     const description =
-      'The code_verifier is missing: the authorize request had a code_challenge. That used the code up.';
+      'The code_verifier is missing: the authorize request had a code_challenge. The code no longer works.';
     return new OAuthError('invalid_grant', 'code_verifier_missing', description);
   }
   return new OAuthError('invalid_grant', 'code_verifier_wrong', explain('code_verifier_wrong'));

@@ -109,6 +109,6 @@ function narrowScopes(grant: Grant, scope: string): Scopes {
   throw new OAuthError(
     'invalid_scope',
     'scope_not_allowed',
-    `A refresh can ask for these scopes or fewer: ${formatScopes(grant.scopes) || 'none are left'}.`,
+    `A refresh can request these scopes or fewer: ${formatScopes(grant.scopes) || 'none are left'}.`,
   );
 }

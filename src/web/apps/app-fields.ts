@@ -46,7 +46,7 @@ export function appSections(app: AppSettings, section: AppSection, { problem, mo
     },
     {
       title: 'Scopes',
-      intro: 'The most that the app can ask for. Users see the meaning, not the name.',
+      intro: 'The scopes that the app can request. Users see their descriptions, not their names.',
       body: scopeFields(app.allowedScopes, problem),
     },
     (canOpen || more !== undefined) && {

@@ -71,7 +71,7 @@ async function endPolicy({ storage }: WebDeps, csrf: string): Promise<Html> {
       days,
       `Users choose, at most ${days === 1 ? '1 day' : `${days} days`}`,
     ]),
-    ['none', 'Until they are disconnected, without a question'],
+    ['none', 'Until they are disconnected; users cannot choose'],
   ];
   const body = html`<div class="field"><label for="ends">How long apps stay connected</label>
 <select id="ends" name="ends">${choices.map(

@@ -76,7 +76,7 @@ const WHO_NAMES: Record<WhoConnects, string> = {
 const WHO_HINTS: Record<WhoConnects, string> = {
   anyone: 'Except for apps that you block.',
   approved: 'Members and admins can ask for an app; their requests are listed here. Owners connect any app.',
-  admins: 'Members are told whom to ask.',
+  admins: 'Members see whom to ask.',
 };
 
 interface PolicyForm {

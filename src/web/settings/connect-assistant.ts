@@ -66,7 +66,7 @@ function steps(deps: WebDeps, business: Membership, { assistant, address }: Conn
   const { name } = assistant;
   return html`<li class="card"><h2>${name}</h2>
 ${!canReach(assistant, deps) && notice(`${name} calls from the servers of its maker and cannot reach this one, which runs on your own computer. Programs on this computer can, like VS Code, Cursor and Claude Code.`)}
-${!canConnectUnregistered(assistant, deps) && html`<p class="notice">${name} cannot connect by itself: here it has to be registered first. An admin can register it as a public app under <a href="${businessPath(business, 'developer')}">Developer</a>. Enter the client_id then in ${name}: ${assistant.clientIdSetting}.</p>`}
+${!canConnectUnregistered(assistant, deps) && html`<p class="notice">${name} cannot connect automatically: it has to be registered here first. An admin can register it as a public app under <a href="${businessPath(business, 'developer')}">Developer</a>. Then enter the client_id in ${name}: ${assistant.clientIdSetting}.</p>`}
 <ol class="steps close">${assistant.steps(address).map((step) => html`<li>${step}</li>`)}</ol>
 </li>`;
 }

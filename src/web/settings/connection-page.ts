@@ -84,7 +84,7 @@ ${permissionSection(connection, viewer)}
 ${endSection(connection, viewer, users)}`;
 }
 
-const NO_ACCESS = 'It has no access now, but may come back without asking. Disconnect it to be asked again.';
+const NO_ACCESS = 'It has no access now, but can get it again without asking you. Disconnect it to be asked again.';
 
 /** Who made the app, or where an app that is not registered here describes itself. */
 function origin({ app, ownerBusiness }: Connection, { platformName }: WebDeps): string {

@@ -58,7 +58,7 @@ test('a notice is in the language that the user chose, and in English on the acc
   assert.equal(mail.subject, 'Neue Anmeldung (Gatehouse)');
   assert.match(mail.text ?? '', /Firefox auf Linux, IP-Adresse/);
   const account = await browser.open('/settings/account');
-  assert.match(account.text, /signed in to your account with Firefox on Linux from/);
+  assert.match(account.text, /signed in to your account using Firefox on Linux from/);
 });
 
 test('a user who creates an account on a German page gets notices in German', async () => {
@@ -90,7 +90,7 @@ const OLD: [kind: string, values: Record<string, string>, sentence: string][] = 
   [
     'new_sign_in',
     { browser: 'Firefox on Linux', address: '::1' },
-    'Someone signed in to your account with Firefox on Linux from the IP address ::1. This browser had not been used before.',
+    'Someone signed in to your account using Firefox on Linux from the IP address ::1. This browser had not been used before.',
   ],
   ['factor_added', { what: 'The passkey Key' }, 'The passkey Key was added to your account.'],
   ['factor_added', { what: 'The authenticator app' }, 'The authenticator app was added to your account.'],

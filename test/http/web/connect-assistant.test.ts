@@ -42,7 +42,7 @@ test('the page has the steps for four assistants, what they can do, and where to
 test('the page names the assistants that have to be registered by hand with the settings of the server', async () => {
   const unable = async (env: Record<string, string>) => {
     const { sections } = await openPage(env);
-    return CLIENTS.filter((name) => /cannot connect by itself/.test(sections[name] ?? ''));
+    return CLIENTS.filter((name) => /cannot connect automatically/.test(sections[name] ?? ''));
   };
 
   assert.deepEqual(await unable({}), ['Cursor']);

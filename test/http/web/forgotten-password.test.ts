@@ -63,7 +63,7 @@ test('the mail says where the request came from', async () => {
 
   const { text } = await smtp.waitFor(count + 1);
 
-  assert.match(text ?? '', /with Firefox on Linux from the IP address (?:127\.0\.0\.1|::1)\./);
+  assert.match(text ?? '', /using Firefox on Linux from the IP address (?:127\.0\.0\.1|::1)\./);
   assert.match(text ?? '', /works once, within 30 minutes/);
 });
 

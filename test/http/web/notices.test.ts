@@ -48,7 +48,7 @@ test('a sign-in from an unknown browser is a notice, and one from a known browse
   assert.equal(first.length, 1);
   assert.match(
     first[0] ?? '',
-    /^New sign-in: Someone signed in to your account with .* from the IP address 127\.0\.0\.1\./,
+    /^New sign-in: Someone signed in to your account using .* from the IP address 127\.0\.0\.1\./,
   );
   assert.deepEqual(again, first);
   assert.equal((await noticesIn(browser)).length, 2);
