@@ -2,6 +2,8 @@ import type { Mutation } from './mutation.ts';
 
 const BEARER = 'test/http/business/bearer.test.ts';
 const TENANCY = 'test/http/business/tenancy.test.ts';
+const ENDPOINTS = 'test/http/tenancy/api.test.ts';
+const READ_ONLY = 'test/http/tenancy/read-only-fields.test.ts';
 const METADATA = 'test/http/oauth/metadata.test.ts';
 const DEAD = 'test/http/oauth/ended-grants.test.ts';
 
@@ -86,6 +88,22 @@ export const API_MUTATIONS: Mutation[] = [
     find: "if (row.member_since === null) return 'member_removed';",
     replace: '',
     tests: [TENANCY, DEAD],
+  },
+  {
+    promise: 'P11',
+    breaks: 'a field that a record does not have is accepted',
+    file: 'src/business/validation.ts',
+    find: 'additionalProperties: false,',
+    replace: 'additionalProperties: true,',
+    tests: [ENDPOINTS],
+  },
+  {
+    promise: 'P11',
+    breaks: 'a form can name another member than its address',
+    file: 'src/web/settings/member.ts',
+    find: 'const change = { userId: member.id,',
+    replace: "const change = { userId: text(request.body, 'user') || member.id,",
+    tests: [READ_ONLY],
   },
   {
     promise: 'P12',

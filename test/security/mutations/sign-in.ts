@@ -21,6 +21,18 @@ export const SIGN_IN_MUTATIONS: Mutation[] = [
     tests: [SIGN_IN],
   },
   {
+    promise: 'S2',
+    breaks: 'a sign-in keeps the session id that the browser had',
+    file: 'src/web/sign-in.ts',
+    find: '    return finishSignIn(',
+    replace: `    const [planted, { hashSecret }] = [request.cookies['__Host-session'], await import('../lib/secrets.ts')];
+    const started = deps.storage.durable.updateTable('sessions').where('id_hash', '=', hashSecret(signedIn.session.id));
+    if (planted) await started.set({ id_hash: hashSecret(planted) }).execute();
+    if (planted) signedIn.session.id = planted;
+    return finishSignIn(`,
+    tests: [SIGN_IN],
+  },
+  {
     promise: 'S3',
     breaks: 'a script can read the session cookie',
     file: 'src/web/session.ts',
