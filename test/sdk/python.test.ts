@@ -16,7 +16,7 @@ const INVOICES = 120;
 
 interface Outcome {
   sentence: string;
-  trouble: string | null;
+  problem: string | null;
   skipped: string | null;
 }
 
@@ -45,7 +45,7 @@ test('the Python library has no error in the strict checks of mypy', { skip: pac
   assert.match(stdout, /^Success: no issues found in \d+ source files$/m);
 });
 
-test('its wheel builds, installs without other packages, and works from anywhere', {
+test('its wheel builds, installs without other packages, and works from any folder', {
   skip: packages.missing,
 }, async () => {
   const offline = ['--no-index', '--find-links', packages.wheels ?? ''];
@@ -90,7 +90,7 @@ async function addPythonFixtures(server: TestServer, invoices: number): Promise<
   return startControlServer(server, app);
 }
 
-/** Each test of the library's own shows as a test of ours. */
+/** Reports each test of the Python library as a subtest. */
 async function reportPythonTests(): Promise<void> {
   if (NO_PYTHON) return void test('the Python library', { skip: NO_PYTHON });
   const limited = await addPythonFixtures(await startTestServer({ LIMIT_PER_GRANT: '2' }), 0);
@@ -105,14 +105,14 @@ async function reportPythonTests(): Promise<void> {
     .filter(Boolean)
     .map((line) => JSON.parse(line));
 
-  for (const { sentence, trouble, skipped } of outcomes) {
-    test(`in Python: ${sentence}`, { skip: skipped ?? false }, () => assert.ok(trouble === null, trouble ?? ''));
+  for (const { sentence, problem, skipped } of outcomes) {
+    test(`in Python: ${sentence}`, { skip: skipped ?? false }, () => assert.ok(problem === null, problem ?? ''));
   }
   test('the tests of the Python library ran to their end', () => {
     assert.ok(outcomes.length > 50, `${outcomes.length} tests; ${stderr}`);
     assert.deepEqual(
       { status, stderr },
-      { status: outcomes.some(({ trouble }) => trouble !== null) ? 1 : 0, stderr: '' },
+      { status: outcomes.some(({ problem }) => problem !== null) ? 1 : 0, stderr: '' },
     );
   });
 }

@@ -19,7 +19,7 @@ await server.addInvoice(server.acme, { number: 'INV-2001', total: '99.90' });
 type Method = 'client_secret_post' | 'client_secret_basic' | 'client_secret_basic_interop';
 const METHODS: Method[] = ['client_secret_post', 'client_secret_basic', 'client_secret_basic_interop'];
 
-/** The server, the credentials and, if anything, how to send them: the rest the client finds out. */
+/** The server, the credentials and optionally how to send them. The client discovers the rest. */
 function newOAuth2Client(app: Pick<RegisteredApp, 'id' | 'secret'> = server.ledger, authenticationMethod?: Method) {
   return new OAuth2Client({ server: server.api, clientId: app.id, clientSecret: app.secret, authenticationMethod });
 }
@@ -35,7 +35,7 @@ async function connect(client: OAuth2Client): Promise<OAuth2Token> {
   return client.authorizationCode.getTokenFromCodeRedirect(await decide(server, address), request);
 }
 
-/** The client's own fetch, which refreshes by itself. It keeps no timer, for that would keep the test waiting. */
+/** The client's own fetch, which refreshes automatically. Its timer is off, since it would keep the test running. */
 function newFetch(client: OAuth2Client, token: OAuth2Token) {
   const stored: OAuth2Token[] = [];
   const wrapper = new OAuth2Fetch({
@@ -92,9 +92,9 @@ for (const method of METHODS) {
   test(`a wrong secret by ${method} reaches @badgateway/oauth2-client as invalid_client`, async () => {
     const client = newOAuth2Client({ id: server.ledger.id, secret: 'gcs_wrong' }, method);
 
-    const refused = client.refreshToken({ accessToken: '', refreshToken: 'any', expiresAt: null });
+    const rejected = client.refreshToken({ accessToken: '', refreshToken: 'any', expiresAt: null });
 
-    await assert.rejects(refused, (error) => {
+    await assert.rejects(rejected, (error) => {
       assert.ok(error instanceof OAuth2HttpError);
       assert.deepEqual([error.httpCode, error.oauth2Code], [401, 'invalid_client']);
       assert.match(error.message, /No app has this client_id and client_secret/);

@@ -17,7 +17,7 @@ export interface ExpressApp {
   accounts: Map<string, Account>;
 }
 
-/** An Express app as its developer would write it: people sign in with Gatehouse, and its one page lists invoices. */
+/** A typical Express app: users sign in with Gatehouse, and its one page lists invoices. */
 export async function startExpressApp({ port, ...registration }: Parts): Promise<ExpressApp> {
   const origin = `http://127.0.0.1:${port}`;
   const [accounts, errors] = [new Map<string, Account>(), [] as Error[]];
@@ -33,7 +33,7 @@ export async function startExpressApp({ port, ...registration }: Parts): Promise
     const invoices = await listInvoices(registration.api, account, strategy);
     return response.send(`${account.business.name}: ${invoices.join(', ')}`);
   });
-  // Express tells an error handler by its four parameters.
+  // Express recognises an error handler by its four parameters.
   const sendError: ErrorRequestHandler = (error, _request, response, _next) => {
     errors.push(error);
     response.status(error.status ?? 500).send(error.message);
@@ -66,14 +66,14 @@ function messagesOf({ session }: Request): string[] {
 }
 
 async function listInvoices(api: string, account: Account, strategy: GatehouseStrategy): Promise<string[]> {
-  const ask = () =>
+  const callApi = () =>
     fetch(`${api}/api/v1/accounting/invoices`, {
       headers: { authorization: `Bearer ${account.accessToken}`, 'x-business-id': account.business.id },
     });
-  let response = await ask();
+  let response = await callApi();
   if (response.status === 401) {
     Object.assign(account, await strategy.renew(account.refreshToken));
-    response = await ask();
+    response = await callApi();
   }
   const invoices: { number: string }[] = await response.json();
   return invoices.map(({ number }) => number);

@@ -13,7 +13,7 @@ import { decide } from './visitor.ts';
 
 export const CALLBACK = 'http://127.0.0.1:33418/callback';
 
-/** What an assistant keeps between two connections. Ada is its user, and decides as `decision` says. */
+/** The stored state of an assistant. Ada is its user, and submits `decision` on the consent screen. */
 export class Agent implements current.OAuthClientProvider {
   readonly redirectUrl: string = CALLBACK;
   readonly clientMetadata: current.OAuthClientMetadata = {
@@ -26,7 +26,7 @@ export class Agent implements current.OAuthClientProvider {
   clientMetadataUrl?: string;
   decision: 'allow' | 'deny' = 'allow';
   /** The authorize URLs that the client has sent the user to. */
-  readonly asked: URL[] = [];
+  readonly authorizeUrls: URL[] = [];
   /** The last redirect back to the client. */
   response: URLSearchParams | undefined;
   client: current.StoredOAuthClientInformation | undefined;
@@ -71,7 +71,7 @@ export class Agent implements current.OAuthClientProvider {
   }
 
   async redirectToAuthorization(address: URL): Promise<void> {
-    this.asked.push(address);
+    this.authorizeUrls.push(address);
     this.response = (await decide(this.#server, address, this.decision)).searchParams;
   }
 }

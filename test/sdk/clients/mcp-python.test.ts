@@ -22,7 +22,7 @@ const server = await startTestServer({ DYNAMIC_REGISTRATION: 'on' });
 await server.addInvoice(server.acme, { number: 'INV-2001' });
 const url = `${server.api}/mcp`;
 
-interface Said {
+interface Output {
   open?: string;
   revision?: string;
   tools?: number;
@@ -34,7 +34,7 @@ interface Said {
 
 type Call = [tool: string, args: Record<string, unknown>];
 
-/** Runs the program, with Ada as its user. Returns the authorize URL that it has opened, and what it says at the end. */
+/** Runs the program, with Ada as its user. Returns the parameters of the authorize URL, and its output. */
 async function run(calls: Call[], { mode = 'auto', stored = {} }: { mode?: string; stored?: object } = {}) {
   const env = { MCP_URL: url, MCP_MODE: mode, MCP_STORED: JSON.stringify(stored), PYTHONPATH: site };
   const child = spawn('python3', [PROGRAM, JSON.stringify(calls)], {
@@ -42,16 +42,16 @@ async function run(calls: Call[], { mode = 'auto', stored = {} }: { mode?: strin
     timeout: 3 * MINUTES,
   });
   const [ended, errors] = [once(child, 'close'), text(child.stderr)];
-  const lines: Said[] = [];
+  const lines: Output[] = [];
   for await (const line of createInterface(child.stdout)) {
-    const said: Said = JSON.parse(line);
-    lines.push(said);
-    if (said.open) child.stdin.write(`${await decide(server, said.open)}\n`);
+    const output: Output = JSON.parse(line);
+    lines.push(output);
+    if (output.open) child.stdin.write(`${await decide(server, output.open)}\n`);
   }
   await ended;
   assert.equal(child.exitCode, 0, await errors);
   assert.equal(lines.length, 2);
-  return { asked: new URL(lines[0]?.open ?? '').searchParams, said: lines[1] ?? {} };
+  return { authorizeParams: new URL(lines[0]?.open ?? '').searchParams, output: lines[1] ?? {} };
 }
 
 for (const [mode, revision] of [
@@ -64,13 +64,13 @@ for (const [mode, revision] of [
       ['list_invoices', { limit: 10 }],
     ];
 
-    const { asked, said } = await run(calls, { mode });
+    const { authorizeParams, output } = await run(calls, { mode });
 
-    const [me, invoices] = said.results ?? [];
-    assert.equal(asked.get('resource'), url);
-    assert.equal(said.revision, revision);
-    assert.match(said.client ?? '', /^dyn_/);
-    assert.ok(Number(said.tools) > 30);
+    const [me, invoices] = output.results ?? [];
+    assert.equal(authorizeParams.get('resource'), url);
+    assert.equal(output.revision, revision);
+    assert.match(output.client ?? '', /^dyn_/);
+    assert.ok(Number(output.tools) > 30);
     assert.equal(me.business.name, 'Acme');
     assert.deepEqual([invoices.items.length, invoices.items[0].number], [1, 'INV-2001']);
   });
@@ -79,20 +79,20 @@ for (const [mode, revision] of [
 test('the official Python client asks the user for what a tool needs in addition', { skip }, async () => {
   const stored = await connectCareful();
 
-  const { asked, said } = await run([['create_contact', { name: 'Grace' }]], { stored });
+  const { authorizeParams, output } = await run([['create_contact', { name: 'Grace' }]], { stored });
 
-  assert.deepEqual(asked.get('scope')?.split(' ').sort(), ['read:invoices', 'write:contacts']);
-  assert.deepEqual(said.scope?.split(' ').sort(), ['read:invoices', 'write:contacts']);
-  assert.equal(said.results?.[0].name, 'Grace');
+  assert.deepEqual(authorizeParams.get('scope')?.split(' ').sort(), ['read:invoices', 'write:contacts']);
+  assert.deepEqual(output.scope?.split(' ').sort(), ['read:invoices', 'write:contacts']);
+  assert.equal(output.results?.[0].name, 'Grace');
 });
 
-/** What a client stores that may read invoices only. */
+/** The stored state of a client that may only read invoices. */
 async function connectCareful() {
   const redirect_uri = 'http://127.0.0.1:33419/callback';
   const { body: client } = await server.post('register', { client_name: 'Careful', redirect_uris: [redirect_uri] });
   const { client_id } = client;
-  const asked = { client_id, redirect_uri, resource: url, scope: 'read:invoices', ...PKCE };
-  const code = await server.allow(asked);
+  const authorizeParams = { client_id, redirect_uri, resource: url, scope: 'read:invoices', ...PKCE };
+  const code = await server.allow(authorizeParams);
   const fields = { grant_type: 'authorization_code', code, client_id, redirect_uri, code_verifier: VERIFIER };
   const { body: tokens } = await server.post('token', fields);
   return { client, tokens };

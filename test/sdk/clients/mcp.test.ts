@@ -28,10 +28,10 @@ for (const kit of KITS) {
       items.map(({ number, total }: { number: string; total: string }) => [number, total]),
       [['INV-2001', '99.90']],
     );
-    const [asked] = agent.asked;
-    assert.equal(agent.asked.length, 1);
-    assert.equal(asked?.searchParams.get('resource'), url);
-    assert.equal(asked?.searchParams.get('code_challenge_method'), 'S256');
+    const [authorizeUrl] = agent.authorizeUrls;
+    assert.equal(agent.authorizeUrls.length, 1);
+    assert.equal(authorizeUrl?.searchParams.get('resource'), url);
+    assert.equal(authorizeUrl?.searchParams.get('code_challenge_method'), 'S256');
     assert.match(agent.client?.client_id ?? '', /^dyn_/);
   });
 
@@ -48,7 +48,7 @@ for (const kit of KITS) {
 
     assert.equal(items.length, 1);
     assert.equal(agent.client?.client_id, clientId);
-    assert.equal(agent.asked[0]?.searchParams.get('client_id'), clientId);
+    assert.equal(agent.authorizeUrls[0]?.searchParams.get('client_id'), clientId);
   });
 
   test(`${kit.name} refreshes its token automatically, without asking the user again`, async () => {
@@ -61,7 +61,7 @@ for (const kit of KITS) {
     await close();
 
     assert.equal(business.name, 'Acme');
-    assert.equal(agent.asked.length, 1);
+    assert.equal(agent.authorizeUrls.length, 1);
     assert.notEqual(agent.pair?.access_token, before?.access_token);
     assert.notEqual(agent.pair?.refresh_token, before?.refresh_token);
   });
@@ -75,7 +75,7 @@ for (const kit of KITS) {
     await close();
 
     assert.equal(items.length, 1);
-    assert.equal(agent.asked.length, 2);
+    assert.equal(agent.authorizeUrls.length, 2);
   });
 }
 
@@ -96,7 +96,7 @@ for (const kit of KITS.slice(0, 2)) {
 
     assert.equal(contact.name, 'Grace');
     assert.equal(items.length, 1);
-    assert.equal(agent.asked.length, 2);
+    assert.equal(agent.authorizeUrls.length, 2);
     assert.deepEqual(agent.pair?.scope?.split(' ').sort(), ['read:invoices', 'write:contacts']);
   });
 }
@@ -129,9 +129,9 @@ test('Deny reaches the client as access_denied, and nothing is connected', async
 /** Clients accept only https, so the server has to trust a certificate that is made here. */
 async function publishDocument(): Promise<string> {
   const { cert, key } = makeCertificate();
-  const usual = getCACertificates('default');
-  setDefaultCACertificates([...usual, cert]);
-  after(() => setDefaultCACertificates(usual));
+  const defaults = getCACertificates('default');
+  setDefaultCACertificates([...defaults, cert]);
+  after(() => setDefaultCACertificates(defaults));
   const host = createServer({ cert, key }, (_, response) => {
     const document = { ...new Agent(server).clientMetadata, client_id: clientId };
     response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(document));

@@ -19,7 +19,7 @@ interface Setup {
   scope?: string;
 }
 
-/** All that the app's developer configures: the issuer, the credentials, and that plain http will do on this machine. */
+/** The configuration of the app: the issuer, the credentials, and plain http for this machine. */
 function discover({ app = server.ledger, method = 'client_secret_post' }: Setup = {}) {
   const options = { algorithm: 'oauth2' as const, execute: [client.allowInsecureRequests] };
   return client.discovery(new URL(server.api), app.id, undefined, METHODS[method](app.secret), options);
@@ -56,9 +56,9 @@ async function listInvoices(config: client.Configuration, accessToken: string): 
   return read('/api/v1/accounting/invoices', new Headers({ 'x-business-id': business.id }));
 }
 
-/** What a promise is rejected with, if it is of this type. */
+/** The error of a rejected promise, which has to be of this type. */
 async function failureOf<Kind extends Error>(
-  type: abstract new (...given: never[]) => Kind,
+  type: abstract new (...args: never[]) => Kind,
   promise: Promise<unknown>,
 ): Promise<Kind> {
   const error = await promise.then(
@@ -91,7 +91,7 @@ for (const method of ['client_secret_post', 'client_secret_basic'] as const) {
     await client.tokenRevocation(config, accessToken);
     const ended = await client.tokenIntrospection(config, accessToken);
     await client.tokenRevocation(config, newer.refresh_token ?? '', { token_type_hint: 'refresh_token' });
-    const refused = await failureOf(
+    const rejected = await failureOf(
       client.ResponseBodyError,
       client.refreshTokenGrant(config, newer.refresh_token ?? ''),
     );
@@ -102,8 +102,8 @@ for (const method of ['client_secret_post', 'client_secret_basic'] as const) {
     assert.equal(seen.client_id, server.ledger.id);
     assert.equal(seen.business_id, server.acme.id);
     assert.deepEqual(ended, { active: false });
-    assert.deepEqual([refused.status, refused.error], [400, 'invalid_grant']);
-    assert.match(refused.error_description ?? '', /The app revoked this grant itself/);
+    assert.deepEqual([rejected.status, rejected.error], [400, 'invalid_grant']);
+    assert.match(rejected.error_description ?? '', /The app revoked this grant itself/);
   });
 }
 
@@ -111,24 +111,24 @@ test('a refresh through openid-client can ask for fewer scopes', async () => {
   const { config, refreshToken } = await connect({ scope: 'read:invoices read:contacts' });
 
   const narrower = await client.refreshTokenGrant(config, refreshToken, { scope: 'read:contacts' });
-  const refused = await failureOf(client.WWWAuthenticateChallengeError, listInvoices(config, narrower.access_token));
+  const rejected = await failureOf(client.WWWAuthenticateChallengeError, listInvoices(config, narrower.access_token));
 
   assert.equal(narrower.scope, 'read:contacts');
-  assert.equal(refused.status, 403);
-  assert.equal(refused.cause[0]?.scheme, 'bearer');
-  assert.equal(refused.cause[0]?.parameters.error, 'insufficient_scope');
-  assert.equal(refused.cause[0]?.parameters.scope, 'read:invoices');
+  assert.equal(rejected.status, 403);
+  assert.equal(rejected.cause[0]?.scheme, 'bearer');
+  assert.equal(rejected.cause[0]?.parameters.error, 'insufficient_scope');
+  assert.equal(rejected.cause[0]?.parameters.scope, 'read:invoices');
 });
 
 test('an expired access token reaches openid-client as a challenge that it can read', async () => {
   const { config, accessToken, refreshToken } = await connect();
   server.advanceClock(HOUR);
 
-  const refused = await failureOf(client.WWWAuthenticateChallengeError, listInvoices(config, accessToken));
+  const rejected = await failureOf(client.WWWAuthenticateChallengeError, listInvoices(config, accessToken));
   const newer = await client.refreshTokenGrant(config, refreshToken);
 
-  assert.equal(refused.status, 401);
-  assert.equal(refused.cause[0]?.parameters.error, 'invalid_token');
+  assert.equal(rejected.status, 401);
+  assert.equal(rejected.cause[0]?.parameters.error, 'invalid_token');
   assert.equal((await listInvoices(config, newer.access_token)).length, 1);
 });
 
@@ -138,15 +138,15 @@ test('Deny reaches openid-client as an authorization response error, from the is
   const { address, checks } = await depart(config);
 
   const back = await decide(server, address, 'deny');
-  const refused = await failureOf(
+  const rejected = await failureOf(
     client.AuthorizationResponseError,
     client.authorizationCodeGrant(config, back, checks),
   );
 
-  assert.equal(refused.error, 'access_denied');
-  assert.equal(refused.error_description, 'The user did not allow it.');
-  assert.equal(refused.cause.get('iss'), server.api);
-  assert.equal(refused.cause.get('state'), checks.expectedState);
+  assert.equal(rejected.error, 'access_denied');
+  assert.equal(rejected.error_description, 'The user did not allow it.');
+  assert.equal(rejected.cause.get('iss'), server.api);
+  assert.equal(rejected.cause.get('state'), checks.expectedState);
 });
 
 test('openid-client requires the iss parameter because the metadata promise it, and rejects that of another issuer', async () => {
@@ -159,8 +159,8 @@ test('openid-client requires the iss parameter because the metadata promise it, 
   foreign.searchParams.set('iss', 'https://evil.example');
 
   for (const changed of [without, foreign]) {
-    const refused = await failureOf(client.ClientError, client.authorizationCodeGrant(config, changed, checks));
-    assert.match(String(refused.cause), /"iss" \(issuer\)/);
+    const rejected = await failureOf(client.ClientError, client.authorizationCodeGrant(config, changed, checks));
+    assert.match(String(rejected.cause), /"iss" \(issuer\)/);
   }
   assert.ok((await client.authorizationCodeGrant(config, back, checks)).access_token);
 });
@@ -168,23 +168,23 @@ test('openid-client requires the iss parameter because the metadata promise it, 
 test('a wrong secret in the body reaches openid-client as the error in the response', async () => {
   const config = await discover({ app: { id: server.ledger.id, secret: 'gcs_wrong' } });
 
-  const refused = await failureOf(client.ResponseBodyError, client.refreshTokenGrant(config, 'any'));
+  const rejected = await failureOf(client.ResponseBodyError, client.refreshTokenGrant(config, 'any'));
 
-  assert.deepEqual([refused.status, refused.error], [401, 'invalid_client']);
-  assert.match(refused.error_description ?? '', /No app has this client_id and client_secret/);
+  assert.deepEqual([rejected.status, rejected.error], [401, 'invalid_client']);
+  assert.match(rejected.error_description ?? '', /No app has this client_id and client_secret/);
 });
 
 test('a wrong secret by HTTP Basic reaches openid-client as a Basic challenge, with the error in the response', async () => {
   const config = await discover({ app: { id: server.ledger.id, secret: 'gcs_wrong' }, method: 'client_secret_basic' });
 
-  const refused = await failureOf(client.WWWAuthenticateChallengeError, client.refreshTokenGrant(config, 'any'));
+  const rejected = await failureOf(client.WWWAuthenticateChallengeError, client.refreshTokenGrant(config, 'any'));
 
-  assert.equal(refused.status, 401);
+  assert.equal(rejected.status, 401);
   assert.deepEqual(
-    refused.cause.map(({ scheme }) => scheme),
+    rejected.cause.map(({ scheme }) => scheme),
     ['basic'],
   );
-  assert.equal((await refused.response.json()).error, 'invalid_client');
+  assert.equal((await rejected.response.json()).error, 'invalid_client');
 });
 
 test('a request without state is rejected with an explanation, although openid-client would omit it where PKCE is supported', async () => {
@@ -193,13 +193,13 @@ test('a request without state is rejected with an explanation, although openid-c
   address.searchParams.delete('state');
 
   const back = await decide(server, address);
-  const refused = await failureOf(
+  const rejected = await failureOf(
     client.AuthorizationResponseError,
     client.authorizationCodeGrant(config, back, { pkceCodeVerifier: checks.pkceCodeVerifier }),
   );
 
-  assert.equal(refused.error, 'invalid_request');
-  assert.match(refused.error_description ?? '', /state/);
+  assert.equal(rejected.error, 'invalid_request');
+  assert.match(rejected.error_description ?? '', /state/);
 });
 
 test('a native app listens on whatever loopback port is free, and openid-client finishes with the request that arrives', async () => {
@@ -214,7 +214,7 @@ test('a native app listens on whatever loopback port is free, and openid-client 
   assert.equal((await listInvoices(config, tokens.access_token)).length, 1);
 });
 
-/** A native app's listener: it takes one visit, and tells where it went. */
+/** The listener of a native app: accepts one request, and resolves with its URL. */
 async function listen(): Promise<{ port: number; arrival: Promise<URL> }> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -12,7 +12,7 @@ const server = await startTestServer();
 await server.addInvoice(server.acme, { number: 'INV-2001', total: '99.90' });
 
 interface Setup {
-  /** How the app sends its credentials: passport-oauth2 puts them into the body, and takes any header beside. */
+  /** How the app sends its credentials: passport-oauth2 puts them into the body, and accepts extra headers. */
   by?: 'body' | 'basic';
   secret?: string;
   scope?: string;
@@ -29,7 +29,7 @@ async function newExpressApp({ by = 'body', secret, scope }: Setup = {}): Promis
   return startExpressApp({ ...used, clientSecret: '', customHeaders: { Authorization: authorization } });
 }
 
-/** One person's browser. The cookies of the two sides never meet, so it is a small browser for each. */
+/** One person's browser. It has separate cookies for the app and for Gatehouse. */
 interface Person {
   atApp: Browser;
   atGatehouse: Browser;
@@ -40,7 +40,7 @@ const newPerson = ({ origin }: ExpressApp): Person => ({
   atGatehouse: server.browse(),
 });
 
-/** From the app's sign-in link to wherever it ends up in the app. */
+/** Follows the app's sign-in link until the flow returns to the app. */
 async function signInWithGatehouse({ atApp, atGatehouse }: Person, decision: 'allow' | 'deny' = 'allow') {
   const { leftTo } = await atApp.open('/login');
   assert.ok(leftTo);
@@ -112,7 +112,7 @@ test('a scope that the app may not ask for reaches it as an authorization error 
   assert.match(error.uri ?? '', /\/docs\/errors\/invalid_scope/);
 });
 
-test('once the person disconnects the app, it learns so at its next refresh, as a token error of Passport', async () => {
+test('after the person disconnects the app, its next refresh fails with a token error of Passport', async () => {
   const app = await newExpressApp();
   const person = newPerson(app);
   await signInWithGatehouse(person);

@@ -15,7 +15,7 @@ const urls = await serveInvoices(guard);
 const gatehouse = `${server.api}/api/v1/accounting/invoices`;
 const business = { 'x-business-id': server.acme.id };
 
-/** What a client sees, without what differs in every response. */
+/** The response without values that differ each time. */
 function comparable({ status, headers, body }: GuardedResponse) {
   const names = ['www-authenticate', 'cache-control', 'pragma', 'retry-after', 'content-type'];
   return { status, body, headers: Object.fromEntries(names.map((name) => [name, headers[name]])) };
@@ -151,7 +151,7 @@ test('a guard with the credentials of a third-party app accepts the tokens of th
   });
 });
 
-test('while Gatehouse cannot be reached, requests get 503 with Retry-After, and none is let through', async () => {
+test('while Gatehouse cannot be reached, requests get 503 with Retry-After, and no request reaches the handler', async () => {
   const { access_token } = await server.connect();
   await server.restart({
     meanwhile: async () => {

@@ -11,7 +11,7 @@ const platform = await server.addApp({ name: 'Platform API' });
 await server.listForIntrospection(platform);
 const consumer = await installPackage();
 
-/** Packed as it is published, and installed somewhere else from the tarball alone. */
+/** Packs the library, and installs the tarball in another folder. */
 async function installPackage(): Promise<string> {
   const [packed, folder] = [createFolder(), createFolder()];
   const offline = ['--offline', '--no-audit', '--no-fund', '--loglevel=error', '--cache', createFolder()];
@@ -27,7 +27,7 @@ async function installPackage(): Promise<string> {
   return folder;
 }
 
-test('the package holds the built library, its types, README and licence, and installs nothing else', () => {
+test('the package contains the built library, its types, README and licence, and has no dependencies', () => {
   const folder = join(consumer, 'node_modules/@gatehouse/guard');
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort();
   const built = ['esm', 'cjs'].flatMap((kind) => [

@@ -60,17 +60,17 @@ test('without onError, the reason of a 503 is written to the console', async () 
 });
 
 test('no error contains a token or a secret, whatever the issuer responds', async () => {
-  const said: unknown[] = [];
+  const logged: unknown[] = [];
   for (const status of [200, 302, 400, 401, 429, 500, 503]) {
     const { guard, errors } = guardFor(server, platform, { issuer: await startEcho(status) });
     const error = await errorOf(guard.check(headers, 'read:invoices'));
     assert.equal(error.status, 503, `${status}`);
     assert.equal(errors.length, 1);
-    said.push(error, error.body, error.headers, ...errors);
+    logged.push(error, error.body, error.headers, ...errors);
   }
-  said.push(await errorOf(guardFor(server, platform).guard.check(headers, 'read:reports')));
+  logged.push(await errorOf(guardFor(server, platform).guard.check(headers, 'read:reports')));
 
-  const text = inspect(said, { depth: null, showHidden: true });
+  const text = inspect(logged, { depth: null, showHidden: true });
   for (const secret of [access_token, platform.secret]) assert.equal(text.includes(secret), false);
 });
 

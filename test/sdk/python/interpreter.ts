@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 
 export const LIBRARY = fileURLToPath(new URL('../../../sdk/python', import.meta.url));
 
-/** Why these tests cannot run; false if they can. */
+/** The reason to skip these tests, or false. */
 export const NO_PYTHON = isOldOrMissing('import sys; sys.exit(sys.version_info < (3, 10))')
   ? 'there is no python3 of version 3.10 or newer on the PATH'
   : false;

@@ -6,9 +6,9 @@ import { createApi, createApp } from '../../../sdk/typescript/src/index.ts';
 type Anything = any;
 
 const BUSINESS = '0190a4c2-0000-7000-8000-000000000001';
-const asked: unknown[] = [];
+const requests: unknown[] = [];
 const fetch: Anything = async (url: unknown) => {
-  asked.push(url);
+  requests.push(url);
   return Response.json([]);
 };
 
@@ -28,7 +28,7 @@ const withTokens = (changes: Anything) => newApp().api({ tokens: { ...tokens, ..
 const app = newApp();
 const api = newApi();
 
-/** Missing, of another type, empty, or with what no such text has. */
+/** Missing, of another type, empty, or with invalid characters. */
 const NO_TEXT = [undefined, null, '', 7, {}, ['x'], 'with space', 'line\nbreak', 'nul\u0000', ' leading', 'tab\t'];
 const NO_TOKEN = [...NO_TEXT, 'gat_ü', 'gat_\u007f', '“quoted”'];
 const NO_SCOPES = [undefined, null, '', 'read:invoices', [], [''], ['two words'], ['"quoted"'], ['back\\slash'], [7]];
@@ -61,7 +61,7 @@ const NO_URL = [
   'https://api.example.com:99999',
   'https://[::1',
 ];
-/** No absolute http(s) address with a host, or one with a fragment. */
+/** Not an absolute http(s) URL with a host, or one with a fragment. */
 const NO_REDIRECT_URI = [
   'callback',
   '/callback',
@@ -83,7 +83,7 @@ const NO_REDIRECT_URI = [
   'ledger-app:/callback',
 ];
 
-/** The name that the sentence has to give, what uses the argument, and values that it has to refuse. */
+/** The name in the error message, a use of the argument, and invalid values. */
 const TABLE: [name: string, use: (value: Anything) => unknown, values: unknown[]][] = [
   ['createApp', (value) => createApp(value), [...NO_OBJECT, undefined]],
   ['createApi', (value) => createApi(value), [...NO_OBJECT, undefined]],
@@ -93,7 +93,7 @@ const TABLE: [name: string, use: (value: Anything) => unknown, values: unknown[]
   ['clientSecret', (clientSecret) => newApp({ clientSecret }), NO_TEXT],
   ['redirectUri', (redirectUri) => newApp({ redirectUri }), [...NO_TEXT, ...NO_REDIRECT_URI]],
   ['timeout', (timeout) => newApp({ timeout }), [null, 0, -1, '30', Number.NaN, 600_001, Number.POSITIVE_INFINITY]],
-  ['fetch', (given) => newApi({ fetch: given }), NO_FUNCTION],
+  ['fetch', (value) => newApi({ fetch: value }), NO_FUNCTION],
   ['accessToken', (accessToken) => newApi({ accessToken }), NO_TOKEN],
   ['beginAuthorization', (value) => app.beginAuthorization(value), [...NO_OBJECT, undefined]],
   ['scopes', (scopes) => app.beginAuthorization({ scopes }), NO_SCOPES],
@@ -130,12 +130,12 @@ const TABLE: [name: string, use: (value: Anything) => unknown, values: unknown[]
 for (const [name, use, values] of TABLE) {
   test(`a malformed argument is rejected before any request, by name: ${name} in ${use}`, async () => {
     for (const value of values) {
-      const refused = await refusalOf(() => use(value));
-      assert.ok(refused instanceof TypeError, `${String(value)}: ${refused}`);
-      assert.match(refused.message, new RegExp(`(^|\\W)${name} must be .+\\.$`));
-      assert.ok(refused.cause === undefined);
+      const rejected = await errorOf(() => use(value));
+      assert.ok(rejected instanceof TypeError, `${String(value)}: ${rejected}`);
+      assert.match(rejected.message, new RegExp(`(^|\\W)${name} must be .+\\.$`));
+      assert.ok(rejected.cause === undefined);
     }
-    assert.deepEqual(asked, []);
+    assert.deepEqual(requests, []);
   });
 }
 
@@ -151,7 +151,7 @@ test('a malformed secret is not repeated in the error', async () => {
     () => withTokens({ refreshToken: secret }),
   ];
   for (const use of uses) {
-    const error = await refusalOf(use);
+    const error = await errorOf(use);
     assert.ok(error instanceof TypeError);
     assert.ok(!`${error.stack}`.includes('hush'));
   }
@@ -167,15 +167,15 @@ test('valid arguments are accepted', () => {
   withTokens({ scopes: [], expiresAt: -1 });
   app.api({ tokens, save: () => {}, load: undefined });
   api.invoices(BUSINESS.toUpperCase(), { pageSize: undefined, status: undefined });
-  assert.deepEqual(asked, []);
+  assert.deepEqual(requests, []);
 });
 
-/** Thrown or rejected: either way before anything was sent. */
-async function refusalOf(use: () => unknown): Promise<unknown> {
+/** The error, thrown or rejected. */
+async function errorOf(use: () => unknown): Promise<unknown> {
   try {
     await use();
   } catch (error) {
     return error;
   }
-  return assert.fail('it is refused');
+  return assert.fail('the argument was accepted');
 }

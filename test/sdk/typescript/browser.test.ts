@@ -18,7 +18,7 @@ for (let i = 1; i <= 5; i += 1) {
 const site = await serveSite();
 const { accessToken } = await connect(server);
 
-/** A site of another origin than Gatehouse's, with the built library on it. */
+/** A site of another origin, which serves the built library. */
 async function serveSite(): Promise<string> {
   const server = createServer((request, response) => {
     if (request.url === '/')
@@ -64,7 +64,7 @@ test('a page of another origin lists invoices with an access token, page after p
 test('a page of another origin can read why a request was rejected', async () => {
   const page = await openSite();
 
-  const refused = await page.evaluate(async ({ baseUrl, library }) => {
+  const rejected = await page.evaluate(async ({ baseUrl, library }) => {
     const { createApi, GatehouseError }: typeof import('../../../sdk/typescript/src/index.ts') = await import(library);
     const error = await createApi({ baseUrl, accessToken: 'gat_none' })
       .businesses()
@@ -73,10 +73,10 @@ test('a page of another origin can read why a request was rejected', async () =>
     return { status: error.status, code: error.code, hasRequestId: error.requestId !== undefined };
   }, facts);
 
-  assert.deepEqual(refused, { status: 401, code: 'invalid_token', hasRequestId: true });
+  assert.deepEqual(rejected, { status: 401, code: 'invalid_token', hasRequestId: true });
 });
 
-test('a page can begin an authorization: PKCE needs nothing but the browser', async () => {
+test('a page can begin an authorization, since PKCE needs only browser APIs', async () => {
   const page = await openSite();
 
   const begun = await page.evaluate(async ({ baseUrl, library }) => {

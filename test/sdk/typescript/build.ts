@@ -20,7 +20,7 @@ export async function run(program: string, args: string[], cwd: string): Promise
   return stdout + stderr;
 }
 
-/** Without the variables of `npm test`, which would affect npm in another folder. */
+/** The environment without the variables of `npm test`, which would affect npm in another folder. */
 function plainEnvironment(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_|^NODE_TEST/i.test(name)));
 }

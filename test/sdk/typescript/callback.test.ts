@@ -12,7 +12,7 @@ const app = createApp({
   fetch: () => assert.fail('nothing is sent'),
 });
 
-/** What becomes of a visitor who comes back with this. */
+/** The result of a callback with these parameters. */
 async function errorFrom(response: Record<string, string> | string): Promise<GatehouseError> {
   const query = new URLSearchParams(response);
   query.set('state', pending.state);
@@ -23,7 +23,7 @@ async function errorFrom(response: Record<string, string> | string): Promise<Gat
 
 const denied = (more: Record<string, string>) => errorFrom({ iss: ISSUER, error: 'access_denied', ...more });
 
-test('a wrong issuer is named, beside the one that baseUrl is', async () => {
+test('the error names a wrong issuer, and the expected one from baseUrl', async () => {
   const { code, description } = await errorFrom({ iss: 'https://evil.example', code: 'gac_1' });
 
   assert.equal(code, 'issuer_mismatch');
@@ -48,10 +48,10 @@ test('a callback with no issuer, or more than one, is reported as having none', 
 
 test('an error in the callback has its reason and error_uri, if they were sent', async () => {
   const page = `${ISSUER}/docs/errors/access_denied#denied_by_user`;
-  const told = await denied({ reason: 'denied_by_user', error_uri: page });
+  const complete = await denied({ reason: 'denied_by_user', error_uri: page });
   const bare = await denied({});
 
-  assert.deepEqual([told.code, told.reason, told.uri], ['access_denied', 'denied_by_user', page]);
+  assert.deepEqual([complete.code, complete.reason, complete.uri], ['access_denied', 'denied_by_user', page]);
   assert.deepEqual([bare.code, bare.reason, bare.uri], ['access_denied', 'access_denied', undefined]);
 });
 

@@ -29,21 +29,21 @@ export async function connect(server: TestServer, app: App = createSdkApp(server
   return app.finishAuthorization(await openAuthorizeUrl(server, url), pending);
 }
 
-/** The tokens as they are an hour later. */
+/** The same tokens, expired. */
 export function expired(tokens: Tokens): Tokens {
   return { ...tokens, expiresAt: Date.now() - 1 };
 }
 
 /** Records requests in order, those to the token endpoint with their grant type. */
-export function recordFetch(meanwhile: (asked: string, send: () => Promise<Response>) => Promise<Response>) {
-  const asked: string[] = [];
+export function recordFetch(meanwhile: (request: string, send: () => Promise<Response>) => Promise<Response>) {
+  const requests: string[] = [];
   const watched: typeof fetch = (url, init) => {
     const { grant_type = '' } = typeof init?.body === 'string' ? JSON.parse(init.body) : {};
     const name = `${new URL(String(url)).pathname.split('/').at(-1)} ${grant_type}`.trim();
-    asked.push(name);
+    requests.push(name);
     return meanwhile(name, () => fetch(url, init));
   };
-  return { asked, fetch: watched };
+  return { requests, fetch: watched };
 }
 
 export const passThrough = (_: string, send: () => Promise<Response>) => send();

@@ -22,22 +22,25 @@ await server.addInvoice(server.acme, { number: 'INV-1', total: '12.50', currency
 server.advanceClock(LISTED_AFTER);
 
 function newApp() {
-  const { asked, fetch } = recordFetch(passThrough);
+  const { requests, fetch } = recordFetch(passThrough);
   const { id: clientId, secret: clientSecret } = registered;
-  return { asked, app: createApp({ baseUrl: server.api, clientId, clientSecret, redirectUri: REDIRECT_URI, fetch }) };
+  return {
+    requests,
+    app: createApp({ baseUrl: server.api, clientId, clientSecret, redirectUri: REDIRECT_URI, fetch }),
+  };
 }
 
 test('events() reads every event of the app once, oldest first, across pages of any size', async () => {
-  const { app: usual } = newApp();
-  const whole = await Array.fromAsync(usual.events());
+  const { app: unlimited } = newApp();
+  const whole = await Array.fromAsync(unlimited.events());
   assert.deepEqual(
     whole.map(({ type }) => type),
     ['app.secret_added', ...Array(5).fill('grant.created'), 'invoice.created'],
   );
 
-  const { app, asked } = newApp();
+  const { app, requests } = newApp();
   assert.deepEqual(await Array.fromAsync(app.events({ pageSize: 3 })), whole);
-  assert.equal(asked.length, 3);
+  assert.equal(requests.length, 3);
 });
 
 test('events({ after }) continues after the last event that the app has', async () => {
@@ -62,7 +65,7 @@ test('eventPage gives one page, and the cursor of the next one', async () => {
   assert.equal(second.nextCursor, undefined);
 });
 
-test('the type of an event tells TypeScript what its data holds', async () => {
+test('the type of an event determines the type of its data', async () => {
   const { app } = newApp();
   const described: string[] = [];
   for await (const event of app.events()) described.push(describe(event));
@@ -71,7 +74,7 @@ test('the type of an event tells TypeScript what its data holds', async () => {
   assert.ok(described.includes(`${server.ada.id} allowed read:invoices`), described.join());
 });
 
-/** Compiles only if each branch knows its data. */
+/** Compiles only if each branch has the right type of data. */
 function describe(event: GatehouseEvent): string {
   switch (event.type) {
     case 'invoice.created':
@@ -125,9 +128,9 @@ function describe(event: GatehouseEvent): string {
 
 test('an event of an unknown type is returned, too', async () => {
   const event = { id: 'e1', type: 'order.shipped', timestamp: '2030-01-01T00:00:00.000Z', data: { orderId: 'o1' } };
-  const standIn = await startFaultyServer(send(200, [event]));
+  const faultyServer = await startFaultyServer(send(200, [event]));
 
-  const [read] = await Array.fromAsync(standIn.app().events());
+  const [read] = await Array.fromAsync(faultyServer.app().events());
 
   assert.deepEqual(read, { ...event, timestamp: Date.parse(event.timestamp) });
 });
@@ -135,8 +138,8 @@ test('an event of an unknown type is returned, too', async () => {
 test('a response that is not a page of events is invalid_response, and so are pages that form a cycle', async () => {
   const sound = { id: 'e1', type: 'endpoint.test', timestamp: '2030-01-01T00:00:00.000Z', data: {} };
   for (const body of [{}, [{ ...sound, id: 1 }], [{ ...sound, timestamp: 'yesterday' }], [{ ...sound, data: [] }]]) {
-    const standIn = await startFaultyServer(send(200, body));
-    await assert.rejects(Array.fromAsync(standIn.app().events()), { code: 'invalid_response' });
+    const faultyServer = await startFaultyServer(send(200, body));
+    await assert.rejects(Array.fromAsync(faultyServer.app().events()), { code: 'invalid_response' });
   }
 
   const link = '</api/v1/events?cursor=e1>; rel="next"';
@@ -145,12 +148,12 @@ test('a response that is not a page of events is invalid_response, and so are pa
   assert.equal(circle.requests.length, 2);
 });
 
-test('the credentials go into the header, encoded as RFC 6749 section 2.3.1 says', async () => {
-  const standIn = await startFaultyServer(send(200, []));
+test('the credentials go into the header, encoded as in RFC 6749 section 2.3.1', async () => {
+  const faultyServer = await startFaultyServer(send(200, []));
 
-  await Array.fromAsync(standIn.app({ clientId: 'a:b', clientSecret: 'ü%' }).events());
+  await Array.fromAsync(faultyServer.app({ clientId: 'a:b', clientSecret: 'ü%' }).events());
 
-  const [request] = standIn.requests;
+  const [request] = faultyServer.requests;
   assert.equal(request?.headers.authorization, `Basic ${btoa('a%3Ab:%C3%BC%25')}`);
 });
 

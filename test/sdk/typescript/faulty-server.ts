@@ -34,7 +34,7 @@ export async function startFaultyServer(...misbehaviours: FaultyResponse[]) {
     requests,
     api: (changes = {}) => createApi({ baseUrl: url, accessToken: 'gat_1', ...changes }),
     app: (changes = {}) => createApp({ baseUrl: url, ...registration, ...changes }),
-    /** To the exchange of a code, which gets the faulty response. */
+    /** Exchanges a code, which gets the faulty response. */
     async exchange(changes = {}) {
       const app = createApp({ baseUrl: url, ...registration, ...changes });
       const { state, codeVerifier } = await app.beginAuthorization({ scopes: ['read:invoices'] });

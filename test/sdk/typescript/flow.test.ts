@@ -42,7 +42,7 @@ test('tokens are plain data that survives JSON', async () => {
   assert.deepEqual(JSON.parse(JSON.stringify(tokens)), tokens);
 });
 
-test('each authorization has its own state and its own PKCE challenge, and asks for what it should', async () => {
+test('each authorization has its own state and its own PKCE challenge, and the right parameters', async () => {
   const first = await app.beginAuthorization({ scopes: ['read:invoices', 'read:contacts'], prompt: 'login' });
   const second = await app.beginAuthorization({ scopes: ['read:invoices'] });
 
@@ -64,7 +64,7 @@ test('each authorization has its own state and its own PKCE challenge, and asks 
   for (const secret of secrets) assert.match(secret, /^[\w-]{43}$/);
 });
 
-test('optional scopes may be left unticked, and the tokens say what was granted', async () => {
+test('optional scopes may be left unticked, and the tokens contain the granted scope', async () => {
   const frank = await server.signedIn(await server.addUser('Frank', [[server.acme, 'member']]));
   const { url, ...pending } = await app.beginAuthorization({
     scopes: ['read:invoices'],
@@ -94,12 +94,12 @@ test('a callback is accepted as a full address, a URL, a path or a query', async
   }
 });
 
-test('Deny is an error that says so, and its reason says who denied', async () => {
+test('Deny is an access_denied error, and its reason names who denied', async () => {
   const mallory = await server.addUser('Mallory', [[server.acme, 'member']]);
   const { url, ...pending } = await app.beginAuthorization({ scopes: ['read:invoices'] });
   const callback = await openAuthorizeUrl(server, url, 'deny', await server.signedIn(mallory));
 
-  const error = await refusalOf(app.finishAuthorization(callback, pending));
+  const error = await errorOf(app.finishAuthorization(callback, pending));
 
   assert.deepEqual([error.code, error.reason, error.status], ['access_denied', 'denied_by_user', undefined]);
   assert.notEqual(error.description, '');
@@ -110,11 +110,11 @@ test('prompt none without a session is login_required', async () => {
   const { url, ...pending } = await app.beginAuthorization({ scopes: ['read:invoices'], prompt: 'none' });
   const callback = await openAuthorizeUrl(server, url, 'allow', server.browse());
 
-  assert.equal((await refusalOf(app.finishAuthorization(callback, pending))).code, 'login_required');
+  assert.equal((await errorOf(app.finishAuthorization(callback, pending))).code, 'login_required');
 });
 
 test('a callback with another state, issuer or shape is rejected before anything is sent, state first', async () => {
-  const { asked, fetch } = recordFetch(passThrough);
+  const { requests, fetch } = recordFetch(passThrough);
   const careful = createSdkApp(server, { fetch });
   const pending = { state: 'state-1', codeVerifier: 'verifier-1' };
   const iss = server.api;
@@ -130,19 +130,19 @@ test('a callback with another state, issuer or shape is rejected before anything
     ['invalid_response', { state: 'state-1', iss, code: '' }],
   ];
   for (const [code, query] of table) {
-    const error = await refusalOf(careful.finishAuthorization(`?${new URLSearchParams(query)}`, pending));
+    const error = await errorOf(careful.finishAuthorization(`?${new URLSearchParams(query)}`, pending));
     assert.deepEqual([error.code, error.status], [code, undefined], JSON.stringify(query));
   }
   const twice = `?state=state-2&state=state-1&iss=${iss}&code=gac_1`;
-  assert.equal((await refusalOf(careful.finishAuthorization(twice, pending))).code, 'state_mismatch');
-  assert.deepEqual(asked, []);
+  assert.equal((await errorOf(careful.finishAuthorization(twice, pending))).code, 'state_mismatch');
+  assert.deepEqual(requests, []);
 });
 
-test('a wrong secret is invalid_client, with what to do and where to read on', async () => {
+test('a wrong secret is invalid_client, with a remedy and a link', async () => {
   const wrong = createSdkApp(server, { clientSecret: 'gcs_wrong' });
   const { url, ...pending } = await wrong.beginAuthorization({ scopes: ['read:invoices'] });
 
-  const error = await refusalOf(wrong.finishAuthorization(await openAuthorizeUrl(server, url), pending));
+  const error = await errorOf(wrong.finishAuthorization(await openAuthorizeUrl(server, url), pending));
 
   assert.deepEqual([error.status, error.code], [401, 'invalid_client']);
   assert.match(error.description, /client_secret/);
@@ -158,11 +158,11 @@ test('one refresh gives a new pair, of fewer scopes if they are named', async ()
   assert.deepEqual(narrower.scopes, ['read:contacts']);
   assert.notEqual(narrower.refreshToken, tokens.refreshToken);
 
-  const error = await refusalOf(createApi({ baseUrl: server.api, ...narrower }).invoicePage(server.acme.id));
+  const error = await errorOf(createApi({ baseUrl: server.api, ...narrower }).invoicePage(server.acme.id));
   assert.deepEqual([error.status, error.code], [403, 'insufficient_scope']);
 });
 
-test('introspection tells an active token from an inactive one, and revoking a refresh token ends both', async () => {
+test('introspection distinguishes active from inactive tokens, and revoking a refresh token ends both', async () => {
   const tokens = await connect(server);
 
   const seen = await app.introspect(tokens.accessToken);
@@ -195,7 +195,7 @@ test('baseUrl may end with a slash', async () => {
   assert.equal((await createApi({ baseUrl: `${server.api}/`, ...tokens }).businesses()).length, 1);
 });
 
-async function refusalOf(promise: Promise<unknown>): Promise<GatehouseError> {
+async function errorOf(promise: Promise<unknown>): Promise<GatehouseError> {
   const error = await promise.then(
     () => assert.fail('it is refused'),
     (error) => error,

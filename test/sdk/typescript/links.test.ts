@@ -24,19 +24,19 @@ test('the next page is found among other links, however they are written', async
     ['nonsense', undefined],
   ];
   for (const [link, cursor] of links) {
-    const standIn = await startFaultyServer(send(200, [], { link }));
-    assert.equal((await standIn.api().invoicePage(BUSINESS)).nextCursor, cursor, link);
+    const faultyServer = await startFaultyServer(send(200, [], { link }));
+    assert.equal((await faultyServer.api().invoicePage(BUSINESS)).nextCursor, cursor, link);
   }
 });
 
 test('a header over 8 KiB is not parsed, and its page does not count as the last', async () => {
   const link = `${'</x>; rel="preload", '.repeat(400)}</x?cursor=a>; rel="next"`;
-  const standIn = await startFaultyServer(send(200, [], { link }));
+  const faultyServer = await startFaultyServer(send(200, [], { link }));
 
-  await assert.rejects(standIn.api().invoicePage(BUSINESS), { code: 'invalid_response', status: 200 });
+  await assert.rejects(faultyServer.api().invoicePage(BUSINESS), { code: 'invalid_response', status: 200 });
 });
 
-/** Whatever makes a reader go over the same characters again and again. */
+/** Headers that would make a naive parser scan the same characters repeatedly. */
 const HOSTILE = [
   `<x>;rel=${'next '.repeat(800)}${' '.repeat(4000)}""x`,
   `<x>;rel="${'next '.repeat(800)}${' '.repeat(4000)}`,
@@ -51,7 +51,7 @@ const HOSTILE = [
   '<x>;'.repeat(2000),
 ];
 
-test('a hostile header is read as fast as any other', () => {
+test('a hostile header is parsed as fast as any other', () => {
   const program = `
     import { createApi } from '${import.meta.resolve('../../../sdk/typescript/src/index.ts')}';
     for (const link of ${JSON.stringify(HOSTILE)}) {
@@ -60,7 +60,7 @@ test('a hostile header is read as fast as any other', () => {
       console.log((await api.invoicePage('${BUSINESS}')).nextCursor);
     }`;
 
-  // A process of its own, since nothing else could end one that is still reading.
+  // Runs in a child process, since a parser that hangs would block this one.
   const printed = execFileSync(process.execPath, ['--input-type=module', '--eval', program], { timeout: 15_000 });
 
   assert.equal(String(printed), 'undefined\n'.repeat(HOSTILE.length));

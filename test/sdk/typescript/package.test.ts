@@ -12,7 +12,7 @@ await server.addInvoice(server.acme, { number: 'INV-7', total: '1234.50' });
 const consumer = await installPackage();
 const nodes = await findNodes();
 
-/** Packed as it is published, and installed somewhere else from the tarball alone. */
+/** Packs the library, and installs the tarball in another folder. */
 async function installPackage(): Promise<string> {
   const [packed, folder] = [createFolder(), createFolder()];
   const offline = ['--offline', '--no-audit', '--no-fund', '--loglevel=error', '--cache', createFolder()];
@@ -24,11 +24,11 @@ async function installPackage(): Promise<string> {
   return folder;
 }
 
-/** The Node that runs the tests, and every other version that this machine has on PATH. */
+/** The Node that runs the tests, and every other version on PATH. */
 async function findNodes(): Promise<Map<string, string>> {
   const found = new Map([[process.version, process.execPath]]);
-  for (const place of (process.env.PATH ?? '').split(delimiter)) {
-    const node = join(place, 'node');
+  for (const folder of (process.env.PATH ?? '').split(delimiter)) {
+    const node = join(folder, 'node');
     if (!statSync(node, { throwIfNoEntry: false })?.isFile()) continue;
     const version = (await run(node, ['--version'], consumer)).trim();
     if (Number.parseInt(version.slice(1), 10) >= 20 && !found.has(version)) found.set(version, node);
@@ -36,7 +36,7 @@ async function findNodes(): Promise<Map<string, string>> {
   return found;
 }
 
-test('the package holds the built library, its types, README and licence, and nothing else', () => {
+test('the package contains the built library, its types, README and licence, and nothing else', () => {
   const folder = join(consumer, 'node_modules/@gatehouse/client');
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort();
   const built = ['esm', 'cjs'].flatMap((kind) => [
@@ -51,7 +51,7 @@ test('the package holds the built library, its types, README and licence, and no
   assert.equal(readFileSync(join(folder, 'LICENSE'), 'utf8'), readFileSync(join(ROOT, 'LICENSE'), 'utf8'));
 });
 
-test('the package has what the registry shows, and installs nothing else', () => {
+test('the package has the metadata that the registry shows, and no dependencies', () => {
   const manifest = readManifest(LIBRARY);
 
   assert.deepEqual([manifest.dependencies, manifest.license, manifest.version], [undefined, 'MIT', VERSION]);
@@ -81,7 +81,7 @@ test('the folder builds standalone, with the compiler of its own lock file', asy
   assert.deepEqual(devDependencies, { typescript: locked['node_modules/typescript'].version });
   assert.deepEqual(devDependencies.typescript, readManifest(ROOT).devDependencies.typescript);
 
-  // What `npm ci` would install there, without the network.
+  // Links the packages that `npm ci` would install, without the network.
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   await run('npm', ['run', 'build'], folder);
 
@@ -175,7 +175,7 @@ for (const [name, options] of CONSUMERS) {
       target: 'es2022',
       ...options,
     };
-    // One as an ES module, one as CommonJS.
+    // One program is an ES module, the other CommonJS.
     for (const file of ['typed.ts', 'typed.cts']) {
       writeFileSync(join(consumer, file), TYPED);
       writeFileSync(join(consumer, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: [file] }));

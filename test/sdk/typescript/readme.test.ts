@@ -11,9 +11,9 @@ import { LIBRARY, ROOT, run, TSC } from './build.ts';
 import { openAuthorizeUrl } from './connected.ts';
 
 const readme = readFileSync(join(LIBRARY, 'README.md'), 'utf8');
-const desk = createWorkspace();
+const workspace = createWorkspace();
 const server = await startTestServer();
-await desk.bash(blocksOf('sh').join('\n'), { env: { GATEHOUSE: desk.checkout } }).waitForExit();
+await workspace.bash(blocksOf('sh').join('\n'), { env: { GATEHOUSE: workspace.checkout } }).waitForExit();
 
 function blocksOf(language: string): string[] {
   return [...readme.matchAll(new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\`$`, 'gms'))].map(([, code = '']) => code);
@@ -28,17 +28,17 @@ await server.addInvoice(server.acme, { number: 'INV-7', total: '1234.50' });
 const port = await freePort();
 const home = `http://127.0.0.1:${port}/`;
 
-/** The five minutes as they are written, but for the port, of which others may have taken the usual one. */
+/** The quickstart of the README with a free port. */
 function startApp(): Program {
   const [program = ''] = blocksOf('js');
-  desk.save('app.mjs', program.replaceAll('8080', String(port)));
+  workspace.save('app.mjs', program.replaceAll('8080', String(port)));
   const env = { BASE_URL: server.api, CLIENT_ID: registration.id, CLIENT_SECRET: registration.secret };
-  return desk.run([process.execPath, 'app.mjs'], { env });
+  return workspace.run([process.execPath, 'app.mjs'], { env });
 }
 
 const app = startApp();
 
-/** The first response of a program that has only just been started may take a while. */
+/** A program that has just started may respond late. */
 async function open(url: string | URL, cookie = ''): Promise<Response> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -63,7 +63,7 @@ async function connect(): Promise<{ callback: URL; cookies: string[] }> {
   const begun = await open(home);
   assert.equal(begun.status, 303);
   const callback = await openAuthorizeUrl(server, begun.headers.get('location') ?? '');
-  // Loaded again before the first response is there.
+  // Reloads before the first response has arrived.
   const responses = await Promise.all([1, 2].map(() => open(callback, cookieOf(begun))));
   for (const { status, headers } of responses) assert.deepEqual([status, headers.get('location')], [303, '/']);
   return { callback, cookies: responses.map(cookieOf).filter((cookie) => cookie !== '') };
@@ -109,27 +109,27 @@ declare const store: { read(id: string): Promise<Tokens>; write(id: string, toke
 test('the examples of the README compile', async () => {
   const blocks = blocksOf('ts');
   assert.equal(blocks.length, 7);
-  for (const [i, block] of blocks.entries()) desk.save(`example-${i}.ts`, known + block);
+  for (const [i, block] of blocks.entries()) workspace.save(`example-${i}.ts`, known + block);
   const typeRoots = [join(ROOT, 'node_modules/@types')];
   const checks = { strict: true, noEmit: true, target: 'es2022', module: 'nodenext', types: ['node'], typeRoots };
-  desk.save('tsconfig.json', JSON.stringify({ compilerOptions: checks, include: ['example-*.ts'] }));
+  workspace.save('tsconfig.json', JSON.stringify({ compilerOptions: checks, include: ['example-*.ts'] }));
 
-  await run(TSC, [], desk.folder);
+  await run(TSC, [], workspace.folder);
 });
 
 test('the token file of the README is readable only by its owner, also if it replaces another one', async () => {
   const [example = ''] = blocksOf('ts').filter((block) => block.includes('writeFile'));
   const tokens = { accessToken: 'gat_1', refreshToken: 'grt_1', expiresAt: 1, scopes: ['read:invoices'] };
-  desk.save('save.ts', `${known}${example}\nawait save(${JSON.stringify(tokens)});\n`);
-  const file = join(desk.folder, 'tokens.json');
+  workspace.save('save.ts', `${known}${example}\nawait save(${JSON.stringify(tokens)});\n`);
+  const file = join(workspace.folder, 'tokens.json');
   writeFileSync(file, 'older', { mode: 0o644 });
 
-  await desk.run([process.execPath, 'save.ts']).waitForExit();
+  await workspace.run([process.execPath, 'save.ts']).waitForExit();
 
   assert.deepEqual(JSON.parse(readFileSync(file, 'utf8')), tokens);
   assert.equal(statSync(file).mode & 0o777, 0o600);
   assert.deepEqual(
-    readdirSync(desk.folder).filter((name) => name.startsWith('tokens')),
+    readdirSync(workspace.folder).filter((name) => name.startsWith('tokens')),
     ['tokens.json'],
   );
 });

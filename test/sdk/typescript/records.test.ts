@@ -140,8 +140,8 @@ test('a create whose response was lost is repeated, and makes one record', async
 
 test('every attempt of a write has the same idempotency key, and every call another', async () => {
   const created = send(201, { id: BUSINESS }, { etag: '"1"' });
-  const { api: standIn, requests } = await startFaultyServer(hangUp, fail(503), created);
-  const { contacts } = standIn().business(BUSINESS);
+  const { api: createFaultyApi, requests } = await startFaultyServer(hangUp, fail(503), created);
+  const { contacts } = createFaultyApi().business(BUSINESS);
   await contacts.create({ name: 'Mara' });
   await contacts.create({ name: 'Mara' });
   await contacts.create({ name: 'Mara' }, { idempotencyKey: 'mine' });
@@ -155,17 +155,17 @@ test('every attempt of a write has the same idempotency key, and every call anot
 
 test('a response that is not a record is invalid_response', async () => {
   for (const response of [send(200, {}, { etag: '"1"' }), send(200, { id: BUSINESS }), send(200, [])]) {
-    const { api: standIn } = await startFaultyServer(response);
-    const error = await rejected(() => standIn().business(BUSINESS).contacts.get(BUSINESS));
+    const { api: createFaultyApi } = await startFaultyServer(response);
+    const error = await rejected(() => createFaultyApi().business(BUSINESS).contacts.get(BUSINESS));
     assert.equal(error.code, 'invalid_response');
   }
 });
 
 test('a wrong argument is a TypeError before anything is sent', async () => {
-  const { api: standIn, requests } = await startFaultyServer(fail(500));
-  const { contacts, invoices } = standIn().business(BUSINESS);
+  const { api: createFaultyApi, requests } = await startFaultyServer(fail(500));
+  const { contacts, invoices } = createFaultyApi().business(BUSINESS);
 
-  assert.throws(() => standIn().business('acme'), TypeError);
+  assert.throws(() => createFaultyApi().business('acme'), TypeError);
   assert.throws(() => contacts.list({ limit: 0 }), TypeError);
   await assert.rejects(contacts.get('../companies'), TypeError);
   await assert.rejects(contacts.create({ name: 'Mara' }, { idempotencyKey: 'two words' }), TypeError);

@@ -8,65 +8,65 @@ import { connect, createSdkApp, expired, passThrough, recordFetch } from './conn
 const server = await startTestServer();
 const REFRESH = 'token refresh_token';
 
-/** A new grant, and an app whose requests are written down. */
+/** A new grant, and an app whose requests are recorded. */
 async function newConnection() {
   const tokens = await connect(server);
-  const { asked, fetch } = recordFetch(passThrough);
-  return { tokens, asked, app: createSdkApp(server, { fetch }) };
+  const { requests, fetch } = recordFetch(passThrough);
+  return { tokens, requests, app: createSdkApp(server, { fetch }) };
 }
 
-const refreshesIn = (asked: string[]) => asked.filter((name) => name === REFRESH).length;
+const refreshesIn = (requests: string[]) => requests.filter((name) => name === REFRESH).length;
 
-/** Where an app keeps its tokens, shared by its workers. */
+/** A token store that the workers of an app share. */
 function newStore(tokens?: Tokens) {
   const saved: Tokens[] = tokens ? [tokens] : [];
   return { saved, save: async (newer: Tokens) => void saved.push(newer), load: async () => saved.at(-1) };
 }
 
 test('a token that is good for more than a minute is used as it is', async () => {
-  const { app, tokens, asked } = await newConnection();
+  const { app, tokens, requests } = await newConnection();
   const { saved, save } = newStore();
 
   await app.api({ tokens: { ...tokens, expiresAt: Date.now() + 65_000 }, save }).businesses();
 
-  assert.deepEqual([asked, saved], [['businesses'], []]);
+  assert.deepEqual([requests, saved], [['businesses'], []]);
 });
 
 test('a token that is within a minute of its end is refreshed before it is used', async () => {
-  const { app, tokens, asked } = await newConnection();
+  const { app, tokens, requests } = await newConnection();
   const { saved, save } = newStore();
   const api = app.api({ tokens: { ...tokens, expiresAt: Date.now() + 59_000 }, save });
 
   await api.businesses();
   await api.businesses();
 
-  assert.deepEqual(asked, [REFRESH, 'businesses', 'businesses']);
+  assert.deepEqual(requests, [REFRESH, 'businesses', 'businesses']);
   assert.equal(saved.length, 1);
   assert.notEqual(saved[0]?.refreshToken, tokens.refreshToken);
 });
 
 test('100 callers with an expired token cause one refresh, and all of them succeed', async () => {
-  const { app, tokens, asked } = await newConnection();
+  const { app, tokens, requests } = await newConnection();
   const { saved, save } = newStore();
   const api = app.api({ tokens: expired(tokens), save });
 
   const responses = await Promise.all(Array.from({ length: 100 }, () => api.businesses()));
 
   assert.ok(responses.every(([business]) => business?.id === server.acme.id));
-  assert.equal(refreshesIn(asked), 1);
+  assert.equal(refreshesIn(requests), 1);
   assert.equal(saved.length, 1);
 });
 
 test('100 callers whose token was revoked cause one refresh, and each call is repeated once', async () => {
-  const { app, tokens, asked } = await newConnection();
+  const { app, tokens, requests } = await newConnection();
   await app.revoke(tokens.accessToken);
   const api = app.api({ tokens, save: newStore().save });
-  asked.length = 0;
+  requests.length = 0;
 
   await Promise.all(Array.from({ length: 100 }, () => api.businesses()));
 
-  assert.equal(refreshesIn(asked), 1);
-  assert.equal(asked.length, 201);
+  assert.equal(refreshesIn(requests), 1);
+  assert.equal(requests.length, 201);
 });
 
 test('a call that was rejected while its token was replaced is repeated with the newer one', async () => {
@@ -74,7 +74,7 @@ test('a call that was rejected while its token was replaced is repeated with the
   await createSdkApp(server).revoke(tokens.accessToken);
   const late = Promise.withResolvers<void>();
   let calls = 0;
-  const { asked, fetch } = recordFetch(async (name, send) => {
+  const { requests, fetch } = recordFetch(async (name, send) => {
     const response = await send();
     calls += name === 'businesses' ? 1 : 0;
     if (name === 'businesses' && calls === 1) await late.promise;
@@ -87,12 +87,12 @@ test('a call that was rejected while its token was replaced is repeated with the
   late.resolve();
 
   assert.equal((await slow).length, 1);
-  assert.deepEqual(asked.filter((name) => name === REFRESH).length, 1);
+  assert.deepEqual(requests.filter((name) => name === REFRESH).length, 1);
 });
 
 test('a token that is rejected again after a refresh is an error, without a second refresh', async () => {
   const { tokens } = await newConnection();
-  const { asked, fetch } = recordFetch(async (name, send) =>
+  const { requests, fetch } = recordFetch(async (name, send) =>
     name === 'businesses'
       ? Response.json({ error: 'invalid_token', error_description: 'It has ended.' }, { status: 401 })
       : send(),
@@ -100,7 +100,7 @@ test('a token that is rejected again after a refresh is an error, without a seco
   const api = createSdkApp(server, { fetch }).api({ tokens, save: newStore().save });
 
   await assert.rejects(api.businesses(), { status: 401, code: 'invalid_token' });
-  assert.deepEqual(asked, ['businesses', REFRESH, 'businesses']);
+  assert.deepEqual(requests, ['businesses', REFRESH, 'businesses']);
 });
 
 test('a new pair is saved before it is used', async () => {
@@ -124,7 +124,7 @@ test('a new pair is saved before it is used', async () => {
 });
 
 test('a failed save rejects every caller, and the next call saves the same pair without another refresh', async () => {
-  const { app, tokens, asked } = await newConnection();
+  const { app, tokens, requests } = await newConnection();
   const broken = new Error('The disk is full.');
   const offered: Tokens[] = [];
   const save = async (newer: Tokens) => {
@@ -135,16 +135,16 @@ test('a failed save rejects every caller, and the next call saves the same pair 
 
   const outcomes = await Promise.allSettled(Array.from({ length: 5 }, () => api.businesses()));
   assert.ok(outcomes.every((outcome) => outcome.status === 'rejected' && outcome.reason === broken));
-  assert.deepEqual(asked, [REFRESH]);
+  assert.deepEqual(requests, [REFRESH]);
 
   await api.businesses();
   assert.equal(offered.length, 2);
   assert.deepEqual(offered[1], offered[0]);
-  assert.deepEqual(asked, [REFRESH, 'businesses']);
+  assert.deepEqual(requests, [REFRESH, 'businesses']);
 });
 
 test('after a failed save, the next call uses the new pair and not the rejected token', async () => {
-  const { app, tokens, asked } = await newConnection();
+  const { app, tokens, requests } = await newConnection();
   await app.revoke(tokens.accessToken);
   let saves = 0;
   const save = () => {
@@ -153,58 +153,58 @@ test('after a failed save, the next call uses the new pair and not the rejected 
   };
   const api = app.api({ tokens, save });
   await assert.rejects(api.businesses(), { message: 'The disk is full.' });
-  asked.length = 0;
+  requests.length = 0;
 
   await api.businesses();
 
-  assert.deepEqual([asked, saves], [['businesses'], 2]);
+  assert.deepEqual([requests, saves], [['businesses'], 2]);
 });
 
 test('a second worker uses the pair that the first has stored, and does not refresh', async () => {
-  const { app, tokens, asked } = await newConnection();
+  const { app, tokens, requests } = await newConnection();
   const store = newStore(tokens);
   const first = app.api({ tokens: expired(tokens), ...store });
   const second = app.api({ tokens: expired(tokens), ...store });
 
   await first.businesses();
-  // By now the refresh token that the second worker holds would be taken for a stolen one.
+  // By now the server would treat the old refresh token of the second worker as replayed.
   server.advanceClock(MINUTE);
   await second.businesses();
 
-  assert.equal(refreshesIn(asked), 1);
+  assert.equal(refreshesIn(requests), 1);
   assert.equal(store.saved.length, 2);
 });
 
 test('a stored pair that is due as well is refreshed, too', async () => {
-  const { app, tokens, asked } = await newConnection();
+  const { app, tokens, requests } = await newConnection();
   const newer = await app.refresh(tokens.refreshToken);
   server.advanceClock(MINUTE);
-  asked.length = 0;
+  requests.length = 0;
   const store = newStore(expired(newer));
 
   await app.api({ tokens: expired(tokens), ...store }).businesses();
 
-  assert.deepEqual(asked, [REFRESH, 'businesses']);
+  assert.deepEqual(requests, [REFRESH, 'businesses']);
   assert.equal(store.saved.length, 2);
 });
 
 test('a worker whose access token was rejected uses a newer pair from the store, but not the same access token', async () => {
-  const { app, tokens, asked } = await newConnection();
+  const { app, tokens, requests } = await newConnection();
   const newer = await app.refresh(tokens.refreshToken);
   await app.revoke(tokens.accessToken);
-  asked.length = 0;
+  requests.length = 0;
 
   await app.api({ tokens, ...newStore(newer) }).businesses();
-  assert.deepEqual(asked, ['businesses', 'businesses']);
+  assert.deepEqual(requests, ['businesses', 'businesses']);
 
-  asked.length = 0;
+  requests.length = 0;
   const sameAccess = { ...newer, accessToken: tokens.accessToken };
   await app.api({ tokens, ...newStore(sameAccess) }).businesses();
-  assert.deepEqual(asked, ['businesses', REFRESH, 'businesses']);
+  assert.deepEqual(requests, ['businesses', REFRESH, 'businesses']);
 });
 
 test('a store that lags behind does not bring back a spent refresh token', async () => {
-  const { app, tokens, asked } = await newConnection();
+  const { app, tokens, requests } = await newConnection();
   const { saved, save } = newStore();
   const api = app.api({ tokens: expired(tokens), save, load: async () => expired(saved.at(-3) ?? tokens) });
   await api.businesses();
@@ -213,12 +213,12 @@ test('a store that lags behind does not bring back a spent refresh token', async
     server.advanceClock(MINUTE);
     await server.revoke(saved.at(-1)?.accessToken);
     await api.businesses();
-    assert.deepEqual([refreshesIn(asked), saved.length], [refreshes, refreshes]);
+    assert.deepEqual([refreshesIn(requests), saved.length], [refreshes, refreshes]);
   }
 });
 
 test('a load that fails or returns invalid data rejects the call, and nothing is refreshed', async () => {
-  const { app, tokens, asked } = await newConnection();
+  const { app, tokens, requests } = await newConnection();
   const broken = new Error('The store is down.');
   const load = () => Promise.reject(broken);
   await assert.rejects(app.api({ tokens: expired(tokens), save: () => {}, load }).businesses(), broken);
@@ -229,5 +229,5 @@ test('a load that fails or returns invalid data rejects the call, and nothing is
 
   const empty = app.api({ tokens: expired(tokens), save: () => {}, load: async () => undefined });
   assert.equal((await empty.businesses()).length, 1);
-  assert.equal(refreshesIn(asked), 1);
+  assert.equal(refreshesIn(requests), 1);
 });

@@ -26,23 +26,23 @@ async function errorOf(promise: Promise<unknown>): Promise<GatehouseError> {
 }
 
 test('a rejected refresh tells every caller why, saves nothing, and is not repeated', async () => {
-  const { asked, fetch } = recordFetch(passThrough);
+  const { requests, fetch } = recordFetch(passThrough);
   const app = createSdkApp(server, { fetch });
   const tokens = await connect(server, app);
   const saved: Tokens[] = [];
   const api = app.api({ tokens, save: (newer) => saved.push(newer) });
   await disconnectLedger();
-  asked.length = 0;
+  requests.length = 0;
 
   const [first, ...others] = await Promise.all(Array.from({ length: 10 }, () => errorOf(api.businesses())));
   assert.deepEqual([first?.status, first?.code, first?.reason], [400, 'invalid_grant', 'disconnected_by_user']);
   assert.match(first?.description ?? '', /disconnected the app/);
   assert.ok(others.every((error) => error === first));
-  assert.equal(asked.filter((name) => name === REFRESH).length, 1);
+  assert.equal(requests.filter((name) => name === REFRESH).length, 1);
 
-  asked.length = 0;
+  requests.length = 0;
   assert.equal(await errorOf(api.businesses()), first);
-  assert.deepEqual([asked, saved], [[], []]);
+  assert.deepEqual([requests, saved], [[], []]);
 });
 
 test('a disabled app continues with the same tokens once it is enabled', async () => {
@@ -94,7 +94,7 @@ test('a refresh token that is retried too late is rejected with its own reason',
 
 test('a refresh without a response rejects its callers, and the next call tries again', async () => {
   let isDown = true;
-  const { asked, fetch } = recordFetch(async (name, send) => {
+  const { requests, fetch } = recordFetch(async (name, send) => {
     if (name === REFRESH && isDown) throw new TypeError('fetch failed');
     return send();
   });
@@ -102,14 +102,14 @@ test('a refresh without a response rejects its callers, and the next call tries 
   const api = createSdkApp(server, { fetch }).api({ tokens: expired(tokens), save: () => {} });
 
   assert.equal((await errorOf(api.businesses())).code, 'network_error');
-  assert.equal(asked.length, 3);
+  assert.equal(requests.length, 3);
   isDown = false;
   assert.equal((await api.businesses()).length, 1);
 });
 
 test('a refresh whose response was lost is repeated, and gives the lost pair', async () => {
   const lost: string[] = [];
-  const { asked, fetch } = recordFetch(async (name, send) => {
+  const { requests, fetch } = recordFetch(async (name, send) => {
     const response = await send();
     if (name !== REFRESH || lost.length > 0) return response;
     lost.push(((await response.json()) as { refresh_token: string }).refresh_token);
@@ -121,7 +121,7 @@ test('a refresh whose response was lost is repeated, and gives the lost pair', a
 
   await api.businesses();
 
-  assert.deepEqual(asked, [REFRESH, REFRESH, 'businesses']);
+  assert.deepEqual(requests, [REFRESH, REFRESH, 'businesses']);
   assert.deepEqual(
     saved.map(({ refreshToken }) => refreshToken),
     lost,

@@ -22,7 +22,7 @@ const pad =
     response.end('[]');
   };
 
-/** Each byte comes soon after the last, and the end never does. */
+/** Sends one byte after another, and never ends. */
 const drip: FaultyResponse = (response) => {
   response.writeHead(200, { 'content-type': 'application/json' });
   const dripping = setInterval(() => response.write(' '), 5);
@@ -36,9 +36,9 @@ test('an error has all fields of the response', async () => {
     error_uri: 'https://api.example.com/docs/errors/invalid_grant',
     reason: 'disconnected_by_user',
   };
-  const standIn = await startFaultyServer(send(400, body, { 'x-request-id': 'req-7', 'retry-after': '3' }));
+  const faultyServer = await startFaultyServer(send(400, body, { 'x-request-id': 'req-7', 'retry-after': '3' }));
 
-  await assert.rejects(standIn.app().refresh('grt_1'), {
+  await assert.rejects(faultyServer.app().refresh('grt_1'), {
     name: 'GatehouseError',
     message: 'invalid_grant: The user disconnected the app. (request req-7)',
     status: 400,
@@ -52,9 +52,9 @@ test('an error has all fields of the response', async () => {
 });
 
 test('an error with only a code and a description has the code as its reason', async () => {
-  const standIn = await startFaultyServer(send(403, { error: 'forbidden', error_description: '', reason: null }));
+  const faultyServer = await startFaultyServer(send(403, { error: 'forbidden', error_description: '', reason: null }));
 
-  await assert.rejects(standIn.api().businesses(), {
+  await assert.rejects(faultyServer.api().businesses(), {
     message: 'forbidden',
     status: 403,
     code: 'forbidden',
@@ -76,9 +76,9 @@ test('only an error with a lower-case code and a description is from Gatehouse: 
     { error: { code: 'not_found' }, error_description: 'Nothing is here.' },
   ];
   for (const body of foreign) {
-    const standIn = await startFaultyServer(send(404, body));
+    const faultyServer = await startFaultyServer(send(404, body));
     const description = 'The response with status 404 is not from Gatehouse. Is baseUrl right?';
-    await assert.rejects(standIn.api().businesses(), { code: 'invalid_response', status: 404, description });
+    await assert.rejects(faultyServer.api().businesses(), { code: 'invalid_response', status: 404, description });
   }
 });
 
@@ -89,9 +89,9 @@ test('control characters in a response are removed, in every field and in the me
     error_uri: 'https://api.example.com/\r\nset-cookie: a=b',
     reason: 'so\nso',
   };
-  const standIn = await startFaultyServer(send(400, body, { 'x-request-id': 'req\t7' }));
+  const faultyServer = await startFaultyServer(send(400, body, { 'x-request-id': 'req\t7' }));
 
-  await assert.rejects(standIn.api().businesses(), {
+  await assert.rejects(faultyServer.api().businesses(), {
     message: 'odd: one two three [2J four five (request req 7)',
     reason: 'so so',
     description: 'one two three [2J four five',
@@ -107,9 +107,9 @@ test('texts of a response are truncated at a maximum length, and never within a 
     error_uri: `https://api.example.com/${'u'.repeat(3000)}`,
     reason: 'r'.repeat(600),
   };
-  const standIn = await startFaultyServer(send(400, body, { 'x-request-id': 'i'.repeat(600) }));
+  const faultyServer = await startFaultyServer(send(400, body, { 'x-request-id': 'i'.repeat(600) }));
 
-  await assert.rejects(standIn.api().businesses(), {
+  await assert.rejects(faultyServer.api().businesses(), {
     code: 'x'.repeat(500),
     reason: 'r'.repeat(500),
     description: `${'d'.repeat(499)} `,
@@ -132,47 +132,47 @@ test('a response that is not our JSON is unreadable, with its status', async () 
     [200, send(200, [null])],
     [200, send(200, null)],
   ];
-  for (const [status, misbehaviour] of responses) {
-    const standIn = await startFaultyServer(misbehaviour);
-    await assert.rejects(standIn.api().businesses(), {
+  for (const [status, faultyResponse] of responses) {
+    const faultyServer = await startFaultyServer(faultyResponse);
+    await assert.rejects(faultyServer.api().businesses(), {
       code: 'invalid_response',
       reason: 'invalid_response',
       status,
     });
-    assert.equal(standIn.requests.length, 1);
+    assert.equal(faultyServer.requests.length, 1);
   }
 });
 
 test('an error page of a proxy is unreadable only if it persists', async () => {
-  const standIn = await startFaultyServer(sendPage(502, '<h1>Bad gateway</h1>', { 'retry-after': '0' }));
-  await assert.rejects(standIn.api().businesses(), { code: 'invalid_response', status: 502 });
-  assert.equal(standIn.requests.length, 3);
+  const faultyServer = await startFaultyServer(sendPage(502, '<h1>Bad gateway</h1>', { 'retry-after': '0' }));
+  await assert.rejects(faultyServer.api().businesses(), { code: 'invalid_response', status: 502 });
+  assert.equal(faultyServer.requests.length, 3);
 });
 
 test('tokens, introspections and invoices of another shape are unreadable', async () => {
   const tokens = { access_token: 'gat_2', token_type: 'bearer', expires_in: 3600, refresh_token: 'grt_2', scope: 'a' };
   const wrongs = [{ access_token: 7 }, { refresh_token: 'with space' }, { expires_in: '3600' }, { scope: undefined }];
   for (const wrong of wrongs) {
-    const standIn = await startFaultyServer(send(200, { ...tokens, ...wrong }));
-    await assert.rejects(standIn.app().refresh('grt_1'), { code: 'invalid_response', status: 200 });
+    const faultyServer = await startFaultyServer(send(200, { ...tokens, ...wrong }));
+    await assert.rejects(faultyServer.app().refresh('grt_1'), { code: 'invalid_response', status: 200 });
   }
   for (const wrong of [{}, { active: 'yes' }, { active: true, exp: 1 }]) {
-    const standIn = await startFaultyServer(send(200, wrong));
-    await assert.rejects(standIn.app().introspect('gat_1'), { code: 'invalid_response', status: 200 });
+    const faultyServer = await startFaultyServer(send(200, wrong));
+    await assert.rejects(faultyServer.app().introspect('gat_1'), { code: 'invalid_response', status: 200 });
   }
   const rounded = { id: '1', number: 'INV-1', status: 'SENT', total: 1234.5, currency: 'GBP', customerId: 'c' };
-  const standIn = await startFaultyServer(send(200, [rounded]));
-  await assert.rejects(standIn.api().invoicePage(BUSINESS), { code: 'invalid_response', status: 200 });
+  const faultyServer = await startFaultyServer(send(200, [rounded]));
+  await assert.rejects(faultyServer.api().invoicePage(BUSINESS), { code: 'invalid_response', status: 200 });
 });
 
 test('a redirect is never followed, and is an error that says so', async () => {
   const elsewhere = await startFaultyServer(sendBusinesses);
   for (const status of [301, 302, 303, 307, 308]) {
-    const standIn = await startFaultyServer(sendPage(status, '', { location: `${elsewhere.url}/` }));
-    const refused = { code: 'invalid_response', status, description: /redirects are never followed/ };
-    await assert.rejects(standIn.api().businesses(), refused);
-    await assert.rejects(standIn.app().refresh('grt_1'), refused);
-    assert.equal(standIn.requests.length, 2);
+    const faultyServer = await startFaultyServer(sendPage(status, '', { location: `${elsewhere.url}/` }));
+    const rejected = { code: 'invalid_response', status, description: /redirects are never followed/ };
+    await assert.rejects(faultyServer.api().businesses(), rejected);
+    await assert.rejects(faultyServer.app().refresh('grt_1'), rejected);
+    assert.equal(faultyServer.requests.length, 2);
   }
   assert.equal(elsewhere.requests.length, 0);
 });
@@ -187,15 +187,15 @@ test('a response of 4 MiB is read, and a larger one is rejected', async () => {
 });
 
 test('a server that never responds, or never ends its response, times out', async () => {
-  for (const misbehaviour of [neverRespond, drip]) {
-    const standIn = await startFaultyServer(misbehaviour);
-    const refused = {
+  for (const faultyResponse of [neverRespond, drip]) {
+    const faultyServer = await startFaultyServer(faultyResponse);
+    const rejected = {
       code: 'timeout',
       status: undefined,
       message: 'timeout: There was no complete response within 0.06 s.',
     };
-    await assert.rejects(standIn.exchange({ timeout: 60 }), refused);
-    await assert.rejects(standIn.api({ timeout: 60 }).businesses(), refused);
+    await assert.rejects(faultyServer.exchange({ timeout: 60 }), rejected);
+    await assert.rejects(faultyServer.api({ timeout: 60 }).businesses(), rejected);
   }
 });
 
@@ -205,7 +205,7 @@ test('a body that ignores the signal still times out', async () => {
     isLeft = true;
   };
   const fetch = async () => new Response(new ReadableStream({ cancel }));
-  // As the socket of a real response would: the timer of a signal does not keep the process running.
+  // Keeps the process running, like the socket of a real response; the timer of a signal does not.
   const socket = setInterval(() => {}, 1000);
 
   const api = createApi({ baseUrl: 'https://api.example.com', accessToken: 'gat_1', timeout: 20, fetch });

@@ -45,7 +45,7 @@ const sendRaw =
   (response) =>
     response.socket?.end(bytes);
 
-const MISBEHAVIOURS: [name: string, misbehaviour: FaultyResponse][] = [
+const FAULTY_RESPONSES: [name: string, faultyResponse: FaultyResponse][] = [
   ['a refusal', send(400, { error: 'invalid_grant', error_description: 'No.' })],
   ['a page', sendPage(500, '<h1>Oh</h1>')],
   ['a redirect', sendPage(302, '', { location: 'https://evil.example' })],
@@ -57,14 +57,14 @@ const MISBEHAVIOURS: [name: string, misbehaviour: FaultyResponse][] = [
   ['no HTTP', sendRaw('{"access_token": "gat_hush-new"}')],
 ];
 
-for (const [name, misbehaviour] of MISBEHAVIOURS) {
-  test(`no error holds a secret, nor does its cause: ${name}`, async () => {
-    const { url } = await startFaultyServer(misbehaviour);
+for (const [name, faultyResponse] of FAULTY_RESPONSES) {
+  test(`neither an error nor its cause contains a secret: ${name}`, async () => {
+    const { url } = await startFaultyServer(faultyResponse);
     await assertErrorsSilent(url);
   });
 }
 
-test('no error holds a secret, nor does its cause: an unreachable server', async () => {
+test('neither an error nor its cause contains a secret: an unreachable server', async () => {
   await assertErrorsSilent(`http://127.0.0.1:${await freePort()}`);
 });
 

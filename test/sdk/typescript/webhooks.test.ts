@@ -12,7 +12,7 @@ import { startWebhookReceiver } from '../../support/webhook-receiver.ts';
 const server = await startTestServer({ WEBHOOKS_TO_LOOPBACK: 'yes' });
 const keys = createKeyring(server.settings.secretKeys);
 const NOW = server.clock();
-// The library and the public one have only the real clock; here it shows what the server's does.
+// Both libraries use the real clock, so this sets it to the time of the server.
 mock.timers.enable({ apis: ['Date'], now: NOW });
 
 const SECRET = newSecret();
@@ -23,7 +23,7 @@ function newSecret(bytes = 32): string {
   return `whsec_${randomBytes(bytes).toString('base64')}`;
 }
 
-/** As the public library signs it. */
+/** Signs a message with the public library. */
 function sign({ body = BODY, secrets = [SECRET], at = NOW, id = 'msg_1' } = {}) {
   const signatures = secrets.map((secret) => new Webhook(secret).sign(id, new Date(at), body));
   return {
@@ -45,7 +45,7 @@ async function assertRejected(changes: object, reason: string): Promise<void> {
   });
 }
 
-/** Neither the secret nor what it would have signed. */
+/** Asserts that the error contains neither the secret nor the expected signature. */
 function assertSilent(error: Error): void {
   const shown = inspect(error, { showHidden: true, depth: Number.POSITIVE_INFINITY });
   assert.doesNotMatch(shown, /v1,|whsec_[\w+/]/);
@@ -185,7 +185,7 @@ test('a message without its headers, or with one of them twice, is rejected', as
   }
 });
 
-test('a message is accepted for five minutes, or as long as the app says, and not if it is from the future', async () => {
+test('a message is accepted for five minutes, or for the tolerance of the app, and not if it is from the future', async () => {
   const sent = (seconds: number) => sign({ at: NOW + seconds * 1000 });
 
   for (const seconds of [-300, 300]) assert.equal((await verify({ headers: sent(seconds) })).id, 'msg_1');
