@@ -7,7 +7,7 @@ import { eventTypesOf, idNameOf } from '../../src/resources/resource.ts';
 
 const guide = readFileSync(new URL('../../docs/reference/business-api.md', import.meta.url), 'utf8');
 
-/** The rows of the tables of a section: by the first cell, the names in each of the others. */
+/** The rows of the tables of a section: the names in each other cell, keyed by the first cell. */
 function rowsOf(heading: string): Map<string, string[][]> {
   const section = guide.split(/^##+ /m).find((each) => each.startsWith(`${heading}\n`)) ?? '';
   const rows = section.split('\n').filter((line) => line.startsWith('|') && !line.startsWith('|-'));

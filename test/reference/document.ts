@@ -14,12 +14,12 @@ export interface Place {
   value: Record<string, unknown>;
 }
 
-/** Every object of a document, but for what only shows what could be sent: there a name means nothing to OpenAPI. */
-export function listPlaces(value: unknown, path: string[] = []): Place[] {
+/** Every object of a document, except for examples, whose names have no meaning in OpenAPI. */
+export function listObjects(value: unknown, path: string[] = []): Place[] {
   if (typeof value !== 'object' || value === null) return [];
   const inside = Object.entries(value)
     .filter(([name]) => name !== 'example' && name !== 'examples')
-    .flatMap(([name, each]) => listPlaces(each, [...path, name]));
+    .flatMap(([name, each]) => listObjects(each, [...path, name]));
   return Array.isArray(value) ? inside : [{ path, value: value as Record<string, unknown> }, ...inside];
 }
 

@@ -40,7 +40,7 @@ for (const [code, reasons] of Object.entries(REASONS_OF)) {
   });
 }
 
-test('the list of errors leads to the page of each', async () => {
+test('the list of errors links to the page of each', async () => {
   const { status, text } = await open(`${server.api}/docs/errors`);
   const listed = [...text.matchAll(/<dt><a href="\/docs\/errors\/([^"#]+)">/g)].map(([, code]) => code);
 
@@ -101,12 +101,12 @@ test('the guide to errors and the error pages describe each reason in the same w
     rowsOf(section).map((row) => row.map((cell) => cell.replaceAll('`', '').trim())),
   );
 
-  for (const [place, code] of Object.keys(REASONS_OF).entries()) {
+  for (const [index, code] of Object.keys(REASONS_OF).entries()) {
     const { text } = await open(`${server.api}/docs/errors/${code}`);
     const onPage = [...text.matchAll(/<dt><code>(.*?)<\/code><\/dt><dd>(.*?)<\/dd>/gs)].map(
       ([, reason = '', remedy = '']) => [reason, wordsOf(remedy)],
     );
-    assert.deepEqual(inGuide[place], onPage, code);
+    assert.deepEqual(inGuide[index], onPage, code);
   }
 });
 

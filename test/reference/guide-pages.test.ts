@@ -16,7 +16,7 @@ async function open(path: string) {
 
 const linksOf = (text: string) => [...text.matchAll(/<a [^>]*href="([^"]*)"/g)].map(([, href = '']) => unescaped(href));
 
-test('every guide is served below /docs, and the list of guides and the reference lead to it', async () => {
+test('every guide is served below /docs, and the list of guides and the reference link to it', async () => {
   const list = await open('/docs/guides');
 
   assert.ok(linksOf((await open('/docs')).text).includes('/docs/guides'));
@@ -48,9 +48,9 @@ test('every link in the guides, and in the pages they link to, leads to an exist
     assert.equal(status, 200, path);
     for (const href of linksOf(text)) {
       assert.match(href, /^(?:https?:\/\/|\/(?!\/)|#)/, `${path}: ${href}`);
-      const [target = '', place] = href.split('#');
+      const [target = '', fragment] = href.split('#');
       const page = pages.get(target || path);
-      if (place && page) assert.ok(page.text.includes(`id="${place}"`), `${path}: ${href}`);
+      if (fragment && page) assert.ok(page.text.includes(`id="${fragment}"`), `${path}: ${href}`);
     }
   }
   assert.ok(pages.size > GUIDES.length + 5, [...pages.keys()].join(' '));
@@ -90,6 +90,6 @@ test('HTML in Markdown is shown as text, and a link to anything but our pages or
   assert.match(text, /<h1 id="a-title--more">A <code>title<\/code> &amp; more<\/h1>/);
 });
 
-function unique(item: string, place: number, all: string[]): boolean {
-  return all.indexOf(item) === place;
+function unique(item: string, index: number, all: string[]): boolean {
+  return all.indexOf(item) === index;
 }

@@ -27,7 +27,7 @@ export interface Line {
 
 export type LoggedServer = Awaited<ReturnType<typeof startLoggedServer>>;
 
-/** The real `serve`, as an operator runs it: what it writes to standard output is its log. */
+/** The real `serve`, which logs to stdout. */
 export async function startLoggedServer() {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
   const storage = await openStorage(`sqlite:${join(folder, 'gatehouse.db')}`);
@@ -63,7 +63,7 @@ function keepLog(child: ChildProcess, api: string) {
   const linesOf = (requestId: string) =>
     texts.map((text): Line => JSON.parse(text)).filter((line) => line.requestId === requestId);
 
-  /** A line is written after its response. Once that of a later request is there, every earlier one is. */
+  /** A line is written after its response. The line of a later request shows that all earlier lines are complete. */
   async function catchUp(): Promise<void> {
     const response = await fetch(`${api}/healthz`);
     await response.text();
@@ -72,7 +72,7 @@ function keepLog(child: ChildProcess, api: string) {
   }
 
   return {
-    /** Everything that has been logged until now, as it stands. */
+    /** The raw log so far. */
     async readLog(): Promise<string[]> {
       await catchUp();
       return texts;
@@ -85,12 +85,12 @@ function keepLog(child: ChildProcess, api: string) {
 }
 
 async function untilServing(child: ChildProcess): Promise<void> {
-  let said = '';
+  let output = '';
   child.stderr?.on('data', (chunk) => {
-    said += chunk;
+    output += chunk;
   });
-  while (!said.includes('serves')) {
+  while (!output.includes('serves')) {
     await Promise.race([once(child.stderr as NonNullable<ChildProcess['stderr']>, 'data'), once(child, 'close')]);
-    if (child.exitCode !== null) throw new Error(`serve ended: ${said}`);
+    if (child.exitCode !== null) throw new Error(`serve ended: ${output}`);
   }
 }

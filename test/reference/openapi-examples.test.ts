@@ -4,7 +4,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { listOperations } from '../../src/web/reference/document.ts';
 import { FORMATS } from '../support/response-validator.ts';
 import { startTestServer } from '../support/test-server.ts';
-import { assertNone, fetchDocument, listPlaces, nameOf } from './document.ts';
+import { assertNone, fetchDocument, listObjects, nameOf } from './document.ts';
 
 const server = await startTestServer();
 const document = await fetchDocument(server.api);
@@ -13,13 +13,13 @@ const ajv = new Ajv2020({ strict: false, allErrors: true, formats: FORMATS });
 ajv.addSchema({ $id: 'reference', ...document });
 
 interface Shown {
-  /** Where the schema stands that the example is one of. */
+  /** The pointer to the schema of the example. */
   schema: string[];
   example: unknown;
 }
 
 function listExamples(): Shown[] {
-  return listPlaces(document).flatMap(({ path, value }) => {
+  return listObjects(document).flatMap(({ path, value }) => {
     const { example, examples, schema } = value as Record<string, object | undefined>;
     if (Array.isArray(examples)) return examples.map((each) => ({ schema: path, example: each }));
     if (schema === undefined) return [];
@@ -44,7 +44,7 @@ test('every example is an example of its own schema', () => {
   );
 });
 
-const refusals = listOperations(document).flatMap(({ operationId, requestBody, responses }) =>
+const errors = listOperations(document).flatMap(({ operationId, requestBody, responses }) =>
   Object.entries(responses).flatMap(([status, { content }]) => {
     const { example, 'x-reasons': reasons } = content?.['application/json'] ?? {};
     if (!reasons) return [];
@@ -54,8 +54,8 @@ const refusals = listOperations(document).flatMap(({ operationId, requestBody, r
 );
 
 test('an example of an error has a reason of its code, a description, and an error_uri that opens its section', () => {
-  assert.ok(refusals.length > 30);
-  for (const { name, reasons, example } of refusals) {
+  assert.ok(errors.length > 30);
+  for (const { name, reasons, example } of errors) {
     const { error = '', reason = '', error_description: sentence = '', error_uri: address = '' } = example;
     assert.ok(reasons[error]?.includes(reason), `${name}: ${error} ${reason}`);
     assert.match(sentence, /^[A-Z\w].*\.$/, name);
@@ -64,7 +64,7 @@ test('an example of an error has a reason of its code, a description, and an err
 });
 
 test('an example of a missing field names a field of its own operation', () => {
-  const foreign = refusals.flatMap(({ name, fields, example }) => {
+  const foreign = errors.flatMap(({ name, fields, example }) => {
     const [, field] = /^(\w+) is missing/.exec(example.error_description ?? '') ?? [];
     return field === undefined || fields.includes(field) ? [] : [`${name}: ${field}`];
   });

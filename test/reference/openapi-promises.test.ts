@@ -16,7 +16,7 @@ function operation(name: string) {
   return found;
 }
 
-/** Field, type, and whether it has to be there. */
+/** Field, type, and whether it is required. */
 type Fields = [name: string, type: string, isRequired: boolean][];
 
 function assertFields({ properties = {}, required = [] }: Schema, fields: Fields): void {
@@ -95,7 +95,7 @@ test('the token endpoint takes the fields of both grant types', () => {
   ]);
 });
 
-test('the token endpoint gives exactly the five fields that were promised, each time', async () => {
+test('the token endpoint always returns exactly the five promised fields', async () => {
   const fields: Fields = [
     ['access_token', 'string', true],
     ['token_type', 'string', true],
@@ -155,7 +155,7 @@ test('extensible values are not a closed enum: a generated client accepts new on
   assert.match(document.info.description ?? '', /x-extensible-enum/);
 });
 
-test('revoke takes a token', () => {
+test('revoke has a token field', () => {
   assertFields(bodyOf('revoke'), [['token', 'string', true]]);
 });
 
@@ -172,7 +172,7 @@ test('the invoice list takes a bearer token and x-business-id, and gives a list 
   assert.deepEqual([list?.type, list?.items?.$ref], ['array', '#/components/schemas/Invoice']);
 });
 
-test('an invoice has the six fields that were promised, all of them text', () => {
+test('an invoice has the six promised fields, all of them text', () => {
   assertFields(shape('Invoice'), [
     ['id', 'string', true],
     ['number', 'string', true],

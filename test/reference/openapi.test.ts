@@ -5,17 +5,17 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import { listOperations, type Media } from '../../src/web/reference/document.ts';
 import { freePort } from '../support/ports.ts';
 import { startTestServer } from '../support/test-server.ts';
-import { assertNone, fetchDocument, listPlaces, nameOf } from './document.ts';
+import { assertNone, fetchDocument, listObjects, nameOf } from './document.ts';
 import { isBusinessApi } from './provocations/business.ts';
 
 const server = await startTestServer();
 const document = await fetchDocument(server.api);
 const operations = listOperations(document);
-const places = listPlaces(document);
+const objects = listObjects(document);
 
-/** Addresses of the API host that are for people to look at, or for their browsers. */
+/** Paths of the API host with pages for people, and the assets of these pages. */
 const PAGES = ['/', '/assets/*', '/assets/gatehouse.css', '/assets/scalar.js'];
-/** What HTTP answers by itself wherever there is a GET, and what browsers ask before they call. */
+/** HEAD, which exists for every GET, and the preflight request of browsers. */
 const IMPLIED = ['HEAD', 'OPTIONS'];
 
 test('the document is valid OpenAPI 3.1', async () => {
@@ -29,7 +29,7 @@ test('the document is valid OpenAPI 3.1', async () => {
 
 test('every schema in it is valid JSON Schema', () => {
   const ajv = new Ajv2020({ strict: false });
-  const schemas = places.filter(({ path }) => path.at(-1) === 'schema' || path.at(-2) === 'schemas');
+  const schemas = objects.filter(({ path }) => path.at(-1) === 'schema' || path.at(-2) === 'schemas');
 
   assert.ok(schemas.length > 20);
   assertNone(
@@ -51,7 +51,7 @@ test('every address and method of the API host is in the document, but for pages
   assert.deepEqual(described.sort(), mounted.sort());
 });
 
-test('every page that the document leaves out exists', () => {
+test('every page that is not in the document exists', () => {
   assert.deepEqual([...server.routes.api.keys()].filter((path) => PAGES.includes(path)).sort(), PAGES.toSorted());
 });
 
@@ -130,7 +130,7 @@ for (const [what, container] of [
   ['header', 'headers'],
 ] as const) {
   test(`every ${what} is described`, () => {
-    const all = places.filter(({ path }) => path.at(-2) === container);
+    const all = objects.filter(({ path }) => path.at(-2) === container);
 
     assert.ok(all.length > 0);
     assertNone(
@@ -152,7 +152,7 @@ test('every named schema has a description', () => {
 });
 
 test('every enum has the type string, for client generators', () => {
-  const words = places.filter(({ value }) => Array.isArray(value.enum) || typeof value.const === 'string');
+  const words = objects.filter(({ value }) => Array.isArray(value.enum) || typeof value.const === 'string');
 
   assert.ok(words.length > 0);
   assertNone(

@@ -23,17 +23,17 @@ const document = await fetchDocument(server.api);
 const operations = listOperations(document);
 const assertDescribed = createResponseValidator(document);
 const connections = createConnections(server);
-const dead = createInactiveGrants(connections);
+const inactiveGrants = createInactiveGrants(connections);
 
-/** Every answer that has been given so far, as operation, status and reason, and as operation, status and error. */
-const given = { reasons: new Set<string>(), errors: new Set<string>() };
-/** Every error that has been told to a program so far, with its reason. */
-const told = new Set<string>();
-/** Every sentence that has been told with a reason, but for its numbers. */
+/** Every response so far, as operation, status and reason, and as operation, status and error. */
+const provoked = { reasons: new Set<string>(), errors: new Set<string>() };
+/** Every error that a client has received so far, with its reason. */
+const receivedErrors = new Set<string>();
+/** Every error description so far, without its numbers. */
 const sentences = new Set<string>();
 const withoutNumbers = (text: string) => text.replace(/\d+/g, '#');
 
-function answersWithoutRefusal(): Provocation[] {
+function successes(): Provocation[] {
   const get = (path: string) => () => server.get(path);
   const right = 'a request that is right';
   const of = (operation: string, status: number, provoke: () => Promise<ApiResponse>) =>
@@ -67,11 +67,11 @@ function answersWithoutRefusal(): Provocation[] {
 
 /** Provocations that advance the clock or delete something run last. */
 const provocations = [
-  ...answersWithoutRefusal(),
+  ...successes(),
   ...bodyProvocations(server),
   ...eventProvocations(server),
-  ...tokenProvocations(connections, dead),
-  ...bearerProvocations(connections, dead),
+  ...tokenProvocations(connections, inactiveGrants),
+  ...bearerProvocations(connections, inactiveGrants),
   ...businessProvocations(server),
   ...mcpProvocations(server),
   ...expiredBearerProvocations(connections),
@@ -85,21 +85,21 @@ const provocations = [
 
 for (const { operation, status, reason, to, provoke } of provocations) {
   test(`${operation} responds to ${to} with ${status}, reason ${reason}`, async () => {
-    const asked = operations.find(({ operationId }) => operationId === operation);
-    assert.ok(asked);
+    const described = operations.find(({ operationId }) => operationId === operation);
+    assert.ok(described);
 
-    const answer = await provoke();
+    const response = await provoke();
 
-    const { error, error_uri } = answer.body;
-    assert.deepEqual([answer.status, reasonOf(answer)], [status, reason], JSON.stringify(answer.body));
-    given.reasons.add(`${operation} ${status} ${reason}`);
+    const { error, error_uri } = response.body;
+    assert.deepEqual([response.status, reasonOf(response)], [status, reason], JSON.stringify(response.body));
+    provoked.reasons.add(`${operation} ${status} ${reason}`);
     if (reason === 'page') return;
-    assertDescribed(asked, answer);
+    assertDescribed(described, response);
     if (reason === 'none') return;
     assert.ok(error_uri.endsWith(`/docs/errors/${error}#${reason}`), error_uri);
-    given.errors.add(`${operation} ${status} ${error}`);
-    told.add(`${error} ${reason}`);
-    sentences.add(withoutNumbers(`${reason}: ${answer.body.error_description}`));
+    provoked.errors.add(`${operation} ${status} ${error}`);
+    receivedErrors.add(`${error} ${reason}`);
+    sentences.add(withoutNumbers(`${reason}: ${response.body.error_description}`));
   });
 }
 
@@ -114,8 +114,8 @@ function refusalsIn({ content }: DescribedAnswer, status: string): { error?: str
 /** An error counts if one of its reasons is provoked. */
 function listDescribed(field: 'error' | 'reason'): string[] {
   const described = operations.flatMap((operation) =>
-    Object.entries(operation.responses).flatMap(([status, answer]) =>
-      refusalsIn(answer, status)
+    Object.entries(operation.responses).flatMap(([status, response]) =>
+      refusalsIn(response, status)
         .filter(({ reason }) => isProvoked(operation, `${status} ${reason}`))
         .flatMap(({ [field]: name }) => (name === undefined ? [] : [`${operation.operationId} ${status} ${name}`])),
     ),
@@ -124,11 +124,11 @@ function listDescribed(field: 'error' | 'reason'): string[] {
 }
 
 test('every documented response of an operation can be provoked, reason by reason', () => {
-  assert.deepEqual([...given.reasons].sort(), listDescribed('reason').sort());
+  assert.deepEqual([...provoked.reasons].sort(), listDescribed('reason').sort());
 });
 
 test('every documented error code of an operation can be provoked under its status', () => {
-  assert.deepEqual([...given.errors].sort(), listDescribed('error').sort());
+  assert.deepEqual([...provoked.errors].sort(), listDescribed('error').sort());
 });
 
 test('the error examples of the document are those of the server', () => {
@@ -163,7 +163,7 @@ for (const [error, reason, to, provoke] of callbackProvocations(server)) {
     assert.equal(page.status, 200);
     assert.match(await page.text(), new RegExp(` id="${reason}"`));
     callbackErrors.add(error);
-    told.add(`${error} ${reason}`);
+    receivedErrors.add(`${error} ${reason}`);
   });
 }
 
@@ -181,15 +181,15 @@ const ANYWHERE: [status: number, error: string, reason: string, path: string, me
 
 for (const [status, error, reason, path, method] of ANYWHERE) {
   test(`an unknown path can get ${status}, reason ${reason}`, async () => {
-    const answer = await send(server.api + path, { method });
+    const response = await send(server.api + path, { method });
 
-    assert.deepEqual([answer.status, answer.body.error, answer.body.reason], [status, error, reason]);
-    told.add(`${error} ${reason}`);
+    assert.deepEqual([response.status, response.body.error, response.body.reason], [status, error, reason]);
+    receivedErrors.add(`${error} ${reason}`);
   });
 }
 
 test('every reason of every error can be provoked', () => {
   const all = Object.entries(REASONS).flatMap(([error, reasons]) => reasons.map((reason) => `${error} ${reason}`));
 
-  assert.deepEqual([...told].sort(), all.sort());
+  assert.deepEqual([...receivedErrors].sort(), all.sort());
 });

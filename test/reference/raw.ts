@@ -1,14 +1,14 @@
 import { connect } from 'node:net';
 
-/** An answer to something that is not sound HTTP, read until the connection ends. */
-export interface RawAnswer {
+/** A response to malformed HTTP, read until the connection ends. */
+export interface RawResponse {
   status: number;
   headers: Headers;
   text: string;
 }
 
-/** Writes bytes to a host as they stand. What asks for no end of the connection has to do so itself. */
-export function write(origin: string, bytes: string): Promise<RawAnswer> {
+/** Writes raw bytes to a host. The request has to close the connection itself. */
+export function write(origin: string, bytes: string): Promise<RawResponse> {
   const { hostname, port } = new URL(origin);
   return new Promise((resolve, reject) => {
     let received = '';
@@ -22,7 +22,7 @@ export function write(origin: string, bytes: string): Promise<RawAnswer> {
   });
 }
 
-function read(received: string): RawAnswer {
+function read(received: string): RawResponse {
   const [head = '', ...rest] = received.split('\r\n\r\n');
   const [first = '', ...lines] = head.split('\r\n');
   const headers = lines.map((line) => line.split(/: (.*)/s).slice(0, 2) as [string, string]);

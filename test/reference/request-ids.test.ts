@@ -2,18 +2,18 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
 import { startLoggedServer } from './logged-server.ts';
-import { type RawAnswer, write } from './raw.ts';
+import { type RawResponse, write } from './raw.ts';
 
 const server = await startLoggedServer();
 const { api, web } = server;
 const seen = new Set<string>();
 
-async function ask(url: string, init: RequestInit = {}): Promise<RawAnswer> {
+async function send(url: string, init: RequestInit = {}): Promise<RawResponse> {
   const response = await fetch(url, { redirect: 'manual', ...init });
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
 
-async function assertNamed({ status, headers, text }: RawAnswer): Promise<string> {
+async function assertNamed({ status, headers, text }: RawResponse): Promise<string> {
   const id = headers.get('x-request-id') ?? '';
   assert.match(id, /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
   assert.equal(seen.has(id), false, 'no other request had this id');
@@ -23,7 +23,7 @@ async function assertNamed({ status, headers, text }: RawAnswer): Promise<string
     lines.some((line) => line.status === status),
     `the log has a line with ${id} and ${status}: ${JSON.stringify(lines)}`,
   );
-  // What does not exist and what is not yours look alike, to the letter; only a failure of ours asks to be quoted.
+  // A missing page and a forbidden one get identical responses. Only internal errors show the request id.
   if (text.startsWith('<!doctype html>')) assert.equal(text.includes(id), status >= 500, text);
   return id;
 }
@@ -85,10 +85,10 @@ const CASES: Case[] = [
 for (const [what, status, url, init] of CASES) {
   const host = url.startsWith(api) ? 'API' : 'web';
   test(`${what} (${status}, ${host} host) has its own request id, which is in the log`, async () => {
-    const answer = await ask(url, init);
+    const response = await send(url, init);
 
-    assert.equal(answer.status, status, answer.text);
-    await assertNamed(answer);
+    assert.equal(response.status, status, response.text);
+    await assertNamed(response);
   });
 }
 
@@ -109,17 +109,17 @@ for (const [what, status, bytes] of UNSOUND) {
     ['web', web],
   ] as const) {
     test(`${what} is rejected (${status}) by the ${name} host with its own request id, which is in the log`, async () => {
-      const answer = await write(host, bytes);
+      const response = await write(host, bytes);
 
-      assert.equal(answer.status, status);
-      await assertNamed(answer);
-      const { error, reason } = JSON.parse(answer.text);
+      assert.equal(response.status, status);
+      await assertNamed(response);
+      const { error, reason } = JSON.parse(response.text);
       assert.deepEqual([error, reason], ['invalid_request', 'request_unreadable']);
     });
   }
 }
 
-/** To these the HTTP layer has an answer of its own, before any of our code is asked. */
+/** The HTTP layer responds to these itself, before any handler runs. */
 const UNASKED: [what: string, bytes: string][] = [
   ['a request without Host', 'GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n'],
   ['an unknown expectation', 'GET /healthz HTTP/1.1\r\nHost: x\r\nExpect: y\r\nConnection: close\r\n\r\n'],
@@ -134,10 +134,10 @@ for (const [what, bytes] of UNASKED) {
 test('a static file that the browser has cached (304) gets a request id, too', async () => {
   for (const host of [api, web]) {
     const head = 'GET /assets/icon.svg HTTP/1.1\r\nHost: x\r\nIf-None-Match: *\r\nConnection: close';
-    const answer = await write(host, `${head}\r\n\r\n`);
+    const response = await write(host, `${head}\r\n\r\n`);
 
-    assert.equal(answer.status, 304);
-    await assertNamed(answer);
+    assert.equal(response.status, 304);
+    await assertNamed(response);
   }
 });
 
@@ -145,16 +145,16 @@ test('a request id sent by the client is ignored', async () => {
   const chosen = '0190b9a1-7d4c-7c5e-9a51-3c2f6f0e8d10';
   for (const host of [api, web]) {
     for (const name of ['x-request-id', 'request-id', 'x-correlation-id', 'traceparent']) {
-      const answer = await ask(`${host}/nowhere`, { headers: { [name]: chosen } });
+      const response = await send(`${host}/nowhere`, { headers: { [name]: chosen } });
 
-      assert.notEqual(await assertNamed(answer), chosen);
+      assert.notEqual(await assertNamed(response), chosen);
     }
   }
   assert.equal((await server.readLog()).filter((text) => text.includes(chosen)).length, 0);
 });
 
 test('a log line has the route, not the URL, and the outcome', async () => {
-  const { headers } = await ask(`${api}${TOKEN}?hint=in-the-address`, json('{}'));
+  const { headers } = await send(`${api}${TOKEN}?hint=in-the-address`, json('{}'));
 
   const [line] = await server.linesAbout(headers.get('x-request-id') ?? '');
 
@@ -171,7 +171,7 @@ test('an internal error is logged with its request id, on the API host and the w
   await sql`alter table apps rename to mislaid`.execute(durable);
   try {
     for (const [url, init] of [[api + TOKEN, json(CREDENTIALS)] as const, [server.authorizeUrl(), {}] as const]) {
-      const { status, headers } = await ask(url, init);
+      const { status, headers } = await send(url, init);
 
       await server.readLog();
       const lines = await server.linesAbout(headers.get('x-request-id') ?? '');

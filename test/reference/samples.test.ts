@@ -22,7 +22,7 @@ const document = await fetchDocument(server.api);
 const operations = listOperations(document).filter(({ operationId }) => operationId !== 'authorize');
 const samples = operations.flatMap((operation) => samplesOf(document, operation));
 
-/** What a reader puts in: their own app, and what it has been given so far. */
+/** The values that a reader fills in: their own app, and its tokens. */
 async function fillIn(sample: string): Promise<string> {
   const [, verifier = ''] = /"code_verifier": "([^"]+)"/.exec(sample) ?? [];
   const code_challenge = createHash('sha256').update(verifier).digest('base64url');
@@ -48,7 +48,7 @@ async function tokenFor(path: string): Promise<string> {
   return connectTo(server, resource, { user: api.user, business: api.business });
 }
 
-/** The transition that makes another one possible. */
+/** The transition that has to come before another one. */
 const BEFORE: Record<string, string> = { pay: 'send', restore: 'archive', reopen: 'win' };
 
 /** Ids of records, in the path and in the body. */
@@ -67,7 +67,7 @@ async function fillInRecords(sample: string): Promise<string> {
   return filled.replace('$ID', id);
 }
 
-/** What the example shows, under a number or name that no other record has. */
+/** The body of the example, with a unique number or name. */
 async function addRecord(resource: Resource): Promise<string> {
   const { unique } = resource;
   const named = unique ? { [unique]: randomUUID() } : {};
@@ -91,7 +91,7 @@ function readSample(sample: string) {
   return { method, url, path: new URL(url).pathname };
 }
 
-/** As much of curl as the samples use. */
+/** The subset of curl that the samples use. */
 function run(sample: string): Promise<Response> {
   const { method, url } = readSample(sample);
   const [, body] = / -d '([^']+)'/.exec(sample) ?? [];
@@ -125,11 +125,11 @@ for (const sample of samples) {
   test(`a request with the examples of the document works: ${nameOf(sample)}`, async () => {
     const filled = await fillIn(sample);
 
-    const answer = await run(filled);
+    const response = await run(filled);
 
-    assert.ok(answer.status < 400, `${answer.status} ${await answer.text()}`);
-    if (answer.status === 303) {
-      assert.equal(redirectParams(answer.headers.get('location')).error_description, undefined);
+    assert.ok(response.status < 400, `${response.status} ${await response.text()}`);
+    if (response.status === 303) {
+      assert.equal(redirectParams(response.headers.get('location')).error_description, undefined);
     }
     assert.doesNotMatch(filled, /…(?!')|\$[A-Z(]/, 'nothing is left to fill in');
   });

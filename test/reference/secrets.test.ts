@@ -6,7 +6,7 @@ import { hiddenFields } from '../support/browser.ts';
 import { PASSWORD, REDIRECT_URI } from '../support/fixtures.ts';
 import { inviteInBrowser } from '../support/invitations.ts';
 import { startLoggedServer } from './logged-server.ts';
-import { type RawAnswer, write } from './raw.ts';
+import { type RawResponse, write } from './raw.ts';
 
 const server = await startLoggedServer();
 const { api, web, ledger } = server;
@@ -16,7 +16,7 @@ const TYPED_WRONG = 'correct horse batttery';
 const TOKEN = `${api}/api/v1/oauth/token`;
 const INVOICES = `${api}/api/v1/accounting/invoices`;
 
-/** Everything that was used below and is nobody else's business, by what it is. */
+/** The secrets that this test uses, by kind. */
 const secrets = new Map<string, string>([
   ['the password', PASSWORD],
   ['the password, as forms have it', encodeURIComponent(PASSWORD)],
@@ -26,15 +26,15 @@ const secrets = new Map<string, string>([
   ['the verifier', VERIFIER],
 ]);
 
-/** What the server said where it refused. */
-const refusals: string[] = [];
+/** The error responses of the server. */
+const errors: string[] = [];
 
-async function keepRefusal({ status, headers, text }: RawAnswer, expected: number): Promise<void> {
+async function keepRefusal({ status, headers, text }: RawResponse, expected: number): Promise<void> {
   assert.equal(status, expected, text);
-  refusals.push(`${JSON.stringify([...headers])} ${text}`);
+  errors.push(`${JSON.stringify([...headers])} ${text}`);
 }
 
-async function ask(url: string, init: RequestInit = {}): Promise<RawAnswer> {
+async function send(url: string, init: RequestInit = {}): Promise<RawResponse> {
   const response = await fetch(url, { redirect: 'manual', ...init });
   return { status: response.status, headers: response.headers, text: await response.text() };
 }
@@ -72,7 +72,7 @@ async function connect(): Promise<void> {
   for (const [name, value] of browser.cookies) secrets.set(`the cookie ${name}`, value);
 }
 
-/** Every way we know in which someone sends the right secret to the wrong place. */
+/** Requests that send a valid secret in a wrong parameter or to a wrong endpoint. */
 async function misplace(): Promise<void> {
   const [access, refresh, code] = ['second access token', 'second refresh token', 'code'].map((name) =>
     known(`the ${name}`),
@@ -80,41 +80,41 @@ async function misplace(): Promise<void> {
   assert.ok(access && refresh && code);
   const app = server.credentials;
   const refreshing = { grant_type: 'refresh_token', ...app };
-  await keepRefusal(await ask(`${INVOICES}?access_token=${access}`, bearer(access)), 400);
-  await keepRefusal(await ask(INVOICES, bearer(refresh)), 401);
-  await keepRefusal(await ask(INVOICES, bearer(`${access} ${refresh}`)), 401);
-  await keepRefusal(await ask(INVOICES, { headers: { ...bearer(access).headers, 'x-business-id': access } }), 400);
-  await keepRefusal(await ask(TOKEN, json({ ...refreshing, refresh_token: code })), 400);
-  await keepRefusal(await ask(TOKEN, json({ ...app, grant_type: refresh })), 400);
-  await keepRefusal(await ask(TOKEN, json({ ...refreshing, refresh_token: refresh, scope: refresh })), 400);
-  await keepRefusal(await ask(TOKEN, json({ ...refreshing, client_id: ledger.secret, refresh_token: refresh })), 401);
-  await keepRefusal(await ask(TOKEN, { ...json({}), body: `{"refresh_token":"${refresh}"` }), 400);
-  await keepRefusal(await ask(TOKEN, { ...json({}), body: `{"token":"${refresh}","token":"${refresh}"}` }), 400);
-  await keepRefusal(await ask(`${TOKEN}?client_secret=${ledger.secret}`), 405);
-  await keepRefusal(await ask(`${api}/api/v1/${access}`), 404);
-  await keepRefusal(await ask(`${api}/docs/errors/${refresh.slice(0, 90)}`), 404);
-  await keepRefusal(await ask(`${web}/${code}`), 404);
-  await keepRefusal(await ask(`${web}/%zz${code}`), 400);
+  await keepRefusal(await send(`${INVOICES}?access_token=${access}`, bearer(access)), 400);
+  await keepRefusal(await send(INVOICES, bearer(refresh)), 401);
+  await keepRefusal(await send(INVOICES, bearer(`${access} ${refresh}`)), 401);
+  await keepRefusal(await send(INVOICES, { headers: { ...bearer(access).headers, 'x-business-id': access } }), 400);
+  await keepRefusal(await send(TOKEN, json({ ...refreshing, refresh_token: code })), 400);
+  await keepRefusal(await send(TOKEN, json({ ...app, grant_type: refresh })), 400);
+  await keepRefusal(await send(TOKEN, json({ ...refreshing, refresh_token: refresh, scope: refresh })), 400);
+  await keepRefusal(await send(TOKEN, json({ ...refreshing, client_id: ledger.secret, refresh_token: refresh })), 401);
+  await keepRefusal(await send(TOKEN, { ...json({}), body: `{"refresh_token":"${refresh}"` }), 400);
+  await keepRefusal(await send(TOKEN, { ...json({}), body: `{"token":"${refresh}","token":"${refresh}"}` }), 400);
+  await keepRefusal(await send(`${TOKEN}?client_secret=${ledger.secret}`), 405);
+  await keepRefusal(await send(`${api}/api/v1/${access}`), 404);
+  await keepRefusal(await send(`${api}/docs/errors/${refresh.slice(0, 90)}`), 404);
+  await keepRefusal(await send(`${web}/${code}`), 404);
+  await keepRefusal(await send(`${web}/%zz${code}`), 400);
   await keepRefusal(await write(api, `${refresh}\r\nAuthorization: Bearer ${access}\r\n\r\n`), 400);
   const exchange = { grant_type: 'authorization_code', code, redirect_uri: REDIRECT_URI, code_verifier: VERIFIER };
   const again = {
     ...json(exchange),
     headers: { 'content-type': 'application/json', authorization: `Basic ${known('the credentials in HTTP Basic')}` },
   };
-  await keepRefusal(await ask(TOKEN, again), 400);
+  await keepRefusal(await send(TOKEN, again), 400);
 }
 
-/** A link in whose address the secret itself stands. */
+/** A link whose URL contains the secret. */
 async function invite(): Promise<void> {
   const link = await inviteInBrowser(browser);
   secrets.set('the link of an invitation', link.replace('/invitation/', ''));
   await browser.open(link);
-  await keepRefusal(await ask(web + link, { method: 'POST' }), 403);
-  await keepRefusal(await ask(web + link, { method: 'PUT' }), 404);
-  await keepRefusal(await ask(`${web}${link}/more`), 404);
+  await keepRefusal(await send(web + link, { method: 'POST' }), 403);
+  await keepRefusal(await send(web + link, { method: 'PUT' }), 404);
+  await keepRefusal(await send(`${web}${link}/more`), 404);
 }
 
-/** The same for a link to set a password. */
+/** A link to set a password, which also contains its secret. */
 async function makePasswordLink(): Promise<void> {
   const colleague = await server.addUser('Colleague', [[server.acme, 'member']]);
   const page = await browser.open(`/settings/members/${colleague.id}`);
@@ -122,19 +122,22 @@ async function makePasswordLink(): Promise<void> {
   const [, token = ''] = /\/password\/([\w-]{43})</.exec(text) ?? [];
   secrets.set('the link to set a password', token);
   await browser.open(`/password/${token}`);
-  await keepRefusal(await ask(`${web}/password/${token}`, { method: 'POST' }), 403);
-  await keepRefusal(await ask(`${web}/password/${token}`, { method: 'PUT' }), 404);
-  await keepRefusal(await ask(`${web}/password/${token}/more`), 404);
+  await keepRefusal(await send(`${web}/password/${token}`, { method: 'POST' }), 403);
+  await keepRefusal(await send(`${web}/password/${token}`, { method: 'PUT' }), 404);
+  await keepRefusal(await send(`${web}/password/${token}/more`), 404);
 }
 
-/** A failure of ours is logged whole, with whatever the database had to say. */
+/** Internal errors are logged completely, with the message of the database. */
 async function breakDown(): Promise<void> {
   const cookie = [...browser.cookies].map((pair) => pair.join('=')).join('; ');
   const refresh_token = known('the second refresh token');
   const { durable } = server.storage;
   await sql`alter table grants rename to mislaid`.execute(durable);
-  await keepRefusal(await ask(TOKEN, json({ grant_type: 'refresh_token', refresh_token, ...server.credentials })), 500);
-  await keepRefusal(await ask(`${web}/businesses/${server.acme.id}/connected-apps`, { headers: { cookie } }), 500);
+  await keepRefusal(
+    await send(TOKEN, json({ grant_type: 'refresh_token', refresh_token, ...server.credentials })),
+    500,
+  );
+  await keepRefusal(await send(`${web}/businesses/${server.acme.id}/connected-apps`, { headers: { cookie } }), 500);
   await sql`alter table mislaid rename to grants`.execute(durable);
 }
 
@@ -153,7 +156,7 @@ test('no code, token, secret, cookie or password that was used is in the log or 
   for (const [name, secret] of secrets) {
     assert.ok(secret.length >= 16, name);
     assert.equal(log.includes(secret), false, `${name} is in the log`);
-    const telling = refusals.filter((refusal) => refusal.includes(secret));
+    const telling = errors.filter((error) => error.includes(secret));
     assert.deepEqual(telling, [], `${name} stands in a refusal`);
   }
 });

@@ -47,7 +47,7 @@ test('every webhook that is sent has the documented headers and payload, and no 
   }
 });
 
-/** Says what is wrong with a payload. A field that is not described is one too many. */
+/** The problems of a payload. A field that is not documented is an error. */
 function newValidator({ webhooks }: Document) {
   const ajv = new Ajv2020({ strict: false });
   ajv.addFormat('uuid', /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
@@ -67,7 +67,7 @@ async function changeEveryResource(storage: TestServer['storage'], businessId: s
     for (const resource of RESOURCES) {
       const references = Object.values(resource.fields).map((field) => field.references);
       const example = Object.entries(resource.example).filter(
-        ([name], place) => !references[place] && name !== resource.state?.field,
+        ([name], index) => !references[index] && name !== resource.state?.field,
       );
       const values = {
         ...Object.fromEntries(example),
@@ -104,7 +104,7 @@ async function receiveAll({ storage, clock, ...rest }: TestServer): Promise<Rece
   const browser = await rest.signedIn({ id: userId, ...ann });
   const screen = await browser.open(rest.authorizeUrl({ client_id: app.id }));
   const { leftTo } = await browser.submit(screen, '/consent', { decision: 'allow', connected_for: 'business' });
-  // A code that is not exchanged stays with the person, so its grant would end instead.
+  // An unexchanged code is not transferred, so its grant would end instead.
   await rest.exchange(redirectParams(leftTo?.href).code ?? '', credentials);
   await removeMember(OPERATOR, storage().durable, { userId, businessId: rest.acme.id }, clock());
   const narrowing = { app, businessId: rest.acme.id, user: rest.ada, withdrawn: ['write:deals'] };
@@ -118,12 +118,12 @@ async function receiveAll({ storage, clock, ...rest }: TestServer): Promise<Rece
     await removeSecret(OPERATOR, db, { app, secretId: oldest?.id ?? '' }, clock());
     await sendTest(db, endpoint, clock());
   });
-  // Three grants, the end, the transfer and the narrowing of one each, three of the invoice, two of secrets, and the test; each change of a state has two.
+  // Three created grants; a revoked, a transferred and a narrowed one; three of the invoice, two of secrets, and the test; each change of a state has two.
   const ofRecords = RESOURCES.map(({ state }) => 2 + 2 * Object.keys(state?.events ?? {}).length);
   const before = ofRecords.reduce((sum, count) => sum + count, 12);
   await receiver.waitFor(before);
   rest.advanceClock(28 * DAY);
   await storage().transaction((db) => warnOfExpiring(db, 100, clock()));
-  // Of the two grants that have not ended.
+  // The two active grants.
   return receiver.waitFor(before + 2);
 }

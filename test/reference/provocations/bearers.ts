@@ -9,17 +9,17 @@ const CALLS = [
   { name: 'listInvoices', path: '/api/v1/accounting/invoices' },
 ];
 
-/** What the business API refuses. */
+/** Errors of the business API. */
 export function bearerProvocations(
   connections: Connections,
-  dead: Record<string, () => Promise<Connected>>,
+  inactiveGrants: Record<string, () => Promise<Connected>>,
 ): Provocation[] {
-  const living = once(() => connections.connect());
+  const active = once(() => connections.connect());
   return [
-    ...CALLS.flatMap((call) => unfitTokens(connections, call, living)),
-    ...CALLS.flatMap((call) => endedTokens(connections, call, dead)),
+    ...CALLS.flatMap((call) => unfitTokens(connections, call, active)),
+    ...CALLS.flatMap((call) => endedTokens(connections, call, inactiveGrants)),
     ...revokedAlone(connections),
-    ...invoiceProvocations(connections, living),
+    ...invoiceProvocations(connections, active),
   ];
 }
 
@@ -28,31 +28,31 @@ type Call = (typeof CALLS)[number];
 function unfitTokens(
   { server, allow }: Connections,
   { name, path }: Call,
-  living: () => Promise<Connected>,
+  active: () => Promise<Connected>,
 ): Provocation[] {
-  const ask = (authorization: string, query = '') => server.get(path + query, { authorization });
-  const refresh = async () => `Bearer ${(await living()).tokens.refresh_token}`;
-  const access = async () => `Bearer ${(await living()).tokens.access_token}`;
+  const send = (authorization: string, query = '') => server.get(path + query, { authorization });
+  const refresh = async () => `Bearer ${(await active()).tokens.refresh_token}`;
+  const access = async () => `Bearer ${(await active()).tokens.access_token}`;
   const forMcp = async () =>
     `Bearer ${(await server.exchange(await allow({ resource: `${server.api}/mcp` }))).body.access_token}`;
   return provocationsOf(name, [
     [401, 'token_missing', 'a call without a token', () => server.get(path)],
-    [401, 'token_missing', 'another way to authenticate', () => ask('Basic eDp5')],
-    [401, 'token_malformed', 'a header without a token', () => ask('Bearer')],
-    [401, 'token_malformed', 'a header with two tokens', () => ask('Bearer one two')],
-    [401, 'token_unknown', 'a token that nobody issued', () => ask(`Bearer gat_${'A'.repeat(96)}`)],
-    [401, 'token_of_another_kind', 'a refresh token', async () => ask(await refresh())],
-    [401, 'token_for_other_resource', 'a token for the MCP server', async () => ask(await forMcp())],
-    [400, 'token_in_address', 'a token in header and address', async () => ask(await access(), '?access_token=x')],
+    [401, 'token_missing', 'another way to authenticate', () => send('Basic eDp5')],
+    [401, 'token_malformed', 'a header without a token', () => send('Bearer')],
+    [401, 'token_malformed', 'a header with two tokens', () => send('Bearer one two')],
+    [401, 'token_unknown', 'a token that nobody issued', () => send(`Bearer gat_${'A'.repeat(96)}`)],
+    [401, 'token_of_another_kind', 'a refresh token', async () => send(await refresh())],
+    [401, 'token_for_other_resource', 'a token for the MCP server', async () => send(await forMcp())],
+    [400, 'token_in_address', 'a token in header and address', async () => send(await access(), '?access_token=x')],
   ]);
 }
 
 function endedTokens(
   { server }: Connections,
   { name, path }: Call,
-  dead: Record<string, () => Promise<Connected>>,
+  inactiveGrants: Record<string, () => Promise<Connected>>,
 ): Provocation[] {
-  return Object.entries(dead).map(([reason, end]) => ({
+  return Object.entries(inactiveGrants).map(([reason, end]) => ({
     operation: name,
     status: 401,
     reason,
@@ -80,9 +80,9 @@ function revokedAlone({ server, connect }: Connections): Provocation[] {
   );
 }
 
-function invoiceProvocations({ server, allow }: Connections, living: () => Promise<Connected>): Provocation[] {
+function invoiceProvocations({ server, allow }: Connections, active: () => Promise<Connected>): Provocation[] {
   const list = async (headers: Record<string, string>, query = '') =>
-    server.listInvoices((await living()).tokens.access_token, headers, query);
+    server.listInvoices((await active()).tokens.access_token, headers, query);
   const elsewhere = '0190a6c6-0000-7000-8000-000000000000';
   const contacts = async () => (await server.exchange(await allow({ scope: 'read:contacts' }))).body.access_token;
   return provocationsOf('listInvoices', [

@@ -4,14 +4,14 @@ import { type Provocation, provocationsOf, send } from './provocation.ts';
 const JSON_TYPE = 'application/json';
 const FORM_TYPE = 'application/x-www-form-urlencoded';
 
-/** A field that the endpoint cannot do without, and the rest of a request that gets as far as the credentials. */
+/** A required field of the endpoint, and the other fields of a request that passes all checks before authentication. */
 const ENDPOINTS = [
   { name: 'token', field: 'grant_type', rest: { grant_type: 'refresh_token', refresh_token: 'x' } },
   { name: 'revoke', field: 'token', rest: { token: 'x' } },
   { name: 'introspect', field: 'token', rest: { token: 'x' } },
 ];
 
-/** What the three endpoints that take a body refuse alike: the body itself, and the app that sends it. */
+/** Errors that the three endpoints with a body share: those of the body, and of client authentication. */
 export function bodyProvocations(server: TestServer): Provocation[] {
   return ENDPOINTS.flatMap((endpoint) => [...unreadable(server, endpoint), ...unauthenticated(server, endpoint)]);
 }
@@ -40,20 +40,20 @@ function unreadable(server: TestServer, { name, field }: Endpoint): Provocation[
 function unauthenticated(server: TestServer, { name, rest }: Endpoint): Provocation[] {
   const { client_id, client_secret } = server.credentials;
   const basic = `Basic ${Buffer.from(`${client_id}:${client_secret}`).toString('base64')}`;
-  const ask = (credentials: object, authorization?: string) =>
+  const send = (credentials: object, authorization?: string) =>
     server.post(name, { ...rest, ...credentials }, authorization === undefined ? {} : { authorization });
   const publicApp = async () => (await server.addApp({ ownerBusinessId: server.acme.id, isPublic: true })).id;
   return provocationsOf(name, [
-    [400, 'credentials_sent_twice', 'credentials in body and header', () => ask({ client_secret }, basic)],
-    [401, 'credentials_missing', 'a secret without its client_id', () => ask({ client_secret })],
-    [401, 'credentials_malformed', 'a header that is not Basic', () => ask({}, 'Bearer x')],
+    [400, 'credentials_sent_twice', 'credentials in body and header', () => send({ client_secret }, basic)],
+    [401, 'credentials_missing', 'a secret without its client_id', () => send({ client_secret })],
+    [401, 'credentials_malformed', 'a header that is not Basic', () => send({}, 'Bearer x')],
     [
       401,
       'app_is_public',
       'a public app with a secret',
-      async () => ask({ client_id: await publicApp(), client_secret }),
+      async () => send({ client_id: await publicApp(), client_secret }),
     ],
-    [401, 'credentials_wrong', 'a wrong secret', () => ask({ client_id, client_secret: 'gcs_wrong' })],
-    [401, 'credentials_wrong', 'a wrong secret in the header', () => ask({}, `Basic ${btoa(`${client_id}:wrong`)}`)],
+    [401, 'credentials_wrong', 'a wrong secret', () => send({ client_id, client_secret: 'gcs_wrong' })],
+    [401, 'credentials_wrong', 'a wrong secret in the header', () => send({}, `Basic ${btoa(`${client_id}:wrong`)}`)],
   ]);
 }

@@ -6,10 +6,10 @@ import { type Provocation, provocationsOf } from './provocation.ts';
 
 /** One operation of each kind. The others are generated from the same declarations. */
 const KINDS = ['getInvoice', 'createInvoice', 'updateInvoice', 'payInvoice'];
-/** Provoked with all their responses. */
+/** Operations that are provoked with all their responses. */
 const ELSEWHERE = ['me', 'listBusinesses', 'listInvoices'];
 
-/** Checked before the handler, by the code that is provoked with `listInvoices` and the OAuth endpoints. */
+/** Errors of shared checks before the handler, which are provoked with `listInvoices` and the OAuth endpoints. */
 const CHECKED_BEFORE = /^(401|403|413|415|429|500|503) |^400 (token_in_address|business_id_malformed|body_malformed)$/;
 
 /** Whether the operation is one of the business API: it takes an access token. */
@@ -46,9 +46,9 @@ export function businessProvocations(server: TestServer): Provocation[] {
     await post(`${path}/send`);
     return path;
   };
-  const reuse = async (ask: (headers: Record<string, string>, again: boolean) => Promise<unknown>, key: string) => {
-    await ask({ 'idempotency-key': key }, false);
-    return ask({ 'idempotency-key': key }, true) as ReturnType<typeof post>;
+  const reuse = async (send: (headers: Record<string, string>, again: boolean) => Promise<unknown>, key: string) => {
+    await send({ 'idempotency-key': key }, false);
+    return send({ 'idempotency-key': key }, true) as ReturnType<typeof post>;
   };
   const change = { notes: 'Thank you' };
   const wrongKey = { 'idempotency-key': 'x'.repeat(256) };

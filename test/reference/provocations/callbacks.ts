@@ -9,7 +9,7 @@ import { once } from '../../support/once.ts';
 import type { TestServer } from '../../support/test-server.ts';
 import { PKCE } from './inactive-grants.ts';
 
-/** What an app is told by way of the browser: the error, its reason, and how to come by it. */
+/** Errors that an app receives at its redirect URI: the error, its reason, and how to cause it. */
 export type CallbackProvocation = [error: string, reason: string, to: string, provoke: () => Promise<URL | undefined>];
 
 export function callbackProvocations(server: TestServer): CallbackProvocation[] {
@@ -66,7 +66,7 @@ function dynamicClientId({ settings }: TestServer): string {
   return encodeDynamicClientId(createKeyring(settings.secretKeys), metadata);
 }
 
-/** Each in a business of its own, whose owners have decided which apps may connect. */
+/** Each has its own business, whose owners restrict which apps may connect. */
 function refusedByTheBusiness(server: TestServer): CallbackProvocation[] {
   const arrive = async (who: 'approved' | 'admins') => {
     const business = await server.addBusiness('Strict');
@@ -79,7 +79,7 @@ function refusedByTheBusiness(server: TestServer): CallbackProvocation[] {
     const address = server.authorizeUrl({ client_id: app.id });
     const back = async () =>
       (await browser.submit(await browser.open(address), '/consent', { decision: 'back' })).leftTo;
-    return { app, address, browser, back, asked: { app, user: member }, owner: await server.signedIn(boss) };
+    return { app, address, browser, back, request: { app, user: member }, owner: await server.signedIn(boss) };
   };
   return [
     [
@@ -99,9 +99,9 @@ function refusedByTheBusiness(server: TestServer): CallbackProvocation[] {
       'app_refused',
       'an app that an owner has refused',
       async () => {
-        const { address, browser, owner, asked, back } = await arrive('approved');
+        const { address, browser, owner, request, back } = await arrive('approved');
         await browser.submit(await browser.open(address), '/consent', { decision: 'ask' });
-        await decideRequest(owner, asked, 'refuse');
+        await decideRequest(owner, request, 'refuse');
         return back();
       },
     ],

@@ -13,7 +13,7 @@ import { type Provocation, provocationsOf, send } from './provocation.ts';
 /** With these limits an app reaches its limit once it is connected, and a grant after one call. */
 export const SCARCE = { LIMIT_PER_APP: '1', LIMIT_PER_GRANT: '1', LIMIT_EXTERNAL_CLIENTS: '1' };
 
-type Ask = () => Promise<ApiResponse>;
+type Send = () => Promise<ApiResponse>;
 
 /** A valid request to every operation that queries the database, on a server started with `SCARCE`. */
 function rightRequests(server: TestServer) {
@@ -23,9 +23,9 @@ function rightRequests(server: TestServer) {
     await server.listInvoices(connected.access_token);
     return connected;
   });
-  const counted: Record<string, Ask> = {
+  const counted: Record<string, Send> = {
     token: async () => server.refresh((await tokens()).refresh_token),
-    // With the secret: requests without it have a counter of their own.
+    // Requests without the secret have their own counter.
     revoke: async () => server.revoke((await tokens()).access_token, credentials),
     introspect: async () => server.introspect((await tokens()).access_token),
     me: async () => server.get('/api/v1/me', { authorization: `Bearer ${(await tokens()).access_token}` }),
@@ -40,27 +40,33 @@ function rightRequests(server: TestServer) {
   return {
     tokens,
     counted,
-    stored: { ...counted, authorize: () => send(server.authorizeUrl()) } as Record<string, Ask>,
+    stored: { ...counted, authorize: () => send(server.authorizeUrl()) } as Record<string, Send>,
   };
 }
 
 /** For a server started with `SCARCE`. */
 export function limitProvocations(server: TestServer): Provocation[] {
   const fetchDocument = () => send(server.authorizeUrl({ client_id: 'https://127.0.0.1/client.json' }));
-  const asks = {
+  const requests = {
     ...rightRequests(server).counted,
     async authorize() {
       await fetchDocument();
       return fetchDocument();
     },
   };
-  return each(asks, 429, 'too_many_requests', 'one request too many', (ask) => ask);
+  return each(requests, 429, 'too_many_requests', 'one request too many', (send) => send);
 }
 
-function each(asks: Record<string, Ask>, status: number, reason: string, to: string, around: (ask: Ask) => Ask) {
-  return Object.entries(asks).flatMap(([name, ask]) =>
+function each(
+  requests: Record<string, Send>,
+  status: number,
+  reason: string,
+  to: string,
+  around: (send: Send) => Send,
+) {
+  return Object.entries(requests).flatMap(([name, send]) =>
     // The authorize endpoint is opened by a person, and shows a page.
-    provocationsOf(name, [[status, name === 'authorize' ? 'page' : reason, to, around(ask)]]),
+    provocationsOf(name, [[status, name === 'authorize' ? 'page' : reason, to, around(send)]]),
   );
 }
 
@@ -68,15 +74,15 @@ function each(asks: Record<string, Ask>, status: number, reason: string, to: str
 export function outageProvocations(server: TestServer): Provocation[] {
   const { tokens, stored } = rightRequests(server);
   const checked = { ...stored, readyz: () => server.get('/readyz') };
-  const lock = (ask: Ask) => async () => {
+  const lock = (send: Send) => async () => {
     await tokens();
     // A server that has just started: after 128 commits a second connection checkpoints the database.
     await server.restart();
-    return whileLocked(server, ask);
+    return whileLocked(server, send);
   };
-  const close = (ask: Ask) => async () => {
+  const close = (send: Send) => async () => {
     await server.storage().close();
-    return ask();
+    return send();
   };
   return [
     ...each(checked, 503, 'temporarily_unavailable', 'a request while the database is locked', lock),
@@ -85,14 +91,14 @@ export function outageProvocations(server: TestServer): Provocation[] {
 }
 
 /** Another process has locked the file. It cannot in WAL mode, nor can the mode be changed while another connection is open. */
-async function whileLocked(server: TestServer, ask: Ask): Promise<ApiResponse> {
+async function whileLocked(server: TestServer, send: Send): Promise<ApiResponse> {
   const { durable } = server.storage();
   await sql`pragma busy_timeout = 0`.execute(durable);
   await sql`pragma journal_mode = delete`.execute(durable);
   const file = new DatabaseSync(server.settings.databaseUrl.slice('sqlite:'.length));
   file.exec('begin exclusive');
   try {
-    return await ask();
+    return await send();
   } finally {
     file.exec('rollback');
     file.close();
@@ -107,11 +113,11 @@ export function drainingProvocations(server: TestServer): Provocation[] {
     const own = { databaseUrl: 'sqlite::memory:', listen: at(port), consentListen: at(webPort) };
     const node = await startServer({ ...server.settings, ...own }, server.clock);
     const kept = new Agent({ keepAlive: true, maxSockets: 1 });
-    await askOver(kept, `http://127.0.0.1:${port}/readyz`);
+    await sendOver(kept, `http://127.0.0.1:${port}/readyz`);
     const closing = node.close(5000);
-    const answer = await askOver(kept, `http://127.0.0.1:${port}/readyz`);
+    const response = await sendOver(kept, `http://127.0.0.1:${port}/readyz`);
     await closing;
-    return answer;
+    return response;
   };
   return provocationsOf('readyz', [
     [503, 'temporarily_unavailable', 'a question while the node is about to stop', provoke],
@@ -119,7 +125,7 @@ export function drainingProvocations(server: TestServer): Provocation[] {
 }
 
 /** `fetch` does not let a test choose the connection. */
-async function askOver(agent: Agent, url: string): Promise<ApiResponse> {
+async function sendOver(agent: Agent, url: string): Promise<ApiResponse> {
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     get(url, { agent }, resolve).on('error', reject);
   });

@@ -5,7 +5,7 @@ const CLIENT = { client_name: 'Assistant', redirect_uris: ['http://127.0.0.1/cal
 
 /** For a server started with DYNAMIC_REGISTRATION=on. */
 export function registrationProvocations(server: TestServer): Provocation[] {
-  const raw = (body: string, type = 'application/json') => ask(server, body, type);
+  const raw = (body: string, type = 'application/json') => sendRegistration(server, body, type);
   const register = (changes: object) => raw(JSON.stringify({ ...CLIENT, ...changes }));
   return provocationsOf('register', [
     [201, 'none', 'a request that is right', () => register({})],
@@ -20,7 +20,7 @@ export function registrationProvocations(server: TestServer): Provocation[] {
 
 /** For a server that allows one registration. */
 export function registrationLimitProvocations(server: TestServer): Provocation[] {
-  const register = () => ask(server, JSON.stringify(CLIENT), 'application/json');
+  const register = () => sendRegistration(server, JSON.stringify(CLIENT), 'application/json');
   const twice = async () => {
     await register();
     return register();
@@ -28,6 +28,6 @@ export function registrationLimitProvocations(server: TestServer): Provocation[]
   return provocationsOf('register', [[429, 'too_many_requests', 'one registration too many', twice]]);
 }
 
-function ask({ api }: TestServer, body: string, type: string) {
+function sendRegistration({ api }: TestServer, body: string, type: string) {
   return send(`${api}/api/v1/oauth/register`, { method: 'POST', headers: { 'content-type': type }, body });
 }

@@ -6,13 +6,13 @@ import { retryUntilFound, runInSequence } from './concurrency.ts';
 import { type Connected, type Connections, PKCE, VERIFIER } from './inactive-grants.ts';
 import { type Provocation, provocationsOf } from './provocation.ts';
 
-type Dead = Record<string, () => Promise<Connected>>;
+type InactiveGrants = Record<string, () => Promise<Connected>>;
 
 /** Errors of the token endpoint after client authentication. */
-export function tokenProvocations(connections: Connections, dead: Dead): Provocation[] {
+export function tokenProvocations(connections: Connections, inactiveGrants: InactiveGrants): Provocation[] {
   return [
     ...provocationsOf('token', [...unfitting(connections), ...unproven(connections), ...verifiers(connections)]),
-    ...ended(connections, dead),
+    ...ended(connections, inactiveGrants),
   ];
 }
 
@@ -112,10 +112,10 @@ function verifiers({ server, allow }: Connections): Table {
   ];
 }
 
-function ended(connections: Connections, dead: Dead): Provocation[] {
+function ended(connections: Connections, inactiveGrants: InactiveGrants): Provocation[] {
   const { server } = connections;
   const refreshOf = async ({ tokens, credentials }: Connected) => server.refresh(tokens.refresh_token, credentials);
-  return Object.entries(dead).map(([reason, end]) => ({
+  return Object.entries(inactiveGrants).map(([reason, end]) => ({
     operation: 'token',
     status: 400,
     reason,
