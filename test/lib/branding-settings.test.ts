@@ -15,7 +15,7 @@ const message = (env: Record<string, string>): string => {
   return assert.fail(`${JSON.stringify(env)} is accepted`);
 };
 
-test('contrast is that of WCAG', () => {
+test('contrast is computed as in WCAG', () => {
   assert.equal(contrastOf(color('#000000'), color('#ffffff')), 21);
   assert.equal(contrastOf(color('#777777'), color('#ffffff')).toFixed(2), '4.48');
 });
@@ -43,15 +43,15 @@ test('a color for each theme is accepted, and both can be read everywhere', () =
 
 test('a color that cannot be read stops the start with its contrast, what it needs, and colors that are accepted', () => {
   for (const text of ['#ffcc00', '#1f4fd8', '#808080', '#ffffff', '#000000', '#e11d48']) {
-    const said = message({ ACCENT_COLOR: text });
+    const error = message({ ACCENT_COLOR: text });
 
     assert.match(
-      said,
+      error,
       /^ACCENT_COLOR #\w{6} has a contrast of \d+\.\d to 1 to the backgrounds of the (light|dark) theme/,
     );
-    assert.match(said, /needs 4\.5 to 1/);
-    const [, offered = ''] = /like (#\w{6},#\w{6})\.$/.exec(said) ?? [];
-    assert.ok(readBranding({ ACCENT_COLOR: offered }).accent, said);
+    assert.match(error, /needs 4\.5 to 1/);
+    const [, offered = ''] = /like (#\w{6},#\w{6})\.$/.exec(error) ?? [];
+    assert.ok(readBranding({ ACCENT_COLOR: offered }).accent, error);
   }
 });
 

@@ -23,14 +23,14 @@ test('a derived id is a UUIDv8, the same for the same text', () => {
   assert.notEqual(one, other);
 });
 
-test('a later id sorts after an earlier one, also within one millisecond', () => {
+test('a later id sorts after an earlier one, even within one millisecond', () => {
   const ids = [NOW, NOW + 1, NOW + 2, NOW + 1000].flatMap((now) => Array.from({ length: 20_000 }, () => newId(now)));
 
   assert.deepEqual(ids.toSorted(), ids);
   assert.equal(new Set(ids).size, ids.length);
 });
 
-test('ids of one millisecond keep their order, also with ids of other times in between', () => {
+test('ids of one millisecond keep their order, even with ids of other times in between', () => {
   const ids = Array.from({ length: 50 }, () => {
     newId(NOW + 5000);
     return newId(NOW + 4000);

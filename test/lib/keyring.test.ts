@@ -16,9 +16,9 @@ test('a signed value decodes unchanged', () => {
 
 test('a signed value does not decode if any character was changed', () => {
   fc.assert(
-    fc.property(values, fc.nat(), fc.constantFrom(...'AZaz09-_.'), (value, place, character) => {
+    fc.property(values, fc.nat(), fc.constantFrom(...'AZaz09-_.'), (value, index, character) => {
       const sealed = encodeSigned(keys, 'purpose', value);
-      const at = place % sealed.length;
+      const at = index % sealed.length;
       fc.pre(sealed[at] !== character);
       assert.equal(decodeSigned(keys, 'purpose', sealed.slice(0, at) + character + sealed.slice(at + 1)), undefined);
     }),

@@ -9,23 +9,23 @@ import { startDnsServer } from '../support/dns-server.ts';
 
 const names = await startDnsServer();
 
-/** Listens on every address of this machine, and counts who comes, whatever they have to say. */
+/** Listens on every address of this machine, and records all connections. */
 const canary = await (async () => {
-  const heard = { at: [] as (string | undefined)[] };
+  const received = { at: [] as (string | undefined)[] };
   const server = createServer((socket) => {
-    heard.at.push(socket.localAddress?.replace('::ffff:', ''));
+    received.at.push(socket.localAddress?.replace('::ffff:', ''));
     socket.on('error', () => {});
     socket.on('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'));
   });
   server.listen(0);
   await once(server, 'listening');
   after(() => server.close());
-  return { heard, port: (server.address() as AddressInfo).port };
+  return { received, port: (server.address() as AddressInfo).port };
 })();
 
 afterEach(() => {
   names.respondWith(() => undefined);
-  canary.heard.at = [];
+  canary.received.at = [];
 });
 
 const post = (host: string, changes: Partial<OutboundPost> = {}) =>
@@ -78,7 +78,7 @@ for (const host of [
   test(`nothing is sent to ${host} [W4]`, async () => {
     await assert.rejects(post(host), ForbiddenAddress);
 
-    assert.equal(canary.heard.at.length, 0);
+    assert.equal(canary.received.at.length, 0);
   });
 }
 
@@ -87,7 +87,7 @@ test('nothing is sent to a subdomain of localhost, or to localhost with a traili
     await assert.rejects(post(host), ForbiddenAddress, host);
   }
 
-  assert.equal(canary.heard.at.length, 0);
+  assert.equal(canary.received.at.length, 0);
 });
 
 test('the canary notices a request that does arrive', async () => {
@@ -96,24 +96,24 @@ test('the canary notices a request that does arrive', async () => {
   socket.end('x');
   await once(socket.resume(), 'close');
 
-  assert.equal(canary.heard.at.length, 1);
+  assert.equal(canary.received.at.length, 1);
 });
 
 test('with loopback allowed, it is reached in any notation, and no other address is [W4]', async () => {
   const reached = [...LOOPBACK, 'localhost', 'app.localhost', '127.0.0.1.'];
   for (const host of reached) assert.equal((await post(host, { allowsLoopback: true })).status, 200, host);
-  assert.equal(canary.heard.at.length, reached.length);
+  assert.equal(canary.received.at.length, reached.length);
 
   const outside = own.filter((host) => !/^127\.|^\[::1\]$/.test(host));
   for (const host of [...UNSPECIFIED, ...TRANSLATED, ...PRIVATE, ...METADATA, ...OTHERS, ...outside, '[::127.0.0.1]']) {
     await assert.rejects(post(host, { allowsLoopback: true }), ForbiddenAddress, host);
   }
-  assert.equal(canary.heard.at.length, reached.length);
+  assert.equal(canary.received.at.length, reached.length);
 });
 
-/** From now on every name has these addresses: those of the first list when first asked, and so on; the last stay. */
-function answerWith(...answers: string[][]): void {
-  names.respondWith((_, nth) => answers[Math.min(nth, answers.length - 1)]);
+/** Resolves every name to the first list at the first query, and so on. The last list is used from then on. */
+function resolveTo(...lists: string[][]): void {
+  names.respondWith((_, nth) => lists[Math.min(nth, lists.length - 1)]);
 }
 
 const RESOLVED = [
@@ -128,12 +128,12 @@ const RESOLVED = [
 ];
 
 for (const address of [...RESOLVED, '100.64.0.1', '64:ff9b::7f00:1', '2002:7f00:1::', 'fe80::1', ...OWN]) {
-  test(`nothing is sent to a name that leads to ${address} [W4]`, async () => {
-    answerWith([address]);
+  test(`nothing is sent to a name that resolves to ${address} [W4]`, async () => {
+    resolveTo([address]);
 
     await assert.rejects(post('inward.example'), ForbiddenAddress);
 
-    assert.equal(canary.heard.at.length, 0);
+    assert.equal(canary.received.at.length, 0);
   });
 }
 
@@ -143,40 +143,40 @@ test('a host with a public and a private address is rejected, whichever comes fi
     ['127.0.0.1', '203.0.114.1'],
     ['2606:4700::1111', '::1'],
   ]) {
-    answerWith(addresses);
+    resolveTo(addresses);
     await assert.rejects(post('mixed.example'), ForbiddenAddress);
   }
 
-  assert.equal(canary.heard.at.length, 0);
+  assert.equal(canary.received.at.length, 0);
 });
 
 test('a host is resolved once per connection, and the address that was checked is the one used [W5]', async () => {
-  // Both are loopback, so that the test can see where it went.
-  answerWith(['127.0.0.1'], ['::1']);
+  // Both are loopback addresses, so that the canary sees which one is used.
+  resolveTo(['127.0.0.1'], ['::1']);
 
   assert.equal((await post('rebinding.example', { allowsLoopback: true })).status, 200);
 
   assert.equal(names.queryCount('rebinding.example'), 1);
-  assert.deepEqual(canary.heard.at, ['127.0.0.1']);
+  assert.deepEqual(canary.received.at, ['127.0.0.1']);
 });
 
 test('a host that changes to a private address between two deliveries is rejected at the second [W5]', async () => {
-  answerWith(['127.0.0.1'], ['10.0.0.1']);
+  resolveTo(['127.0.0.1'], ['10.0.0.1']);
 
   assert.equal((await post('rebinding.example', { allowsLoopback: true })).status, 200);
   await assert.rejects(post('rebinding.example', { allowsLoopback: true }), ForbiddenAddress);
 
   assert.equal(names.queryCount('rebinding.example'), 2, 'nothing is remembered, and no connection is kept');
-  assert.equal(canary.heard.at.length, 1);
+  assert.equal(canary.received.at.length, 1);
 });
 
 test('a rejected host is not resolved again, so DNS rebinding has no effect [W5]', async () => {
-  answerWith(['240.0.0.1'], ['127.0.0.1']);
+  resolveTo(['240.0.0.1'], ['127.0.0.1']);
 
   await assert.rejects(post('rebinding.example'), ForbiddenAddress);
 
   assert.equal(names.queryCount('rebinding.example'), 1);
-  assert.equal(canary.heard.at.length, 0);
+  assert.equal(canary.received.at.length, 0);
 });
 
 test('a host with addresses of one family is reached, and one with none is not', async () => {
@@ -191,20 +191,20 @@ test('a host with addresses of one family is reached, and one with none is not',
 test('a DNS query without a response delays no other, and times out', async () => {
   names.respondWith((name) => (name === 'quick.example' ? ['127.0.0.1'] : null));
   let ended = 0;
-  const stuck = Array.from({ length: 20 }, async (_, place) => {
-    await assert.rejects(post(`tarpit${place}.example`, { timeout: 3000 }), { name: 'TimeoutError' });
+  const stuck = Array.from({ length: 20 }, async (_, index) => {
+    await assert.rejects(post(`tarpit${index}.example`, { timeout: 3000 }), { name: 'TimeoutError' });
     ended += 1;
   });
 
   assert.equal((await post('quick.example', { allowsLoopback: true })).status, 200);
   assert.equal(ended, 0);
-  // What needs one of the threads that the operating system's own look-up would hold.
+  // This needs a thread of the pool, which `dns.lookup` would block.
   await stat(import.meta.filename);
   assert.equal(ended, 0);
   await Promise.all(stuck);
 });
 
-/** What a receiver may say, byte for byte, and what is made of it. */
+/** Raw responses of a receiver, and the expected results. */
 const ANSWERS: [what: string, text: string, outcome: number | 'fails'][] = [
   ['a redirect', 'HTTP/1.1 307 Elsewhere\r\nlocation: http://127.0.0.1/\r\n\r\n', 307],
   ['a body that never ends', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n', 200],

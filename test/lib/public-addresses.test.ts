@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isLoopbackAddress, isPublicAddress } from '../../src/lib/ip-addresses.ts';
 
-/** The first and the last address of each range, so that a prefix that is one bit off shows. */
+/** The first and the last address of each range, to detect a prefix that is off by one bit. */
 const OTHER: Record<string, string[]> = {
   'this network': ['0.0.0.0', '0.255.255.255', '::'],
   loopback: ['127.0.0.0', '127.0.0.1', '127.255.255.255', '::1'],

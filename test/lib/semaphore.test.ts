@@ -30,7 +30,7 @@ function newWork() {
   };
 }
 
-test('no more work runs at once than the concurrency allows, in the order it came', async () => {
+test('no more work runs at once than the concurrency allows, in order of arrival', async () => {
   const limit = semaphore({ concurrency: 2, maxQueue: 10 });
   const { work, do: doWork, endAll } = newWork();
 

@@ -27,7 +27,7 @@ async function prepare(name: string, email: string) {
 
 const emailOf = async ({ id }: User) => (await findUser(storage.durable, id))?.email;
 
-test('of two accounts that confirm one new address at the same time, the second is told that it is taken [E3]', async () => {
+test('of two accounts that confirm one new address at the same time, the second gets an error that it is taken [E3]', async () => {
   const [first, second] = [await prepare('One', 'new@example.org'), await prepare('Two', 'new@example.org')];
 
   let late: Promise<unknown> | undefined;

@@ -45,7 +45,7 @@ async function allow(app: NewApp): Promise<string | undefined> {
   return issueCode(actor, { db: storage.durable, keys }, { ...authorization, decision, shown: scopes }, Date.now());
 }
 
-/** Runs `change`, clicks Allow before it is committed, and returns what Allow gave. */
+/** Runs `change`, clicks Allow before the commit, and returns the result of Allow. */
 async function allowDuring(app: NewApp, change: (tx: typeof storage.durable) => Promise<unknown>) {
   let code: Promise<string | undefined> | undefined;
   await storage.transaction(async (tx) => {

@@ -17,8 +17,8 @@ let users = 0;
 
 type Work = (db: Database) => Promise<unknown>;
 
-/** An app that a member has asked for, and the ways in which the case can go on. */
-async function ask() {
+/** An app that a member has requested, and the possible next steps. */
+async function createRequest() {
   const app = await addApp({ ownerBusinessId: acme.id });
   const member = await addUser(`Member${++users}`, [[acme, 'member']]);
   await requestApproval(
@@ -61,7 +61,7 @@ async function race(first: Work, second: Work): Promise<[unknown, unknown]> {
 
 for (const verdict of ['approve_person', 'approve_all'] as const) {
   test(`${verdict} waits for a block that is being committed, and approves nothing [C10] [C11]`, async () => {
-    const { decide, block, read } = await ask();
+    const { decide, block, read } = await createRequest();
 
     const results = await race(block, decide(verdict));
 
@@ -74,7 +74,7 @@ for (const verdict of ['approve_person', 'approve_all'] as const) {
   });
 
   test(`a block that waits for ${verdict} ends what was approved [C10] [C11]`, async () => {
-    const { decide, block, read } = await ask();
+    const { decide, block, read } = await createRequest();
 
     const results = await race(decide(verdict), block);
     const { requests, decisions } = await read();
@@ -85,7 +85,7 @@ for (const verdict of ['approve_person', 'approve_all'] as const) {
 }
 
 test('an approval waits while the member is removed, and approves nothing [C10]', async () => {
-  const { decide, remove, read } = await ask();
+  const { decide, remove, read } = await createRequest();
 
   const results = await race(remove, decide('approve_person'));
 
@@ -94,7 +94,7 @@ test('an approval waits while the member is removed, and approves nothing [C10]'
 });
 
 test('the removal of a member waits for an approval, and ends it [C10]', async () => {
-  const { decide, remove, read } = await ask();
+  const { decide, remove, read } = await createRequest();
 
   const results = await race(decide('approve_person'), remove);
 
@@ -105,7 +105,7 @@ test('the removal of a member waits for an approval, and ends it [C10]', async (
 test('an owner who is being made an admin or a member approves nothing [C10]', async () => {
   for (const role of ['admin', 'member']) {
     const former: User = await addUser(`Former${role}`, [[acme, 'owner']]);
-    const { decide, read } = await ask();
+    const { decide, read } = await createRequest();
     const demote: Work = (db) => changeRole(owner, db, { userId: former.id, businessId: acme.id, role }, Date.now());
 
     const results = await race(demote, decide('approve_all', userActor(former, '127.0.0.1')));
@@ -117,7 +117,7 @@ test('an owner who is being made an admin or a member approves nothing [C10]', a
 
 test('of two owners who decide about one request at the same time, one does [C10]', async () => {
   const other = await addUser('Other', [[acme, 'owner']]);
-  const { decide, read } = await ask();
+  const { decide, read } = await createRequest();
 
   const results = await race(decide('refuse'), decide('approve_person', userActor(other, '127.0.0.1')));
 

@@ -30,10 +30,10 @@ async function allowSilently(meanwhile: () => unknown): Promise<string | undefin
     await meanwhile();
     const [id, now] = [newId(Date.now()), Date.now()];
     const allowedTo = { connectedFor: 'user' as const, expiresAt: null };
-    const asked = { ...allowedTo, resource: null, redirectUri: null, codeChallenge: null };
+    const request = { ...allowedTo, resource: null, redirectUri: null, codeChallenge: null };
     return allowed.length === 0
       ? undefined
-      : (await createGrant(db, { id, ...parties, ...asked, scopes: allowed }, now))?.id;
+      : (await createGrant(db, { id, ...parties, ...request, scopes: allowed }, now))?.id;
   });
 }
 

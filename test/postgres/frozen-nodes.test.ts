@@ -27,14 +27,14 @@ async function openDatabase(name: string) {
   return { url, storage };
 }
 
-test('a node that was frozen while a newer release contracted the schema stops, and says why', {
+test('a node that was frozen while a newer release contracted the schema stops, and logs the reason', {
   timeout: 120_000,
 }, async () => {
   const { url, storage } = await openDatabase('frozen');
   const node = await startWorkers(1, url);
 
   node.signal('SIGSTOP');
-  // As after two minutes.
+  // Makes its last report two minutes old.
   await sql`update nodes set seen_at = seen_at - 120000`.execute(storage.durable);
   const { waiting } = await upgrade(storage, NEXT_RELEASE);
   node.signal('SIGCONT');

@@ -21,7 +21,7 @@ import { startPostgresFixtures } from '../support/postgres-fixtures.ts';
 const { storage, ada, acme, addUser, addApp } = await startPostgresFixtures();
 const db = storage.durable;
 
-/** Takes the first lock, lets the other run up to the point where it waits, and goes on. Returns what the other gave. */
+/** Takes the first lock, starts the other operation, and continues when it waits. Returns the result of the other one. */
 async function interleave<Result>(
   first: (tx: Database) => Promise<unknown>,
   other: () => Promise<Result>,
@@ -31,7 +31,7 @@ async function interleave<Result>(
   await storage.transaction(async (tx) => {
     await first(tx);
     started = other();
-    // A rejection is asserted by the test.
+    // The test asserts a rejection.
     started.catch(() => {});
     await untilLockWait(storage);
     await then(tx);
@@ -80,7 +80,7 @@ test('a user who clicks Allow while they delete their account in another tab blo
   const isDeleted = await interleave(
     (tx) => lockSession(tx, id),
     () => deleteOwnAccount(user),
-    // What Allow does last.
+    // The last statement of Allow.
     (tx) => notify(tx, [user.id], { kind: 'app_connected', values: { app: 'Ledger', business: 'Acme' } }, Date.now()),
   );
 
@@ -142,7 +142,7 @@ test('an owner requires a second factor while another one renames the business',
   assert.equal(entry?.subject_name, 'Acme & Co');
 });
 
-test('nobody but a current owner disconnects an app for everyone', async () => {
+test('only a current owner can disconnect an app for everyone', async () => {
   const admin = await addUser('Not an owner', [[acme, 'admin']]);
   const app = await connectForBusiness(admin);
 

@@ -80,7 +80,7 @@ test('a statement without rows reports how many it changed', async () => {
   );
 });
 
-test('a statement that fails is described by its next execution, and others on the connection go on', async () => {
+test('a statement that fails is described by its next execution, and others on the connection continue', async () => {
   const divide = (by: number) => run('divide', 'select 6 / $1::int as result', [by]);
 
   const [failed, other] = await Promise.allSettled([divide(0), run('other', 'select 1 as one')]);
@@ -103,7 +103,7 @@ test('a statement whose columns have changed is rejected', async () => {
   await assert.rejects(read(), /cached plan must not change result type/);
 });
 
-test('a value that cannot be sent rejects its own statement, and others on the connection go on', async () => {
+test('a value that cannot be sent rejects its own statement, and others on the connection continue', async () => {
   const echo = (value: unknown) => run('echo', 'select $1::text as value', [value]);
 
   // Before the statement is described, and after.
@@ -131,7 +131,7 @@ test('a value that cannot be sent leaves no timeout behind, which would close th
   await limited.end();
 });
 
-test('a column that cannot be read rejects its own statement, and others on the connection go on', async () => {
+test('a column that cannot be read rejects its own statement, and others on the connection continue', async () => {
   pg.types.setTypeParser(pg.types.builtins.CIDR, (text) => (text === '10.2.0.0/16' ? assert.fail('no net') : text));
   const text = `select ('10.' || n || '.0.0/16')::cidr as net from generate_series(1, $1::int) as n`;
   const read = (count: number) => run('nets', text, [count]);

@@ -162,7 +162,7 @@ test('on PostgreSQL the app of a token is found by its primary key, also among a
   assert.match(plan, /Index Scan using apps_pkey on apps/);
 });
 
-test('what one person did is found by an index, in a business and on the platform', async () => {
+test('the audit entries of one person are found by an index, in a business and on the platform', async () => {
   const seen: string[] = [];
   const stopWatching = watchStatements(({ sql: text }) => seen.push(text));
   const { durable } = await openMemory();

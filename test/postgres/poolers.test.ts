@@ -36,7 +36,7 @@ async function useEverything(server: TestServer): Promise<void> {
       const { body: first } = await server.exchange(await server.allow({}, browser));
       const { body: second } = await server.refresh(first.refresh_token);
       assert.equal((await server.listInvoices(second.access_token)).status, 200);
-      // Silently.
+      // A silent authorization.
       const { body: other } = await server.exchange(await server.allow({}, browser));
       assert.equal((await server.introspect(other.access_token)).body.active, true);
       assert.equal((await server.revoke(other.refresh_token)).status, 200);
@@ -54,7 +54,7 @@ const SESSION_STATE = [
   /set_config\([^)]*,\s*false\s*\)/i,
 ];
 
-test('for a pooler in transaction mode, nothing that a server sends needs a session', async () => {
+test('for a pooler in transaction mode, no statement of the server depends on a session', async () => {
   const recorder = await startStatementRecorder(postgres.port);
   const url = (await newDatabase()).replace(`:${postgres.port}/`, `:${recorder.port}/`);
   await useEverything(await startTestServer({ DATABASE_URL: throughPooler(url) }));
@@ -63,7 +63,7 @@ test('for a pooler in transaction mode, nothing that a server sends needs a sess
   for (const parameters of recorder.startups) assert.equal(parameters.get('options'), undefined);
   assert.deepEqual([...recorder.names], []);
   const stateful = [...recorder.statements].filter((text) => {
-    // What an update sets, and the locks of a row, are not settings.
+    // The SET of an UPDATE, and row locks, are no session settings.
     const isWrite = /^\s*(?:with|insert|update|select|delete)\b/i.test(text);
     return SESSION_STATE.slice(isWrite ? 1 : 0).some((pattern) => pattern.test(text));
   });
@@ -72,7 +72,7 @@ test('for a pooler in transaction mode, nothing that a server sends needs a sess
   const hasBegin = (...settings: string[]) =>
     begins.some((text) => settings.every((setting) => text.includes(setting)));
   assert.ok(hasBegin('set local synchronous_commit = on', 'set local lock_timeout = 2000'));
-  // Of rotations.
+  // The rotations.
   assert.ok(hasBegin('set local synchronous_commit = off', 'set local lock_timeout = 1'));
 });
 

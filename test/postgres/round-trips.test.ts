@@ -29,7 +29,7 @@ const keys = createKeyring(['the-key-that-the-tests-sign-their-tokens-with']);
 const issuer = 'https://api.example.com';
 const limit = createRateLimit({ points: 1000, seconds: 60 });
 const uses = createTokenUses(storage, assert.ifError);
-// Stores nothing in the background, which would be counted.
+// Background writes would be counted, so there are none.
 await uses.stop();
 const tokenDeps = {
   storage,
@@ -102,7 +102,7 @@ const authorizeSilently = async () => {
   return code ?? assert.fail('there is no code');
 };
 
-// Opens the connections, and stores what is stored once a minute: that the secret was used.
+// Opens the connections, and stores that the secret was used, which is stored once a minute.
 const [warm, left] = [await connect(), await connect()];
 await refresh(warm);
 await introspect(warm);

@@ -9,7 +9,7 @@ import { untilLockWait } from '../support/lock-waits.ts';
 import { createTemplate, startPostgres } from '../support/postgres-server.ts';
 import { startTestServer } from '../support/test-server.ts';
 
-/** Tells the server that the database has Citus, without Citus. */
+/** Makes the server treat a plain database as one with Citus. */
 const MARK = `insert into pg_extension (oid, extname, extowner, extnamespace, extrelocatable, extversion)
   values (16000, 'citus', 10, 2200, false, '0')`;
 

@@ -61,7 +61,7 @@ test('a statement whose plan is outdated is planned again, alone and in a transa
   );
 });
 
-/** Long enough for the transactions to need a connection each. */
+/** Long enough that the transactions overlap, and need a connection each. */
 async function sleepThen<Result>(tx: Database, work: () => Promise<Result>): Promise<Result> {
   await sql`select pg_sleep(0.1)`.execute(tx);
   return work();

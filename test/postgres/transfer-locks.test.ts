@@ -46,27 +46,27 @@ async function allow(user: User, app: NewApp, connectedFor: ConnectedFor, on = d
     { ...authorization, decision },
     Date.now(),
   );
-  // A code that is not exchanged yet does not move.
+  // An unexchanged code is not transferred.
   await markExchanged(on, authorization.grantId, Date.now());
   return code;
 }
 
-/** Returns after two seconds at the latest; the assertions of the test fail then. */
+/** Resolves when statements wait for a lock, or after two seconds; then the assertions of the test fail. */
 async function untilLockWait(): Promise<void> {
   const waiting = sql`select pid from pg_stat_activity where wait_event_type = 'Lock'`;
-  for (let looks = 0; looks < 400; looks += 1) {
+  for (let attempt = 0; attempt < 400; attempt += 1) {
     if ((await waiting.execute(db)).rows.length > 0) return;
     await setTimeout(5);
   }
 }
 
-/** Runs `change`, starts `other` before it is committed, and returns what the other gave. */
+/** Runs `change`, starts `other` before the commit, and returns the result of `other`. */
 async function during<Result>(change: (tx: Database) => Promise<unknown>, other: () => Promise<Result>) {
   let started: Promise<Result> | undefined;
   await storage.transaction(async (tx) => {
     await change(tx);
     started = other();
-    // Its rejection is asserted later.
+    // The test asserts a rejection later.
     started.catch(() => {});
     await untilLockWait();
   });
@@ -112,7 +112,7 @@ test('Allow for the business waits for a demotion, and creates no grant', async 
   assert.deepEqual(await authorities(app), []);
 });
 
-test('a removal waits for an Allow for the business that is being committed, and asks about it', async () => {
+test('a removal waits for an Allow for the business that is being committed, and lists it for confirmation', async () => {
   const [user, app] = [await newMember('admin'), await newApp()];
   const removal = { ...partiesOf(user), choices: [] };
 

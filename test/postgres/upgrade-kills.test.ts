@@ -20,7 +20,7 @@ after(() => storage.close());
 const GRANTS = 20_000;
 const STEPS = SAMPLE_EXPAND.steps.length + SAMPLE_CONTRACT.steps.length;
 
-/** Kills the migrator some milliseconds after it has begun the nth step that is left. Returns false if it ended before. */
+/** Kills the migrator some milliseconds after it has begun the nth remaining step. Returns false if it exited before. */
 async function migrateAndKill(nth: number, delay: number): Promise<boolean> {
   const script = fileURLToPath(new URL('../support/run-upgrade.ts', import.meta.url));
   const child = spawn(process.execPath, [script, url], { stdio: ['ignore', 'pipe', 'inherit'] });
@@ -42,11 +42,11 @@ test('a migration that is killed in any step is continued by the next one', { ti
     from generate_series(1, ${GRANTS}::int) as n`.execute(storage.durable);
   let kills = 0;
   for (let round = 0; round < 3 * STEPS; round++) {
-    // The first step that is left, before, during and after its statements.
+    // Kills it in the first remaining step: before, during and after its statements.
     const wasKilled = await migrateAndKill(1, [0, 30, 150][round % 3] ?? 0);
     if (!wasKilled) break;
     kills += 1;
-    // Instead of waiting until it expires.
+    // Ends the lease, instead of waiting until it expires.
     await sql`update migration_lease set expires_at = 0`.execute(storage.durable);
   }
 

@@ -125,7 +125,7 @@ test('a contract migration waits while a node of an older release is running', a
   assert.deepEqual(second, { applied: [SAMPLE_CONTRACT.name], waiting: [], olderNodes: [] });
 });
 
-test('an operator can contract though a node of an older release seems to be running', async () => {
+test('an operator can force a contract migration although an older node seems to be running', async () => {
   const storage = await openDatabase(0);
   const leave = await registerNode(storage);
 
@@ -150,7 +150,7 @@ test('a contract migration waits for nodes of 0.1.0, which are known by their co
   assert.deepEqual(first.olderNodes, [{ name: '127.0.0.1', release: '0.1.0' }]);
 });
 
-test('a node that was killed is not waited for once its last report is old, and none arrives', async () => {
+test('a contract migration does not wait for a killed node once its last report is old and no new one arrives', async () => {
   const storage = await openDatabase(0);
   await registerNode(storage);
   await sql`update nodes set seen_at = seen_at - 120000`.execute(storage.durable);
@@ -195,7 +195,7 @@ test('while a table is locked, a migration waits for it without blocking request
       upgraded = migrate(storage, { migrations: EXPANDED, onProgress });
     });
     await waited;
-    // In another transaction, behind the statement that waits.
+    // A read in another transaction, queued behind the waiting statement.
     await sql`update grants set rotation = rotation + 1`.execute(storage.durable);
   });
 
@@ -236,7 +236,7 @@ async function listStep({ durable }: Storage): Promise<number> {
   return rows[0]?.step ?? 0;
 }
 
-/** A migrator that has the lease, finds an index invalid, and stalls until another one has taken over. */
+/** A migrator that holds the lease, finds an invalid index, and stalls until another one has taken over. */
 async function runAfterTakeover(storage: Storage, migration: Migration, index: number): Promise<void> {
   await createUpgradeTables(storage);
   await sql`delete from migration_lease`.execute(storage.durable);

@@ -22,12 +22,12 @@ test('a delivery that is created while another node releases its endpoint is not
   await createTemplate(postgres.url);
   const storage = await openStorage(databaseUrl(postgres.url, TEMPLATE));
   after(() => storage.close());
-  const { endpoint, happen } = await listen(storage);
+  const { endpoint, recordOne } = await listen(storage);
 
-  await happen();
+  await recordOne();
   await storage.transaction((db) => dispatchEvents(db, 200, Date.now()));
-  await happen();
-  // One node has dispatched the second event, and has not committed yet; another looks for due endpoints.
+  await recordOne();
+  // One node has dispatched the second event without a commit, while another one polls for due endpoints.
   await storage.transaction(async (dispatching) => {
     await dispatchEvents(dispatching, 200, Date.now());
     const now = Date.now();
@@ -46,12 +46,12 @@ test('a delivery that is created while another node releases its endpoint is not
   assert.notEqual(due_at, null, 'the endpoint still has something to do');
 });
 
-test('a node whose lease of an endpoint has expired cannot overwrite what another node has delivered since', async () => {
+test('a node whose lease of an endpoint has expired cannot overwrite later deliveries of another node', async () => {
   const storage = await openStorage('sqlite::memory:');
   after(() => storage.close());
   await migrate(storage);
-  const { endpoint, happen } = await listen(storage);
-  await happen();
+  const { endpoint, recordOne } = await listen(storage);
+  await recordOne();
   await storage.transaction((db) => dispatchEvents(db, 200, Date.now()));
   const [seenByBoth] = await listDue(storage.durable, endpoint.id, 50, Date.now());
   assert.ok(seenByBoth);
@@ -69,9 +69,9 @@ test('an event of an app without an endpoint is recorded as dispatched', async (
   after(() => storage.close());
   await migrate(storage);
   const { ledger, acme } = await createFixtures(() => storage, Date.now);
-  const unheard = { type: 'grant.created', appId: ledger.id, businessId: acme.id, data: {} } as const;
-  await recordEvent(storage.durable, unheard, Date.now());
-  await recordEvents(storage.durable, [unheard, unheard], Date.now());
+  const event = { type: 'grant.created', appId: ledger.id, businessId: acme.id, data: {} } as const;
+  await recordEvent(storage.durable, event, Date.now());
+  await recordEvents(storage.durable, [event, event], Date.now());
   const countDispatched = () => storage.transaction((db) => dispatchEvents(db, 200, Date.now()));
 
   assert.equal(await countDispatched(), 0);
@@ -80,8 +80,8 @@ test('an event of an app without an endpoint is recorded as dispatched', async (
 
   const options = { appId: ledger.id, url: 'https://ledger.example/hook', eventTypes: ['grant.created'] };
   await storage.transaction((db) => insertEndpoint(db, KEYS, options, Date.now()));
-  await recordEvent(storage.durable, unheard, Date.now());
-  await recordEvents(storage.durable, [unheard, unheard], Date.now());
+  await recordEvent(storage.durable, event, Date.now());
+  await recordEvents(storage.durable, [event, event], Date.now());
   assert.equal(await countDispatched(), 3);
 });
 
@@ -91,5 +91,5 @@ async function listen(storage: Storage) {
   const options = { appId: ledger.id, url: 'https://ledger.example/hook', eventTypes: ['grant.created'] };
   const { endpoint } = await storage.transaction((db) => insertEndpoint(db, KEYS, options, Date.now()));
   const event = { type: 'grant.created', appId: ledger.id, businessId: acme.id, data: {} } as const;
-  return { endpoint, happen: () => recordEvent(storage.durable, event, Date.now()) };
+  return { endpoint, recordOne: () => recordEvent(storage.durable, event, Date.now()) };
 }

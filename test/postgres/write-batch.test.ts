@@ -28,7 +28,7 @@ function countWrites(stream: Duplex): { count: number } {
   return writes;
 }
 
-test('statements of the same turn of the event loop are sent at once', async () => {
+test('statements of one event loop iteration are sent together', async () => {
   const { client, writes } = await connect();
   const run = (text: string) => {
     batchWrites(client);
@@ -47,7 +47,7 @@ test('statements of the same turn of the event loop are sent at once', async () 
   await client.end();
 });
 
-test('a connection that ends in the same turn still sends its statements', async () => {
+test('a connection that ends in the same iteration still sends its statements', async () => {
   const { client } = await connect();
 
   batchWrites(client);

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 /** A test, or a case of one, with the ids of the checklist items that it covers. */
 export interface Claim {
   ids: string[];
-  /** Below the repository. */
+  /** The path in the repository. */
   file: string;
   /** Its name in the source, without the ids; interpolations are `…`. */
   name: string;

@@ -13,8 +13,8 @@ import { startTestServer } from '../support/test-server.ts';
 const server = await startTestServer();
 const keys = createKeyring(server.settings.secretKeys);
 const listen = () => {
-  const wish = { appId: server.ledger.id, url: 'https://acme.example/hook', eventTypes: ['grant.created'] };
-  return server.storage().transaction((tx) => insertEndpoint(tx, keys, wish, server.clock()));
+  const endpoint = { appId: server.ledger.id, url: 'https://acme.example/hook', eventTypes: ['grant.created'] };
+  return server.storage().transaction((tx) => insertEndpoint(tx, keys, endpoint, server.clock()));
 };
 
 test('none of the 3,000 most common passwords, or of those found in breaches, is accepted [S13]', async () => {
@@ -64,7 +64,7 @@ test('a failed delivery is retried for days, with exponential backoff and jitter
     early.toSorted((a, b) => a - b),
   );
   assert.ok(early.reduce((sum, pause) => sum + pause) > 2 * DAY);
-  for (const [place, pause] of early.entries()) assert.ok((late[place] ?? 0) > pause * 1.2, String(place));
+  for (const [index, pause] of early.entries()) assert.ok((late[index] ?? 0) > pause * 1.2, String(index));
 });
 
 test('the API serves plain HTTP requests, and does not redirect them to https [D7]', async () => {

@@ -48,7 +48,7 @@ test('a password is found as it was typed, in an address and in a form [X4]', ()
   }
 });
 
-test('a missing secret is not found, nor text that only begins like it', () => {
+test('a missing secret is not found, nor text with the same beginning', () => {
   assert.deepEqual(search.find(randomBytes(1_000_000)), []);
   assert.deepEqual(search.find(around(TOKEN.slice(0, -1))), []);
   assert.deepEqual(search.find(Buffer.alloc(0)), []);

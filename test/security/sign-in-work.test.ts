@@ -39,7 +39,7 @@ test('a wrong password, an unknown and a disabled user cost the server one passw
   }
 });
 
-test('an attempt to make an account costs one password hash, whether or not the address has an account [E6]', async () => {
+test('an attempt to create an account costs one password hash, whether or not the address has an account [E6]', async () => {
   const server = await startTestServer();
   const owner = await server.signedIn();
   const known = await server.addUser('Known');
@@ -68,9 +68,9 @@ test('of 100 simultaneous wrong passwords, no more are hashed than the limit all
 
 test('the dummy hash for an unknown user costs as much as a real one [S5]', async () => {
   const source = readFileSync(new URL('../../src/lib/passwords.ts', import.meta.url), 'utf8');
-  const [, standIn] = /const DUMMY_HASH = `\$argon2id\$v=19\$(m=\d+,t=\d+,p=\d+)\$/.exec(source) ?? [];
+  const [, dummyCost] = /const DUMMY_HASH = `\$argon2id\$v=19\$(m=\d+,t=\d+,p=\d+)\$/.exec(source) ?? [];
   const [, real] = /^\$argon2id\$v=19\$(m=\d+,t=\d+,p=\d+)\$/.exec(await hashPassword('correct horse')) ?? [];
 
   assert.ok(real);
-  assert.equal(standIn, real);
+  assert.equal(dummyCost, real);
 });

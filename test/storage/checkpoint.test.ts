@@ -13,7 +13,7 @@ import type { Database, Storage } from '../../src/storage/storage.ts';
 const folder = mkdtempSync(join(tmpdir(), 'gatehouse-test-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-/** One page long. */
+/** A value of one page. */
 const NAME = 'x'.repeat(4000);
 
 async function open(path: string): Promise<Storage> {
@@ -39,7 +39,7 @@ test('the log is checkpointed and restarts while it is written to, and nothing i
   let longest = 0;
   for (let log = 0; log >= longest; log = readLogSize(file).log) {
     longest = log;
-    // First as fast as it goes, then at the pace of the disk.
+    // First as fast as possible, then as fast as the disk syncs.
     const [rows, db] = log < 2000 ? [10, storage.relaxed] : [1, storage.durable];
     await Promise.all(Array.from({ length: rows }, () => write(db)));
     written += rows;

@@ -68,7 +68,7 @@ test('migrating an up-to-date database does not wait for a writer', async () => 
   await storage.close();
 });
 
-/** As 0.1.0 leaves it: it lists its migrations in a table of another form. */
+/** A database of 0.1.0, whose table of migrations has another form. */
 async function asOf010(storage: Storage): Promise<void> {
   await migrate(storage, { migrations: MIGRATIONS.filter(({ phase }) => phase === 'initial') });
   for (const table of ['migration_progress', 'migration_lease'])

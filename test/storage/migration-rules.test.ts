@@ -8,7 +8,7 @@ import { addCheck, createIndex, fillRows } from '../../src/storage/upgrade/state
 import { listMigrations } from '../support/migrations.ts';
 import { SAMPLE_CONTRACT, SAMPLE_EXPAND } from '../support/sample-migrations.ts';
 
-/** It does not connect before the first statement. */
+/** Kysely does not connect before the first statement. */
 const { types, close } = await openStorage('postgres://nobody@127.0.0.1:1/none');
 after(close);
 
@@ -32,7 +32,7 @@ async function statementsOf(step: Step): Promise<string[]> {
   return texts;
 }
 
-/** What an older node could need, or what locks a table for as long as its rows are read or written. */
+/** Statements that remove something an older node needs, or lock a table while they read or write its rows. */
 const FORBIDDEN_IN_EXPAND: [what: string, pattern: RegExp][] = [
   ['drops something', /\bdrop\b/i],
   ['renames something', /\brename\b/i],
@@ -44,7 +44,7 @@ const FORBIDDEN_IN_EXPAND: [what: string, pattern: RegExp][] = [
   ['removes rows', /\b(delete from|truncate)\b/i],
 ];
 
-/** In either phase: there is a kind of step for it that does not block requests. */
+/** Statements for which there is a kind of step that does not block requests. */
 const FORBIDDEN_IN_CHANGE: [what: string, pattern: RegExp][] = [
   ['builds an index on an existing table', /^create (unique )?index\b/i],
   ['validates a constraint at once', /\badd constraint\b(?!.*\bnot valid\b)/i],
@@ -86,7 +86,7 @@ test('every migration after the first declares that it expands or contracts', ()
   }
 });
 
-test('no migration takes away from older nodes while they run, or locks a table for long', async () => {
+test('no migration removes what running older nodes need, or locks a table for long', async () => {
   for (const migration of LATER) assert.deepEqual(await findFaults(migration), []);
 });
 
