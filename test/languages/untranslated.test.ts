@@ -10,7 +10,7 @@ import { errorPage } from '../../src/web/errors.ts';
 import { openHostedPages } from '../support/hosted-pages.ts';
 import { CLOSE, LONG, OPEN } from '../support/made-up-languages.ts';
 
-/** What is neither a text of the catalogue nor a letter: names, addresses and the like. */
+/** Texts on the pages that are not translated: names, addresses and the like. */
 const DATA = [
   ...['Gatehouse', 'Acme', 'Borealis', 'Bolt', 'Ledger', 'Books', 'Console', 'Self', 'Assistant', 'Notes', 'Staff'],
   ...['Ada', 'Tova', 'Nils', 'Nina', 'Mia', 'Uma', 'Omar', 'Olaf', 'Guest'],
@@ -39,7 +39,7 @@ test('hosted pages in a language twice as long are below 60 kB', () => {
   );
 });
 
-/** Shown after rarer steps than those of this test, or by the script. */
+/** Texts that this test does not reach, or that the script shows. */
 const RARE = [
   'scopes.write:contacts',
   'secondStep.passkeyRequired',
@@ -114,12 +114,12 @@ test('every mail takes all of its words from the catalogue', () => {
   }
 });
 
-/** Letters outside the marks of the made-up language, in what is seen or read aloud. */
+/** Letters outside the marks of the test language, in the visible and the accessible text. */
 function findStrays(page: string): string[] {
   return listPerceived(page).flatMap(listUnmarked).filter(hasLetters);
 }
 
-/** The text of the page, and each attribute that is read aloud. Parts in English are marked as such. */
+/** The text of the page, and each attribute that a screen reader reads. Parts in English are marked as such. */
 function listPerceived(page: string): string[] {
   const shown: string[] = [];
   const spoken: string[] = [];

@@ -16,7 +16,7 @@ afterEach(() => {
   for (const socket of opened.splice(0)) socket.destroy();
 });
 
-/** A client of whom one only knows what came back. */
+/** A raw connection, and the bytes that it received. */
 async function open() {
   const socket = connect(Number(port), hostname);
   opened.push(socket);
@@ -29,7 +29,7 @@ async function open() {
   return client;
 }
 
-/** Sends a little every now and then, for as long as it is let. */
+/** Sends a few bytes at intervals, until the connection closes. */
 async function drip(socket: Socket, piece: string): Promise<void> {
   for (; !socket.destroyed; await setTimeout(20)) socket.write(piece);
 }
@@ -39,7 +39,7 @@ function assertToldWhy({ received }: { received: string }): void {
   assert.match(received, /^$|^HTTP\/1\.1 408 .*x-request-id: /s);
 }
 
-/** Only what a test is about is short, so that on a busy machine nothing else ends a connection first. */
+/** Each test shortens only its own timeout, so that on a busy machine no other one ends a connection first. */
 const useShort = (...names: (keyof typeof SERVER_TIMEOUTS)[]) =>
   server.restart({
     settings: {
@@ -89,15 +89,15 @@ test('slow clients are disconnected', async (t) => {
     await useShort('connectionTimeout');
     const client = await open();
     client.socket.pause();
-    // More responses than the machine would hold for a client.
-    const ask = `GET /openapi.json HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
-    client.socket.write(ask.repeat(400));
+    // More responses than the socket buffers can hold.
+    const request = `GET /openapi.json HTTP/1.1\r\nHost: ${host}\r\n\r\n`;
+    client.socket.write(request.repeat(400));
     for (let i = 0; i < 3000 && isConnected(client); i++) await setTimeout(20);
     assert.equal(isConnected(client), false);
   });
 });
 
-/** Whether the host still has its end of a connection, as the machine knows it. */
+/** Whether the kernel still lists the server's side of a connection. */
 function isConnected({ socket }: { socket: Socket }): boolean {
   const hex = (number: number | undefined) => (number ?? 0).toString(16).toUpperCase().padStart(4, '0');
   const line = new RegExp(`:${hex(Number(port))} \\w+:${hex(socket.localPort)} 01 `);
@@ -106,7 +106,7 @@ function isConnected({ socket }: { socket: Socket }): boolean {
     .some((each) => line.test(each));
 }
 
-test('2,000 slow clients do not keep others from being served', async () => {
+test('2,000 slow clients do not block other clients', async () => {
   const long = { headersTimeout: 5 * MINUTE, requestTimeout: 5 * MINUTE, connectionTimeout: 5 * MINUTE };
   await server.restart({ settings: { timeouts: { ...SERVER_TIMEOUTS, ...long } } });
   const { access_token, refresh_token } = await server.connect();

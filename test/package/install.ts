@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 export interface InstalledPackage {
-  /** Empty, but for node_modules and npm's files. */
+  /** A folder with only node_modules and npm's files. */
   folder: string;
   tarball: string;
   /** The installed package. */
@@ -17,7 +17,7 @@ export interface InstalledPackage {
   npx(args: string[], env?: NodeJS.ProcessEnv): string;
 }
 
-/** What an operator does: `npm pack`, then `npm install` of the file. Nothing is downloaded. */
+/** Runs `npm pack`, and then `npm install` of the file, without the network. */
 export function packAndInstall(): InstalledPackage {
   const temporary = mkdtempSync(join(tmpdir(), 'gatehouse-package-'));
   const folder = join(temporary, 'operator');

@@ -48,12 +48,12 @@ const errors: string[] = [];
 server.stderr.setEncoding('utf8').on('data', (text) => errors.push(text));
 while (!errors.join('').includes('Gatehouse serves')) await once(server.stderr, 'data');
 
-test('npm pack names the package by its version', () => {
+test('npm pack names the file after its version', () => {
   assert.equal(basename(installed.tarball), `gatehouse-${version}.tgz`);
   assert.equal(installed.npx(['--version']), `gatehouse ${version} (Node ${process.version})\n`);
 });
 
-test('the package is small, and brings no other package', () => {
+test('the package is small, and has no dependencies', () => {
   const packages = readdirSync(join(folder, 'node_modules')).filter((name) => !name.startsWith('.'));
   const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 

@@ -20,7 +20,7 @@ test('a change of address runs the same statements for a free address, and for o
       requestAddressLink(actor, storage.durable, TEST_MAILER, { current, email, device, language: 'en' }, 2),
     );
   };
-  // The first one prepares what later ones reuse.
+  // The first one prepares statements that later ones reuse.
   await run('first@example.com');
 
   const [free, known, gone] = [

@@ -4,7 +4,7 @@ import { assertUnique, SCOPES, type Scope } from '../../src/oauth/scopes.ts';
 import { redirectParams } from '../support/raw-http.ts';
 import { startTestServer } from '../support/test-server.ts';
 
-/** Forty more, added as a developer would add them: to the list, and nowhere else. */
+/** Adds forty scopes, only to the list, as a developer would. */
 const added = Array.from({ length: 40 }, (_, index) => `read:thing-${index + 1}`);
 (SCOPES as Scope[]).push(...added.map((name) => ({ name, kind: 'read' as const, meaning: `View ${name}` })));
 

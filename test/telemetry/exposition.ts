@@ -17,7 +17,7 @@ const LABEL = '([a-zA-Z_][a-zA-Z0-9_]*)="((?:[^"\\\\\\n]|\\\\["\\\\n])*)"';
 const LINE = new RegExp(`^(${NAME})(?:\\{((?:${LABEL},)*${LABEL})\\})? (\\S+)$`);
 const NUMBER = /^(?:[-+]?(?:\d+(?:\.\d+)?(?:e[-+]?\d+)?|Inf)|NaN)$/i;
 
-/** Reads the text as strictly as its definition allows, and refuses what Prometheus would refuse or warn about. */
+/** A strict parser: rejects text that Prometheus would reject or warn about. */
 export function readExposition(text: string): Map<string, Family> {
   assert.ok(text.endsWith('\n'), 'the last line ends');
   const families = new Map<string, Family>();
@@ -67,7 +67,7 @@ function readSeries(line: string): Series {
   return { name, labels: Object.fromEntries(pairs), value: Number(value.replace('Inf', 'Infinity')) };
 }
 
-/** Of each histogram: bounds that grow, counts that never shrink, the last of them being the count. */
+/** Checks each histogram: its bounds ascend, its counts never decrease, and the last one is the total. */
 function assertHistogram(name: string, { series }: Family): void {
   const byLabels = Map.groupBy(series, ({ labels: { le: _, ...rest } }) => JSON.stringify(rest));
   for (const [labels, ofOne] of byLabels) {

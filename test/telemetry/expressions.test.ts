@@ -66,8 +66,8 @@ function checkExpression(title: string, expr: string, text: string): void {
   for (const [name, label, isWanted] of selectorsIn(expr)) {
     assert.ok(labelsOf(name).includes(label), `${title}: ${name} has no ${label}`);
     if (['job', 'instance'].includes(label)) continue;
-    const told = families.get(familyOf(name))?.series.map(({ labels }) => labels[label] ?? '') ?? [];
-    assert.ok([...told, ...valuesOf(name)].some(isWanted), `${title}: no ${label} of ${name} is so`);
+    const exported = families.get(familyOf(name))?.series.map(({ labels }) => labels[label] ?? '') ?? [];
+    assert.ok([...exported, ...valuesOf(name)].some(isWanted), `${title}: no ${label} of ${name} matches`);
   }
   const grouped = [...expr.matchAll(/by \(([\w, ]+)\)/g)].flatMap(([, labels = '']) => labels.split(', '));
   const shown = [...text.matchAll(/(?:\$labels\.|\{\{)(\w+)/g)].map(([, label = '']) => label);
@@ -99,13 +99,13 @@ function selectorsIn(expr: string): [name: string, label: string, isWanted: (val
   );
 }
 
-/** As the page of the metrics lists them, and what Prometheus adds. */
+/** The labels on the page about metrics, and those that Prometheus adds. */
 function labelsOf(name: string): string[] {
   const [, , , labels = ''] = rowOf(name).split('|');
   return ['job', 'instance', 'le', ...[...labels.matchAll(/`(\w+)`/g)].map(([, label = '']) => label)];
 }
 
-/** What a label may be without having been it yet: whatever the page names, each reason, route and class of status. */
+/** Possible values of a label that the server may not have exported yet: those of the page, and each reason, route and status class. */
 function valuesOf(name: string): string[] {
   const named = [...rowOf(name).matchAll(/`(\w+)`/g)].map(([, word = '']) => word);
   return [...named, ...Object.values(REASONS).flat(), ...server.routes.api.keys(), '4xx', '5xx'];

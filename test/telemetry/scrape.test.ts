@@ -24,7 +24,7 @@ async function find(name: string, labels: Record<string, string> = {}): Promise<
   return series.filter((each) => Object.entries(labels).every(([label, value]) => each.labels[label] === value));
 }
 
-/** An answer is counted after it was sent, and the database is looked at now and then. */
+/** Scrapes until it matches: responses are counted after they were sent, and the database is polled at intervals. */
 async function until(name: string, labels: Record<string, string>, value: number): Promise<Series> {
   for (let tries = 0; tries < 200; tries++) {
     const [one] = await find(name, labels);
@@ -62,8 +62,8 @@ test('rate-limited requests are counted by limit', async () => {
   await until('gatehouse_rate_limit_refusals_total', { limit: 'per_app' }, 0);
 });
 
-test('no made-up path, method, header or id adds a time series', async () => {
-  const ask = async (round: number) => {
+test('no unknown path, method, header or id adds a time series', async () => {
+  const sendRound = async (round: number) => {
     const path = `/x${round}"}\\\n/${round}`;
     for (const host of [server.api, server.web]) {
       await fetch(host + encodeURI(path));
@@ -74,11 +74,11 @@ test('no made-up path, method, header or id adds a time series', async () => {
       await write(host, `GET /${round} HTTP/1.1\r\nhost: ${round}.example\r\nconnection: close\r\n\r\n`);
     }
   };
-  for (const round of [1, 2]) await ask(round);
+  for (const round of [1, 2]) await sendRound(round);
   await until(REQUESTS, { host: 'web', route: 'none', method: 'none', reason: 'request_unreadable' }, 2);
   const before = await find(REQUESTS);
 
-  for (let round = 3; round < 23; round++) await ask(round);
+  for (let round = 3; round < 23; round++) await sendRound(round);
   await until(REQUESTS, { host: 'web', route: 'none', method: 'none', reason: 'request_unreadable' }, 22);
   const after = await find(REQUESTS);
 

@@ -30,7 +30,7 @@ interface Span {
 const collector = await startWebhookReceiver();
 const OTEL_EXPORTER_OTLP_ENDPOINT = collector.url.replace('/hook', '');
 
-/** Everything that has come, each request held to the shape that the protocol prescribes. */
+/** The received requests. Each is validated against the protocol. */
 function readSpans(): Span[] {
   return collector.received.flatMap(({ path, headers, event }) => {
     assert.equal(path, '/v1/traces');
@@ -47,7 +47,7 @@ function readSpans(): Span[] {
   });
 }
 
-/** Stops the server, which sends what it has kept. */
+/** Stops the server, which flushes its spans. */
 async function stopUntil({ restart }: Pick<TestServer, 'restart'>, hasCome: (span: Span) => boolean): Promise<Span[]> {
   await restart();
   while (!readSpans().some(hasCome)) await setTimeout(20);
@@ -114,9 +114,9 @@ test('a request, its statements and its parent trace are exported to a collector
     false,
     'whoever began it does not follow it',
   );
-  const told = JSON.stringify(collector.received.map(({ body }) => body));
+  const exported = JSON.stringify(collector.received.map(({ body }) => body));
   for (const secret of [access_token, refresh_token, server.ledger.secret, server.ada.email, 'hidden-in-an-address']) {
-    assert.equal(told.includes(secret), false);
+    assert.equal(exported.includes(secret), false);
   }
 });
 
@@ -146,7 +146,7 @@ test('an unreachable collector delays nothing, and dropped spans are counted', a
   const port = await freePort();
   const nowhere = `http://127.0.0.1:${await freePort()}`;
   const server = await startTestServer({ OTEL_EXPORTER_OTLP_ENDPOINT: nowhere, METRICS_LISTEN: String(port) });
-  const answers = await Promise.all(Array.from({ length: 20 }, () => server.get('/healthz')));
+  const responses = await Promise.all(Array.from({ length: 20 }, () => server.get('/healthz')));
 
   const dropped = async () => {
     const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
@@ -155,11 +155,11 @@ test('an unreachable collector delays nothing, and dropped spans are counted', a
   };
   for (let tries = 0; tries < 2000 && (await dropped()) < 20; tries++) await setTimeout(50);
 
-  assert.ok(answers.every(({ status }) => status === 200));
+  assert.ok(responses.every(({ status }) => status === 200));
   assert.ok((await dropped()) >= 20);
 });
 
-test('a collector that never responds does not keep the server from stopping', async () => {
+test('a collector that never responds does not prevent the server from stopping', async () => {
   const silent = await startWebhookReceiver(() => {});
   const server = await startTestServer({ OTEL_EXPORTER_OTLP_ENDPOINT: silent.url.replace('/hook', '') });
   let isGivenUp = false;

@@ -9,7 +9,7 @@ import { startTestServer } from '../support/test-server.ts';
 const server = await startTestServer();
 const now = server.clock();
 
-/** Rows of one kind, many at a time. */
+/** Inserts rows of one kind in batches. */
 async function addGrants(db: Database, count: number, kind: object): Promise<void> {
   const rows = Array.from({ length: count }, () => ({
     id: newId(now),
@@ -24,10 +24,10 @@ async function addGrants(db: Database, count: number, kind: object): Promise<voi
     removable_on: Math.ceil(now / DAY) + 32,
     ...kind,
   }));
-  for (let place = 0; place < count; place += 100) {
+  for (let index = 0; index < count; index += 100) {
     await db
       .insertInto('grants')
-      .values(rows.slice(place, place + 100))
+      .values(rows.slice(index, index + 100))
       .execute();
   }
 }
@@ -65,10 +65,10 @@ async function addDeliveries(db: Database, count: number, createdAt: number): Pr
     due_at: now,
     attempts: 0,
   }));
-  for (let place = 0; place < count; place += 100) {
+  for (let index = 0; index < count; index += 100) {
     await db
       .insertInto('deliveries')
-      .values(rows.slice(place, place + 100))
+      .values(rows.slice(index, index + 100))
       .execute();
   }
 }
