@@ -167,7 +167,7 @@ test('each limit can be set', () => {
   assert.deepEqual(limits, { ...ofUsers, ...ofApps, externalClients: 8 });
 });
 
-const REFUSED: Record<string, string>[] = [
+const REJECTED: Record<string, string>[] = [
   { SMTP_URL: 'http://mail.example.com', MAIL_FROM: 'a@example.com' },
   { MAIL_FROM: 'nobody', SMTP_URL: 'smtp://mail.example.com' },
   { MAIL_FROM: 'A <a@example.com>, <b@example.com>', SMTP_URL: 'smtp://mail.example.com' },
@@ -232,7 +232,7 @@ const REFUSED: Record<string, string>[] = [
   { LIMIT_PER_GRANT: '10000000000' },
 ];
 
-for (const env of REFUSED) {
+for (const env of REJECTED) {
   test(`${setting(env)} is rejected in one sentence that names the setting`, () => {
     const [name = ''] = Object.keys(env);
 

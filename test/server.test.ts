@@ -36,9 +36,9 @@ test('a server that cannot listen on its second port frees the first', async () 
   const listen = { host: '127.0.0.1', port: await freePort() };
   const settings = { ...server.settings, listen, consentListen: { host: '127.0.0.1', port } };
 
-  const refused = startServer(settings, server.clock);
+  const rejected = startServer(settings, server.clock);
 
-  await assert.rejects(refused, (error) => error instanceof InvalidSetting && /CONSENT_LISTEN/.test(error.message));
+  await assert.rejects(rejected, (error) => error instanceof InvalidSetting && /CONSENT_LISTEN/.test(error.message));
   await assert.rejects(fetch(`http://127.0.0.1:${listen.port}/healthz`));
   taken.close();
 });

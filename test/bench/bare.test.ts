@@ -71,7 +71,7 @@ async function recordRound(requests: ServerRequests, client: HttpClient): Promis
     });
     return result as Result;
   };
-  const ask = async (request: HttpRequest, check: (response: Awaited<ReturnType<HttpClient['ask']>>) => unknown) =>
+  const send = async (request: HttpRequest, check: (response: Awaited<ReturnType<HttpClient['ask']>>) => unknown) =>
     check(await client.ask(request));
 
   const visitor = await (requests as RunningServer).signIn(client, 0);
@@ -80,12 +80,12 @@ async function recordRound(requests: ServerRequests, client: HttpClient): Promis
   const first = await step('exchange', () => redeem(requests.exchange(code)));
   const tokens = await step('refresh', () => redeem(requests.refresh(first.refresh)));
   const call = requests.call(visitor, tokens.access);
-  await step('call', () => ask(call, (response) => requests.checkCall(call, response, visitor)));
+  await step('call', () => send(call, (response) => requests.checkCall(call, response, visitor)));
   const introspect = requests.introspect(tokens.access);
   await step('introspect', () =>
-    ask(introspect, (response) => requests.checkIntrospection(introspect, response, true)),
+    send(introspect, (response) => requests.checkIntrospection(introspect, response, true)),
   );
   const revoke = requests.revoke(tokens.refresh);
-  await step('revoke', () => ask(revoke, (response) => requests.checkRevocation(revoke, response)));
+  await step('revoke', () => send(revoke, (response) => requests.checkRevocation(revoke, response)));
   return recorded as Recorded;
 }

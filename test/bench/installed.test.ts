@@ -123,10 +123,10 @@ test('a user whom Hydra remembers is accepted without a name, and any other brow
   const unknown = await startAdminApi({ skip: false, subject: '' });
 
   await openPage(known.url, '/login?login_challenge=c');
-  const refused = await openPage(unknown.url, '/login?login_challenge=c');
+  const rejected = await openPage(unknown.url, '/login?login_challenge=c');
 
   assert.deepEqual(known.accepted[0]?.body, { subject: 'person-5', remember: false });
-  assert.equal(refused.status, 502);
+  assert.equal(rejected.status, 502);
   assert.deepEqual(unknown.accepted, []);
 });
 

@@ -24,7 +24,7 @@ class AgentWithBrowser extends Agent {
   }
 
   override async redirectToAuthorization(address: URL): Promise<void> {
-    this.asked.push(address);
+    this.authorizeUrls.push(address);
     const page = await this.#visit(address.href);
     await page.waitForURL(`${this.redirectUrl}?**`);
     this.response = new URL(page.url()).searchParams;

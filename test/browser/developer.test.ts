@@ -17,8 +17,8 @@ flowTest(
     await page.getByRole('heading', { name: 'Activity' }).waitFor();
     await assertAccessible(page);
 
-    const refused = await server.listInvoices(access_token, { 'x-business-id': server.ledger.id });
-    const requestId = refused.headers.get('x-request-id') ?? 'none';
+    const rejected = await server.listInvoices(access_token, { 'x-business-id': server.ledger.id });
+    const requestId = rejected.headers.get('x-request-id') ?? 'none';
     // The page adds it without a reload.
     await waitForText(page, `…${requestId.slice(-8)}`);
     await page.getByRole('listitem').filter({ hasText: 'Errors 1' }).waitFor();

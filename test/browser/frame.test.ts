@@ -40,7 +40,7 @@ for (const width of [320, 1280]) {
 }
 
 test('on wide screens the navigation is a sidebar, on a phone a bar with tabs that scroll and show the current one', async () => {
-  const desk = await openPage('/settings/members', 1280);
+  const wide = await openPage('/settings/members', 1280);
   const phone = await openPage('/settings/developer', 360);
   const withoutScript = await openPage('/settings/developer', 360, { javaScriptEnabled: false });
   const measure = (page: Page, selector: string) =>
@@ -49,7 +49,7 @@ test('on wide screens the navigation is a sidebar, on a phone a bar with tabs th
       return { left, right, top, bottom, width } as Record<'left' | 'right' | 'top' | 'bottom' | 'width', number>;
     }, selector);
 
-  assert.deepEqual((await measure(desk, 'main')).left, (await measure(desk, '.bar')).right);
+  assert.deepEqual((await measure(wide, 'main')).left, (await measure(wide, '.bar')).right);
   assert.ok((await measure(phone, '.bar')).bottom < 110);
   for (const page of [phone, withoutScript]) {
     await page.goto(`${server.web}/platform/apps`);

@@ -52,6 +52,6 @@ test('a person disconnects an app, and its tokens stop at once', async () => {
   await page.waitForLoadState();
 
   assert.equal((await server.listInvoices(tokens.access_token)).status, 401);
-  const refused = await server.refresh(tokens.refresh_token);
-  assert.match(refused.body.error_description, /disconnected_by_user/);
+  const rejected = await server.refresh(tokens.refresh_token);
+  assert.match(rejected.body.error_description, /disconnected_by_user/);
 });

@@ -115,11 +115,11 @@ test('app add registers a public app, which has no secret and always requires PK
 
   assert.deepEqual([isPublic, client_secret], [true, undefined]);
   assert.deepEqual([changed.isPublic, changed.requiresPkce], [true, true]);
-  for (const refused of [
+  for (const rejected of [
     ['app', 'change', '--app', client_id, '--pkce', 'no'],
     ['app', 'add-secret', '--app', client_id],
   ]) {
-    assert.notEqual((await cli.run(refused)).status, 0, refused.join(' '));
+    assert.notEqual((await cli.run(rejected)).status, 0, rejected.join(' '));
   }
   assert.deepEqual((await cli.json(['app', 'list-secrets', '--app', client_id])).secrets, []);
 });

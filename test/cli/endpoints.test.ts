@@ -125,7 +125,7 @@ const ADD = ['endpoint', 'add', '--app', app];
 const named = (verb: string, appId = app, id: string = first.id) =>
   ['endpoint', verb, '--app', appId, '--endpoint', id] as string[];
 
-const REFUSALS: [what: string, args: string[], sentence: RegExp][] = [
+const REJECTED: [what: string, args: string[], sentence: RegExp][] = [
   ['an unknown app', ['endpoint', 'add', '--app', UNKNOWN_ID, '--url', URL_], /^--app: There is no such app/],
   ['an app id that is none', ['endpoint', 'list', '--app', 'x'], /^--app: There is no such app/],
   ['no address', ADD, /^--url is missing/],
@@ -143,13 +143,13 @@ const REFUSALS: [what: string, args: string[], sentence: RegExp][] = [
   ['no delivery', named('resend'), /^--delivery is missing/],
   ['an unknown delivery', [...named('resend'), '--delivery', UNKNOWN_ID], /^--delivery: There is no such delivery/],
   ['a delivery id that is none', [...named('resend'), '--delivery', 'x'], /^--delivery: There is no such delivery/],
-  ...['change', 'disable', 'enable', 'remove', 'replace-secret', 'test', 'log'].flatMap((verb): typeof REFUSALS => [
+  ...['change', 'disable', 'enable', 'remove', 'replace-secret', 'test', 'log'].flatMap((verb): typeof REJECTED => [
     [`${verb} of an endpoint of another app`, named(verb, other), /^--endpoint: There is no such endpoint/],
     [`${verb} of an endpoint id that is none`, named(verb, app, 'x'), /^--endpoint: There is no such endpoint/],
   ]),
 ];
 
-for (const [what, args, sentence] of REFUSALS) {
+for (const [what, args, sentence] of REJECTED) {
   test(`${what} is rejected with one sentence`, async () => {
     const SECRET_KEYS = 'a-key-so-that-none-is-made-in-this-folder';
     const { status, stdout, stderr } = await cli.run(args, { env: { SECRET_KEYS } });

@@ -114,11 +114,11 @@ test('keys in the variable are written to a new file, and to no other', async ()
   const env = { SECRET_KEYS: 'a-key-that-stands-in-the-environment' };
   const file = join(cli.folder, 'fresh');
 
-  const refused = await cli.run(['keys', 'rotate'], { env });
+  const rejected = await cli.run(['keys', 'rotate'], { env });
   const { stdout } = await cli.run(['keys', 'rotate', '--to', file], { env });
   const again = await cli.run(['keys', 'rotate', '--to', file], { env });
 
-  assert.match(refused.stderr, /^--to: The keys are in SECRET_KEYS.*set SECRET_KEYS_FILE/);
+  assert.match(rejected.stderr, /^--to: The keys are in SECRET_KEYS.*set SECRET_KEYS_FILE/);
   assert.match(again.stderr, /^--to: .* exists already\./);
   const [fresh = '', old] = readFileSync(file, 'utf8').trim().split('\n');
   assert.equal(old, env.SECRET_KEYS);

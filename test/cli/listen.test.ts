@@ -41,18 +41,18 @@ test('listen sends new events, signed, to a receiver on this machine, and prints
 test('listen misses no event and sends none twice, however long earlier ones took', async () => {
   const server = await startTestServer();
   const db = server.storage().durable;
-  const happen = async (at = server.clock()) =>
+  const recordInvoiceEvent = async (at = server.clock()) =>
     recordEvent(db, { type: 'endpoint.test', appId: server.ledger.id, businessId: null, data: {} }, at);
-  await happen();
+  await recordInvoiceEvent();
   const nextEvents = await watchEvents(db, server.ledger.id, server.clock);
   const nextIds = async () => (await nextEvents()).map(({ id }) => id);
 
-  const first = await happen();
+  const first = await recordInvoiceEvent();
   assert.deepEqual(await nextIds(), [first]);
-  const meanwhile = await happen();
+  const meanwhile = await recordInvoiceEvent();
   server.advanceClock(5 * MINUTE);
   // This transaction began earlier and commits later.
-  const late = await happen(server.clock() - 10_000);
+  const late = await recordInvoiceEvent(server.clock() - 10_000);
   assert.deepEqual(await nextIds(), [meanwhile, late]);
   assert.deepEqual(await nextIds(), []);
 });

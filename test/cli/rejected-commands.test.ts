@@ -28,7 +28,7 @@ const { id: ada } = await cli.json([
 ]);
 
 /** Asserts exit 1, and one sentence on one line that names what to change, without a stack trace. */
-function assertRefused({ status, stdout, stderr }: CommandResult, sentence: RegExp): void {
+function assertRejected({ status, stdout, stderr }: CommandResult, sentence: RegExp): void {
   assert.equal(status, 1);
   assert.equal(stdout, '');
   assert.match(stderr, sentence);
@@ -40,7 +40,7 @@ const USER = ['user', 'add', '--email', 'x@y.z', '--name', 'X'];
 const APP = ['app', 'add', '--name', 'X', '--redirect-uri', REDIRECT_URI];
 const INVOICE = ['invoice', 'add', '--business', acme, '--number', 'I-1', '--customer', 'c', '--currency', 'GBP'];
 
-const REFUSALS: [what: string, args: string[], sentence: RegExp][] = [
+const REJECTED: [what: string, args: string[], sentence: RegExp][] = [
   ['a missing option', ['business', 'add'], /^--name is missing\./],
   ['an unknown option', ['business', 'add', '--name', 'X', '--colour', 'red'], /--colour/],
   ['an option without its value', ['business', 'add', '--name'], /--name/],
@@ -125,9 +125,9 @@ const REFUSALS: [what: string, args: string[], sentence: RegExp][] = [
   ],
 ];
 
-for (const [what, args, sentence] of REFUSALS) {
+for (const [what, args, sentence] of REJECTED) {
   test(`${what} is rejected with one sentence that names the option, and exit 1`, async () => {
-    assertRefused(await cli.run(args), sentence);
+    assertRejected(await cli.run(args), sentence);
   });
 }
 
@@ -138,7 +138,7 @@ test('a missing database is rejected by every command that does not create one, 
   assert.ok(commands.length > 50);
 
   for (const args of commands) {
-    assertRefused(await fresh.run(args, { env }), /^DATABASE_URL points at deep\/typo\.db, .* gatehouse migrate$/m);
+    assertRejected(await fresh.run(args, { env }), /^DATABASE_URL points at deep\/typo\.db, .* gatehouse migrate$/m);
   }
 
   assert.deepEqual(readdirSync(fresh.folder), []);
@@ -152,7 +152,7 @@ test('a file without tables is rejected by the same commands, and no table is cr
   const env = { DATABASE_URL: `sqlite:${file}` };
 
   for (const args of (await commandsOnDatabase()).filter(([name]) => name !== 'backup')) {
-    assertRefused(await fresh.run(args, { env }), /has no tables\. To create them, run: gatehouse migrate$/m);
+    assertRejected(await fresh.run(args, { env }), /has no tables\. To create them, run: gatehouse migrate$/m);
   }
 
   assert.deepEqual(database.prepare('select name from sqlite_schema').all().length, 1);
@@ -160,7 +160,7 @@ test('a file without tables is rejected by the same commands, and no table is cr
 });
 
 test('a rejected command exits with 1, and prints its message on standard error', async () => {
-  assertRefused(await cli.run(['business', 'add']), /^--name is missing\. .*\n$/);
+  assertRejected(await cli.run(['business', 'add']), /^--name is missing\. .*\n$/);
 });
 
 test('a rejected user leaves nothing behind: neither the user nor the membership', async () => {
@@ -197,7 +197,7 @@ const DATABASES: [what: string, url: string][] = [
 
 for (const [what, DATABASE_URL] of DATABASES) {
   test(`a DATABASE_URL that points at ${what} is rejected with one sentence that names it`, async () => {
-    assertRefused(await cli.run(['business', 'list'], { env: { DATABASE_URL } }), /DATABASE_URL/);
+    assertRejected(await cli.run(['business', 'list'], { env: { DATABASE_URL } }), /DATABASE_URL/);
   });
 }
 

@@ -14,7 +14,7 @@ const server = await cli.serve();
 const port = await freePort();
 const local = { BASE_URL: `http://127.0.0.1:${port}`, CONSENT_URL: `http://127.0.0.1:${await freePort()}` };
 
-const REFUSED: [what: string, env: Record<string, string>, names: RegExp][] = [
+const REJECTED: [what: string, env: Record<string, string>, names: RegExp][] = [
   ['a public BASE_URL without SECRET_KEYS', { BASE_URL: 'https://auth.example.com' }, /SECRET_KEYS/],
   ['SECRET_KEYS that are too short', { SECRET_KEYS: 'short' }, /SECRET_KEYS/],
   ['a BASE_URL with a path', { BASE_URL: 'http://localhost:4000/auth' }, /BASE_URL/],
@@ -29,16 +29,16 @@ const REFUSED: [what: string, env: Record<string, string>, names: RegExp][] = [
 ];
 
 /** These fail after the server has begun to start, so they run in a new process. */
-const REFUSED_AT_START: typeof REFUSED = [
+const REJECTED_AT_START: typeof REJECTED = [
   ['a LISTEN on an address of another machine', { LISTEN: '192.0.2.1:4000' }, /LISTEN/],
   ['a DATABASE_URL that cannot be opened', { DATABASE_URL: 'sqlite:/' }, /DATABASE_URL/],
 ];
 
-for (const [what, env, names] of [...REFUSED, ...REFUSED_AT_START]) {
+for (const [what, env, names] of [...REJECTED, ...REJECTED_AT_START]) {
   test(`serve rejects ${what} with one sentence that names the setting, and exit 1`, async () => {
     const { status, stdout, stderr } = await cli.run(['serve'], {
       env: { ...local, ...env },
-      asProcess: REFUSED_AT_START.some(([each]) => each === what),
+      asProcess: REJECTED_AT_START.some(([each]) => each === what),
     });
 
     assert.equal(status, 1);

@@ -42,7 +42,7 @@ test('without the first key its tokens are rejected with a reason and the pages 
   const oldForm = await browser.open('/settings/account');
 
   await server.restart({ settings: { secretKeys: [SECOND] } });
-  const refused = [
+  const rejected = [
     await server.refresh(refresh_token),
     await server.exchange(code),
     await server.listInvoices(access_token),
@@ -57,7 +57,7 @@ test('without the first key its tokens are rejected with a reason and the pages 
   await server.restart();
 
   assert.deepEqual(
-    refused.map(({ status, body }) => [status, body.error, body.reason]),
+    rejected.map(({ status, body }) => [status, body.error, body.reason]),
     [
       [400, 'invalid_grant', 'token_unknown'],
       [400, 'invalid_grant', 'token_unknown'],

@@ -47,13 +47,13 @@ test('if two clients hold tokens from after the backup, the second use of either
   server.advanceClock(LATER);
   await restore();
 
-  const thief = await server.refresh(stolen.refresh_token);
+  const attacker = await server.refresh(stolen.refresh_token);
   const owner = await server.refresh(own.refresh_token);
   server.advanceClock(LATER);
-  const again = await server.refresh(thief.body.refresh_token);
+  const again = await server.refresh(attacker.body.refresh_token);
 
-  assert.deepEqual([thief.status, owner.status], [200, 200], 'both are ahead of the row, and proof of themselves');
+  assert.deepEqual([attacker.status, owner.status], [200, 200], 'both are ahead of the row, and proof of themselves');
   assert.match(again.body.error_description, /\(refresh_token_reused\)$/);
-  assert.deepEqual([await works(owner.body.access_token), await works(thief.body.access_token)], [401, 401]);
+  assert.deepEqual([await works(owner.body.access_token), await works(attacker.body.access_token)], [401, 401]);
   assert.equal((await server.refresh(owner.body.refresh_token)).status, 400);
 });

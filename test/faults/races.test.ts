@@ -33,8 +33,8 @@ const setups = await Promise.all(
   DATABASES.map(async ({ where, nodeCount, url }) => {
     const { nodes, storage, ...fixtures } = await startNodes(nodeCount, url, { LIMIT_PER_APP: UNLIMITED });
     const apis = nodes.map(({ api }) => api);
-    let turn = 0;
-    const apiClient = createApiClient(() => apis[turn++ % apis.length] ?? '');
+    let index = 0;
+    const apiClient = createApiClient(() => apis[index++ % apis.length] ?? '');
     const [{ api, web }] = nodes as [Node];
     const signInAs = async (user: Person['user']) => {
       const person = await signIn(storage, user, createBrowser(web, [api, web]));

@@ -112,26 +112,26 @@ async function visit({ ports }: Product, ids: string[]): Promise<Actor> {
 }
 
 function explore(product: Product, actor: Actor, starts: string[]): Promise<Found> {
-  return crawl(async (path) => (await ask(product, actor, path)).text(), starts, 60);
+  return crawl(async (path) => (await send(product, actor, path)).text(), starts, 60);
 }
 
-function ask({ ports }: Product, { cookie, csrf }: Actor, path: string, fields?: Record<string, string | string[]>) {
+function send({ ports }: Product, { cookie, csrf }: Actor, path: string, fields?: Record<string, string | string[]>) {
   const posted = fields && { method: 'POST', body: toBody({ csrf, ...fields }) };
   return fetch(`http://127.0.0.1:${ports.web}${path}`, { redirect: 'manual', headers: { cookie }, ...posted });
 }
 
 async function addEndpoint(product: Product, owner: Actor, appPath: string): Promise<void> {
   const path = `${appPath}/endpoints`;
-  const form = formsOf(await (await ask(product, owner, `${path}/new`)).text()).find(({ action }) => action === path);
+  const form = formsOf(await (await send(product, owner, `${path}/new`)).text()).find(({ action }) => action === path);
   const fields = Object.fromEntries(form?.fields ?? []);
-  await ask(product, owner, path, { ...fields, url: 'https://hooks.fuzzed.example/', events: 'grant.created' });
+  await send(product, owner, path, { ...fields, url: 'https://hooks.fuzzed.example/', events: 'grant.created' });
 }
 
 async function addInvitation(product: Product, owner: Actor, businessId: string): Promise<string> {
   const path = `/businesses/${businessId}/members/invite`;
-  const form = formsOf(await (await ask(product, owner, path)).text()).find(({ action }) => action === path);
+  const form = formsOf(await (await send(product, owner, path)).text()).find(({ action }) => action === path);
   const fields = { ...Object.fromEntries(form?.fields ?? []), role: 'member', email: 'guest@fuzzed.example' };
-  const made = await ask(product, owner, path, fields);
+  const made = await send(product, owner, path, fields);
   return /\/invitation\/[\w-]+/.exec(await made.text())?.[0] ?? '';
 }
 
@@ -144,9 +144,9 @@ async function runFlow(product: Product, owner: Actor, app: RegisteredApp, autho
     return (response.headers.get('location') ?? '').replace(product.origins.web, '');
   };
   const codeOf = (response: Response) => new URL(response.headers.get('location') ?? '').searchParams.get('code') ?? '';
-  const page = formsOf(await (await ask(product, owner, await authorize())).text());
+  const page = formsOf(await (await send(product, owner, await authorize())).text());
   const fields = page.find(({ action }) => action === '/consent')?.fields ?? [];
-  const code = codeOf(await ask(product, owner, '/consent', { ...Object.fromEntries(fields), decision: 'allow' }));
+  const code = codeOf(await send(product, owner, '/consent', { ...Object.fromEntries(fields), decision: 'allow' }));
   const exchanged = await fetch(`${api}/token`, {
     method: 'POST',
     body: toBody({
@@ -159,7 +159,7 @@ async function runFlow(product: Product, owner: Actor, app: RegisteredApp, autho
   });
   const { access_token, refresh_token } = (await exchanged.json()) as Record<string, string>;
   const stamped = await authorize();
-  const again = codeOf(await ask(product, owner, stamped));
+  const again = codeOf(await send(product, owner, stamped));
   // A scope that is not allowed yet leads to the consent screen.
   const consentPath = await authorize([['scope', 'read:invoices read:contacts']]);
   return { stamped, consentPath, code: again, accessToken: access_token ?? '', refreshToken: refresh_token ?? '' };

@@ -70,7 +70,7 @@ function registeredAs(uri: string): string | undefined {
 test('none of 2,000 variants of registered URIs redirects anywhere but to the registered URI [A2][A3][A4]', async () => {
   const server = await startTestServer();
   const { id } = await server.addApp({ ownerBusinessId: server.acme.id, redirectUris: REGISTERED });
-  const ask = async (redirect_uri: string) => {
+  const authorize = async (redirect_uri: string) => {
     // With an unknown scope, the response to a valid request goes to the redirect URI immediately.
     const url = new URL(server.authorizeUrl({ client_id: id, redirect_uri, scope: 'read:nothing' }));
     return { redirect_uri, ...(await sendRaw(server.api, { path: url.pathname + url.search })) };
@@ -78,7 +78,7 @@ test('none of 2,000 variants of registered URIs redirects anywhere but to the re
   const variants = makeVariants(REGISTERED, 2, COUNT);
   const responses = [];
   for (let start = 0; start < COUNT; start += 50) {
-    responses.push(...(await Promise.all(variants.slice(start, start + 50).map(ask))));
+    responses.push(...(await Promise.all(variants.slice(start, start + 50).map(authorize))));
   }
 
   const redirected = responses.filter(({ location }) => location !== null);

@@ -77,15 +77,15 @@ async function assertWorks(home: string): Promise<void> {
   const visitor = await connect(home);
   const shown = await fetch(home, { headers: visitor });
   await disconnectAll();
-  const refused = await fetch(home, { headers: visitor });
+  const rejected = await fetch(home, { headers: visitor });
   const again = await fetch(home, { headers: visitor, redirect: 'manual' });
 
   assert.equal(await shown.text(), LISTING);
   assert.equal(shown.headers.get('content-type')?.toLowerCase(), 'text/plain; charset=utf-8');
-  assert.match(await refused.text(), /^invalid_grant: The user disconnected the app/);
+  assert.match(await rejected.text(), /^invalid_grant: The user disconnected the app/);
   assert.equal(again.status, 303);
-  const anew = await fetch(home, { headers: await connect(home) });
-  assert.equal(await anew.text(), LISTING);
+  const reconnected = await fetch(home, { headers: await connect(home) });
+  assert.equal(await reconnected.text(), LISTING);
 }
 
 const LISTING = `Invoices of Acme\n${['INV-3', 'INV-2', 'INV-1'].map((number) => `${number} SENT 1234.50 GBP\n`).join('')}`;

@@ -51,7 +51,7 @@ for (const framework of ['Fastify', 'Express']) {
     const PORT = String(await freePort());
     const program = workspace.run([process.execPath, file], { env: { ...env, PORT } });
     await program.waitForOutput(/http:/);
-    const ask = async (token: string, business = server.acme.id) => {
+    const callApi = async (token: string, business = server.acme.id) => {
       const headers = { authorization: `Bearer ${token}`, 'x-business-id': business };
       return (await fetch(`http://127.0.0.1:${PORT}/reports`, { headers })).status;
     };
@@ -62,12 +62,12 @@ for (const framework of ['Fastify', 'Express']) {
     const request = { ...env, PORT, ACCESS_TOKEN: good.access_token, BUSINESS: server.acme.id };
     const printed = await workspace.bash(commands.curl, { env: request }).waitForExit();
     const statuses = [];
-    for (const { access_token } of [good, narrow, revoked]) statuses.push(await ask(access_token));
-    for (const token of [good.refresh_token, 'x']) statuses.push(await ask(token));
+    for (const { access_token } of [good, narrow, revoked]) statuses.push(await callApi(access_token));
+    for (const token of [good.refresh_token, 'x']) statuses.push(await callApi(token));
 
     assert.deepEqual(JSON.parse(printed), { businessId: server.acme.id, reports: ['Profit and loss', 'Aged debtors'] });
     assert.deepEqual(statuses, [200, 403, 401, 401, 401]);
-    assert.equal(await ask(good.access_token, app.id), 403);
+    assert.equal(await callApi(good.access_token, app.id), 403);
     assert.equal((await fetch(`http://127.0.0.1:${PORT}/reports`)).status, 401);
     program.stop();
   });

@@ -30,7 +30,7 @@ async function findBrokenIn(apiClient: ApiClient, journal: Journal, lineage: Lin
     : isLive(lineage)
       ? await alive(apiClient, journal, lineage)
       : lineage.endedBy
-        ? await dead(apiClient, lineage)
+        ? await checkRevoked(apiClient, lineage)
         : await exchangeable(apiClient, journal, lineage);
   for (const token of lineage.revokedAccess) {
     findings.push(...expect('a revoked access token', await retryUntilAvailable(() => apiClient.use(token)), 401));
@@ -51,7 +51,7 @@ async function alive(apiClient: ApiClient, journal: Journal, lineage: Lineage): 
 }
 
 /** No token of an ended grant works. */
-async function dead(apiClient: ApiClient, lineage: Lineage): Promise<Broken> {
+async function checkRevoked(apiClient: ApiClient, lineage: Lineage): Promise<Broken> {
   const findings: Broken = [];
   for (const { access_token, refresh_token } of lineage.pairs.slice(-2)) {
     const what = lineage.endedBy ?? '';
@@ -108,7 +108,7 @@ export async function findForks(apiClient: ApiClient, { lineages }: Journal): Pr
         : () => apiClient.exchange(app, lineage.code);
       broken.push(...expect('something spent', await retryUntilAvailable(replay), 400));
       lineage.endedBy = 'replay';
-      broken.push(...(await dead(apiClient, lineage)));
+      broken.push(...(await checkRevoked(apiClient, lineage)));
     },
   );
   const issued = lineages.flatMap(({ pairs }) => pairs.map(({ refresh_token }) => refresh_token));

@@ -19,7 +19,7 @@ const db = server.storage().durable;
 const add = (email: string, name = 'X') =>
   addUser(OPERATOR, db, { email, name, password: PASSWORD, isPlatformAdmin: false }, server.clock());
 
-function refusal(field: string, sentence: RegExp) {
+function errorWith(field: string, sentence: RegExp) {
   return (error: unknown) => {
     assert.ok(error instanceof FormError, String(error));
     assert.equal(error.field, field);
@@ -32,7 +32,7 @@ test('an email address belongs to one user, in any case, spacing or Unicode form
   await add('Ren\u00e9@Example.com');
 
   for (const email of ['ren\u00e9@example.com', ' REN\u00c9@EXAMPLE.COM ', 'rene\u0301@example.com']) {
-    await assert.rejects(add(email), refusal('email', /already/));
+    await assert.rejects(add(email), errorWith('email', /already/));
     assert.ok(await findUserByEmail(db, email));
   }
 });
@@ -48,14 +48,14 @@ for (const email of [
   `${'a'.repeat(251)}@b.c`,
 ]) {
   test(`${JSON.stringify(email.slice(0, 20))} is not an email address`, async () => {
-    await assert.rejects(add(email), refusal('email', /Enter an email address/));
+    await assert.rejects(add(email), errorWith('email', /Enter an email address/));
   });
 }
 
 for (const name of ['', '   ', 'x'.repeat(81), 'line\nbreak', 'turned\u202eround', 'zero\u200bwidth', 'nul\u0000']) {
   test(`${JSON.stringify(name.slice(0, 20))} is not accepted as the name of a user or a business`, async () => {
-    await assert.rejects(add('named@example.com', name), refusal('name', /./));
-    await assert.rejects(server.addBusiness(name), refusal('name', /./));
+    await assert.rejects(add('named@example.com', name), errorWith('name', /./));
+    await assert.rejects(server.addBusiness(name), errorWith('name', /./));
   });
 }
 
@@ -66,11 +66,14 @@ test('a user can be a member of a business only once', async () => {
     server.clock(),
   );
 
-  await assert.rejects(again, refusal('user', /a member of the business already/));
+  await assert.rejects(again, errorWith('user', /a member of the business already/));
 });
 
 test('a role is owner, admin or member', async () => {
-  await assert.rejects(updateRole(db, server.ada.id, server.acme.id, 'king'), refusal('role', /owner, admin, member/));
+  await assert.rejects(
+    updateRole(db, server.ada.id, server.acme.id, 'king'),
+    errorWith('role', /owner, admin, member/),
+  );
 });
 
 test('the current business is the first by name until one is chosen', async () => {
@@ -131,7 +134,7 @@ for (const name of [
   `Z${'\u0301'.repeat(6)}`,
 ]) {
   test(`${JSON.stringify(name)} is rejected as a misleading name`, async () => {
-    await assert.rejects(add('named@example.com', name), refusal('name', /Enter a name|visible|read/));
+    await assert.rejects(add('named@example.com', name), errorWith('name', /Enter a name|visible|read/));
   });
 }
 

@@ -58,10 +58,10 @@ test('a change whose audit entry cannot be written does not happen', async () =>
   const page = await browser.open('/sign-out');
 
   await durable.schema.alterTable('audit_entries').renameTo('audit_entries_away').execute();
-  const refused = await browser.submit(page, '/sign-out');
+  const rejected = await browser.submit(page, '/sign-out');
   await durable.schema.alterTable('audit_entries_away').renameTo('audit_entries').execute();
 
-  assert.equal(refused.status, 500);
+  assert.equal(rejected.status, 500);
   assert.equal((await browser.open('/settings/account')).url, `${server.web}/settings/account`);
   assert.deepEqual(
     (await readAuditEntries(server)).map(({ action }) => action),

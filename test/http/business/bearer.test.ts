@@ -14,7 +14,7 @@ const BARE = /^Bearer resource_metadata="[^"]+\/\.well-known\/oauth-protected-re
 const call = (path: string, headers: Record<string, string>) =>
   server.get(path, { 'x-business-id': server.acme.id, ...headers });
 
-function assertRefused(response: Awaited<ReturnType<typeof call>>, status: number, error: string) {
+function assertRejected(response: Awaited<ReturnType<typeof call>>, status: number, error: string) {
   const { headers, body } = response;
   assert.deepEqual([response.status, body.error], [status, error]);
   assert.match(body.error_description, /\S/);
@@ -47,9 +47,9 @@ test('another authentication scheme counts as no token (RFC 6750 §3.1) [P1]', a
 test('a token that is malformed, unknown or changed is an invalid_token [P2]', async () => {
   for (const path of PATHS) {
     for (const token of ['x', 'gat_', `gat_${'A'.repeat(96)}`, `${tokens.access_token}x`, `${tokens.access_token},x`]) {
-      assertRefused(await call(path, { authorization: `Bearer ${token}` }), 401, 'invalid_token');
+      assertRejected(await call(path, { authorization: `Bearer ${token}` }), 401, 'invalid_token');
     }
-    assertRefused(await call(path, { authorization: `Bearer ${tokens.access_token} x` }), 401, 'invalid_token');
+    assertRejected(await call(path, { authorization: `Bearer ${tokens.access_token} x` }), 401, 'invalid_token');
   }
 });
 
@@ -62,7 +62,7 @@ test('an access token works for an hour, and then is an invalid_token that says 
   server.advanceClock(1);
   for (const path of PATHS) {
     const response = await call(path, { authorization });
-    assertRefused(response, 401, 'invalid_token');
+    assertRejected(response, 401, 'invalid_token');
     assert.match(response.body.error_description, /expired: it lasts one hour/);
   }
 });
@@ -72,11 +72,11 @@ test('a revoked token is an invalid_token [P2]', async () => {
   const other = await server.refresh(refresh_token);
   await server.revoke(access_token);
   for (const path of PATHS) {
-    assertRefused(await call(path, { authorization: `Bearer ${access_token}` }), 401, 'invalid_token');
+    assertRejected(await call(path, { authorization: `Bearer ${access_token}` }), 401, 'invalid_token');
   }
   await server.revoke(refresh_token);
   for (const path of PATHS) {
-    assertRefused(await call(path, { authorization: `Bearer ${other.body.access_token}` }), 401, 'invalid_token');
+    assertRejected(await call(path, { authorization: `Bearer ${other.body.access_token}` }), 401, 'invalid_token');
   }
 });
 
@@ -84,7 +84,7 @@ test('a token without the scope gets 403 insufficient_scope, which names the sco
   const { access_token } = await server.connect({ scope: 'write:invoices read:contacts' }, browser);
   const response = await server.listInvoices(access_token);
 
-  assertRefused(response, 403, 'insufficient_scope');
+  assertRejected(response, 403, 'insufficient_scope');
   assert.match(response.headers.get('www-authenticate') ?? '', /, scope="read:invoices"$/);
   assert.match(response.body.error_description, /read:invoices/);
 });
@@ -97,7 +97,7 @@ test('a token in the query is ignored, and with the header as well it is a 400 [
     assert.match(alone.headers.get('www-authenticate') ?? '', BARE);
 
     const both = await call(`${path}?access_token=${access_token}`, { authorization: `Bearer ${access_token}` });
-    assertRefused(both, 400, 'invalid_request');
+    assertRejected(both, 400, 'invalid_request');
   }
 });
 
@@ -117,7 +117,7 @@ test('a refresh token, code, client secret or session id does not work as bearer
       code.replace('gac_', 'gat_'),
       access_token.replace('gat_', ''),
     ]) {
-      assertRefused(await call(path, { authorization: `Bearer ${text}` }), 401, 'invalid_token');
+      assertRejected(await call(path, { authorization: `Bearer ${text}` }), 401, 'invalid_token');
     }
   }
 });

@@ -182,19 +182,19 @@ test('a confidential app may leave PKCE out, and S256 is accepted from any app [
 
 test("the redirect URI's own query is kept unchanged, on an error and on success [A16]", async () => {
   const { client_id, redirect_uri } = { client_id: withQuery.id, redirect_uri: withQuery.redirectUris[0] };
-  const refused = await authorize({ client_id, redirect_uri, response_type: 'token' });
+  const rejected = await authorize({ client_id, redirect_uri, response_type: 'token' });
   const allowed = await server.authorize({ client_id, redirect_uri });
 
-  assert.ok(refused.location?.startsWith(`${redirect_uri}&error=unsupported_response_type&`), refused.location ?? '');
+  assert.ok(rejected.location?.startsWith(`${redirect_uri}&error=unsupported_response_type&`), rejected.location ?? '');
   assert.ok(allowed.headers.get('location')?.startsWith(`${redirect_uri}&code=gac_`));
 });
 
 test('iss accompanies code and error, and equals the issuer of the metadata [A15]', async () => {
   const { issuer } = (await server.get('/.well-known/oauth-authorization-server')).body;
-  const refused = await authorize({ response_type: 'token' });
+  const rejected = await authorize({ response_type: 'token' });
   const allowed = await server.authorize();
 
-  assert.equal(redirectParams(refused.location).iss, issuer);
+  assert.equal(redirectParams(rejected.location).iss, issuer);
   assert.equal(redirectParams(allowed.leftTo?.href).iss, issuer);
   assert.ok(redirectParams(allowed.leftTo?.href).code);
 });

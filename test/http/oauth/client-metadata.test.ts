@@ -315,12 +315,12 @@ test('while slow hosts occupy all fetches, a known client connects by its docume
   busy.advanceClock(5 * MINUTE);
   const waiting: ServerResponse[] = [];
   host.respondWith((_, response) => waiting.push(response));
-  const refused = Promise.withResolvers<void>();
+  const rejected = Promise.withResolvers<void>();
   const opened = Array.from({ length: 300 }, async () => {
     const { status } = await open(host.newClientId(), {}, busy);
-    if (status === 503) refused.resolve();
+    if (status === 503) rejected.resolve();
   });
-  await refused.promise;
+  await rejected.promise;
 
   const { status } = await open(known, {}, busy);
   busy.advanceClock(DAY);

@@ -201,11 +201,11 @@ test('closing an app to other businesses stops their grants, and opening it agai
     server.clock(),
   );
   const closed = await list();
-  const refused = await server.refresh(body.refresh_token, credentials);
+  const rejected = await server.refresh(body.refresh_token, credentials);
   await changeApp(OPERATOR, db(), { appId: app.id, change: () => app }, server.clock());
 
   assert.equal(closed.status, 401);
-  assert.match(refused.body.error_description, /app_closed/);
+  assert.match(rejected.body.error_description, /app_closed/);
   assert.equal((await list()).status, 200);
 });
 

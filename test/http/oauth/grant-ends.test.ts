@@ -217,14 +217,14 @@ test('the platform can set a maximum, which is then the default, and hide the ch
   const app = await newApp();
   await setPolicy(30);
   const limited = await connect(app, {});
-  const refused = await choose(await newApp(), { ends: 'disconnect' });
+  const rejected = await choose(await newApp(), { ends: 'disconnect' });
   const { body } = await server.introspect(limited.access_token, credentialsOf(app));
   await setPolicy('none');
   const { text } = await openScreen(await newApp());
   await setPolicy('free');
 
   assert.equal(body.grant_expires_at, server.clock() / 1000 + (30 * DAY) / 1000);
-  assert.equal(refused.status, 400);
+  assert.equal(rejected.status, 400);
   assert.doesNotMatch(text, /<select id="ends"/);
 });
 

@@ -54,11 +54,11 @@ test('neither Host nor X-Forwarded-Host changes the issuer, a link or a redirect
     ['Forwarded', 'host=evil.example'],
   ];
   const { pathname, search } = new URL(server.authorizeUrl());
-  const refused = new URL(server.authorizeUrl({ response_type: 'token' }));
+  const rejected = new URL(server.authorizeUrl({ response_type: 'token' }));
 
   const metadata = await sendRaw(server.api, { path: PATH, headers });
   const sentOn = await sendRaw(server.api, { path: pathname + search, headers });
-  const fault = await sendRaw(server.api, { path: refused.pathname + refused.search, headers });
+  const fault = await sendRaw(server.api, { path: rejected.pathname + rejected.search, headers });
 
   assert.equal(JSON.parse(metadata.text).issuer, server.api);
   assert.doesNotMatch(metadata.text, /evil/);

@@ -51,9 +51,9 @@ test('a live access token loses a withdrawn scope at once, and the description s
 
   await keep(app, ['read:invoices']);
 
-  const refused = await listContacts(access_token);
-  assert.deepEqual([refused.status, refused.body.error], [403, 'insufficient_scope']);
-  assert.match(refused.body.error_description, /read:contacts.*withdrawn/);
+  const rejected = await listContacts(access_token);
+  assert.deepEqual([rejected.status, rejected.body.error], [403, 'insufficient_scope']);
+  assert.match(rejected.body.error_description, /read:contacts.*withdrawn/);
   assert.equal((await server.listInvoices(access_token)).status, 200);
 });
 

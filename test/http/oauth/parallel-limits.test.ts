@@ -6,26 +6,26 @@ import { startTestServer } from '../../support/test-server.ts';
 const AT_ONCE = 200;
 const LIMIT = 7;
 
-interface Refusable {
+interface LimitedResponse {
   status: number;
   headers: Headers;
 }
 
 /** Asserts that exactly this many succeed, and that all others are 429 with Retry-After. */
-async function assertExact(ask: (turn: number) => Promise<Refusable>, within: number): Promise<void> {
-  const responses = await Promise.all(Array.from({ length: AT_ONCE }, (_, turn) => ask(turn)));
-  const refused = responses.filter(({ status }) => status === 429);
+async function assertExact(send: (index: number) => Promise<LimitedResponse>, within: number): Promise<void> {
+  const responses = await Promise.all(Array.from({ length: AT_ONCE }, (_, index) => send(index)));
+  const rejected = responses.filter(({ status }) => status === 429);
 
   assert.equal(responses.filter(({ status }) => status === within).length, LIMIT);
-  assert.equal(refused.length, AT_ONCE - LIMIT);
-  for (const { headers } of refused) assert.match(headers.get('retry-after') ?? '', /^[1-9]\d{0,2}$/);
+  assert.equal(rejected.length, AT_ONCE - LIMIT);
+  for (const { headers } of rejected) assert.match(headers.get('retry-after') ?? '', /^[1-9]\d{0,2}$/);
 }
 
 test('of 200 requests of an app at once exactly as many as its limit succeed, across all endpoints', async () => {
   const server = await startTestServer({ LIMIT_PER_APP: String(LIMIT + 1) });
   await server.connect();
 
-  await assertExact((turn) => (turn % 2 ? server.introspect('x') : server.revoke('x', server.credentials)), 200);
+  await assertExact((index) => (index % 2 ? server.introspect('x') : server.revoke('x', server.credentials)), 200);
 });
 
 test('of 200 wrong secrets at once exactly as many as the limit are checked [T6]', async () => {
@@ -48,7 +48,7 @@ test('of 200 attempts at once from one address, by password or passkey, exactly 
   const byPassword = (email: string) => browser.post('/sign-in', { csrf, email, password: PASSWORD });
   const byPasskey = () => browser.post('/sign-in/passkey', { csrf, credential: '{}' });
 
-  await assertExact((turn) => (turn % 2 ? byPassword(`${turn}@example.com`) : byPasskey()), 401);
+  await assertExact((index) => (index % 2 ? byPassword(`${index}@example.com`) : byPasskey()), 401);
 });
 
 test('all addresses of one IPv6 network share one limit, and the next network has its own [S9][S12]', async () => {

@@ -80,14 +80,17 @@ test('an app that has a secret still has to send it: credentials_missing [T3]', 
 
 test('a public app must use PKCE with S256, whatever its settings say [T9]', async () => {
   const { verifier, request } = newPkce();
-  const ask = async (pkce: Record<string, string>) => {
+  const authorize = async (pkce: Record<string, string>) => {
     const url = server.authorizeUrl({ client_id: app.id, redirect_uri: LOOPBACK, ...pkce });
     return redirectParams((await browser.open(url)).leftTo?.href);
   };
 
-  assert.equal((await ask({})).reason, 'pkce_required');
-  assert.equal((await ask({ code_challenge: verifier, code_challenge_method: 'plain' })).reason, 'pkce_malformed');
-  assert.equal((await ask({ code_challenge: request.code_challenge })).reason, 'pkce_malformed');
+  assert.equal((await authorize({})).reason, 'pkce_required');
+  assert.equal(
+    (await authorize({ code_challenge: verifier, code_challenge_method: 'plain' })).reason,
+    'pkce_malformed',
+  );
+  assert.equal((await authorize({ code_challenge: request.code_challenge })).reason, 'pkce_malformed');
 });
 
 test('a code without its verifier, or with another one, gives nothing and is used up [T9] [T11]', async () => {
@@ -147,9 +150,11 @@ test('the client_id of a confidential app alone does not exchange its code [T3]'
 test('a public app never gets a code silently: any program can present its client_id', async () => {
   await exchange(await allow());
   const { request } = newPkce();
-  const ask = { client_id: app.id, redirect_uri: LOOPBACK, ...request };
-  const page = await browser.open(server.authorizeUrl(ask));
-  const none = redirectParams((await browser.open(server.authorizeUrl({ ...ask, prompt: 'none' }))).leftTo?.href);
+  const authorizeRequest = { client_id: app.id, redirect_uri: LOOPBACK, ...request };
+  const page = await browser.open(server.authorizeUrl(authorizeRequest));
+  const none = redirectParams(
+    (await browser.open(server.authorizeUrl({ ...authorizeRequest, prompt: 'none' }))).leftTo?.href,
+  );
   const platform = await server.addApp({ name: 'Console', isPublic: true });
   const own = await browser.open(server.authorizeUrl({ client_id: platform.id, ...request }));
 
@@ -216,15 +221,15 @@ test('a public app revokes by the token, with or without its client_id, and can 
 test('requests in the name of a public app from one network do not use up its limit elsewhere', async () => {
   const small = await startTestServer({ LIMIT_PER_APP: '5', TRUST_PROXY: '127.0.0.1' });
   const { id } = await small.addApp({ ownerBusinessId: small.acme.id, isPublic: true });
-  const ask = async (address: string) => {
+  const sendFrom = async (address: string) => {
     const fields = { grant_type: 'refresh_token', refresh_token: 'x', client_id: id };
     return (await small.post('token', fields, { 'x-forwarded-for': address })).status;
   };
   const flood = [];
-  for (let round = 0; round < 8; round += 1) flood.push(await ask('192.0.2.1'));
+  for (let round = 0; round < 8; round += 1) flood.push(await sendFrom('192.0.2.1'));
 
   assert.equal(flood.at(-1), 429);
-  assert.equal(await ask('198.51.100.1'), 400);
+  assert.equal(await sendFrom('198.51.100.1'), 400);
 });
 
 test('revocations without a secret from one network do not use up the limit of the app elsewhere', async () => {

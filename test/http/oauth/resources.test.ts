@@ -99,8 +99,8 @@ test('neither an exchange nor a refresh changes the resource, and the code and t
       assert.equal((await server.exchange(code, { resource: other })).body.error, 'invalid_target');
     const { body } = await server.exchange(code, { resource });
     for (const other of others) {
-      const { status, body: refused } = await server.refresh(body.refresh_token, { resource: other });
-      assert.deepEqual([status, refused.error], [400, 'invalid_target']);
+      const { status, body: rejected } = await server.refresh(body.refresh_token, { resource: other });
+      assert.deepEqual([status, rejected.error], [400, 'invalid_target']);
     }
     const { body: refreshed } = await server.refresh(body.refresh_token);
     const { status } = await server.listInvoices(refreshed.access_token);

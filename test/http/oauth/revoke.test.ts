@@ -225,7 +225,7 @@ test('a revocation that arrives at any moment of a refresh ends the family, roun
 
 /** Waits for this many event loop iterations, so that the next request arrives at another point of the previous one. */
 async function turns(count: number): Promise<void> {
-  for (let turn = 0; turn < count; turn += 1) await setImmediate();
+  for (let i = 0; i < count; i += 1) await setImmediate();
 }
 
 test('a grant that its app revoked is recorded as an event with that reason, once', async () => {

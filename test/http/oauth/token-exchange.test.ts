@@ -72,8 +72,8 @@ test('50 parallel exchanges of one code: exactly one 200, 49 invalid_grant, and 
     const responses = await Promise.all(Array.from({ length: 50 }, () => server.exchange(code)));
 
     assert.equal(responses.filter(({ status }) => status === 200).length, 1);
-    const refused = responses.filter(({ status }) => status !== 200);
-    for (const { status, body } of refused) assert.deepEqual([status, body.error], [400, 'invalid_grant']);
+    const rejected = responses.filter(({ status }) => status !== 200);
+    for (const { status, body } of rejected) assert.deepEqual([status, body.error], [400, 'invalid_grant']);
     assert.equal((await readGrant(server, code)).revoked_reason, 'code_reused');
   }
 });
@@ -131,8 +131,8 @@ test('if the authorize request had no redirect_uri, the exchange needs none, but
 
   assert.equal((await server.exchange(silent, { redirect_uri: undefined })).status, 200);
   assert.equal((await server.exchange(named)).status, 200);
-  const refused = await server.exchange(foreign, { redirect_uri: 'https://evil.example/' });
-  assert.equal(refused.body.error, 'invalid_grant');
+  const rejected = await server.exchange(foreign, { redirect_uri: 'https://evil.example/' });
+  assert.equal(rejected.body.error, 'invalid_grant');
 });
 
 test('text that is not a code of this server is an invalid_grant that names what was sent instead [T24]', async () => {

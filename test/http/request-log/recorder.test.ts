@@ -224,7 +224,7 @@ test('entries that were stored before an outage are not stored again', async () 
   for (let i = 0; i < 5000; i++) note({ userId: newRandomId() });
 
   const flushed = recorder.flush();
-  for (let turn = 0; turn < 20; turn++) await setImmediate();
+  for (let i = 0; i < 20; i++) await setImmediate();
   const allowWrites = await database.rejectWrites(storage);
   await flushed;
   await allowWrites();

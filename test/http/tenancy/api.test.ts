@@ -19,46 +19,48 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 const ENDPOINTS = listEndpoints(true);
 
 /** The methods of each route, and its authentication: none, a bearer token, or a client secret. */
-const RULES: Record<string, { asks: 'nothing' | 'token' | 'secret'; takes: string[]; path?: string; status?: number }> =
-  {
-    '/': { asks: 'nothing', takes: ['GET'] },
-    '/assets/*': { asks: 'nothing', takes: ['GET'], path: '/assets/icon.svg' },
-    '/assets/gatehouse.css': { asks: 'nothing', takes: ['GET'] },
-    '/docs': { asks: 'nothing', takes: ['GET'] },
-    '/assets/scalar.js': { asks: 'nothing', takes: ['GET'] },
-    '/docs/guides': { asks: 'nothing', takes: ['GET'] },
-    '/docs/guides/:name': { asks: 'nothing', takes: ['GET'], path: '/docs/guides/connect-your-app' },
-    '/docs/reference/:name': { asks: 'nothing', takes: ['GET'], path: '/docs/reference/api' },
-    '/docs/decisions/:name': { asks: 'nothing', takes: ['GET'], path: '/docs/decisions/0006-webhooks' },
-    '/docs/sdk/:name': { asks: 'nothing', takes: ['GET'], path: '/docs/sdk/typescript' },
-    '/docs/errors': { asks: 'nothing', takes: ['GET'] },
-    '/docs/errors/:code': { asks: 'nothing', takes: ['GET'], path: '/docs/errors/invalid_grant' },
-    '/openapi.json': { asks: 'nothing', takes: ['GET', 'OPTIONS'] },
-    '/healthz': { asks: 'nothing', takes: ['GET'] },
-    '/readyz': { asks: 'nothing', takes: ['GET'] },
-    '/.well-known/oauth-authorization-server': { asks: 'nothing', takes: ['GET', 'OPTIONS'] },
-    '/.well-known/oauth-protected-resource/api/v1': { asks: 'nothing', takes: ['GET', 'OPTIONS'] },
-    '/.well-known/oauth-protected-resource/mcp': { asks: 'nothing', takes: ['GET', 'OPTIONS'] },
-    '/.well-known/oauth-protected-resource/mcp/:businessId': {
-      asks: 'nothing',
-      takes: ['GET', 'OPTIONS'],
-      path: '/.well-known/oauth-protected-resource/mcp/0190a6c6-0000-7000-8000-000000000000',
-    },
-    '/api/v1/oauth/authorize': { asks: 'nothing', takes: ['GET'], status: 400 },
-    '/api/v1/oauth/token': { asks: 'secret', takes: ['OPTIONS', 'POST'] },
-    '/api/v1/oauth/revoke': { asks: 'secret', takes: ['OPTIONS', 'POST'] },
-    '/api/v1/oauth/introspect': { asks: 'secret', takes: ['POST'] },
-    '/api/v1/events': { asks: 'secret', takes: ['GET'] },
-    // test/http/mcp tests its tools.
-    '/mcp': { asks: 'token', takes: ['OPTIONS', 'POST'] },
-    '/mcp/:businessId': { asks: 'token', takes: ['OPTIONS', 'POST'] },
-    ...Object.fromEntries(
-      ENDPOINTS.map(({ path }) => {
-        const takes = ENDPOINTS.filter((endpoint) => endpoint.path === path).map(({ method }) => method);
-        return [path, { asks: 'token', takes: [...takes, 'OPTIONS'].sort() }];
-      }),
-    ),
-  };
+const RULES: Record<
+  string,
+  { authentication: 'nothing' | 'token' | 'secret'; methods: string[]; path?: string; status?: number }
+> = {
+  '/': { authentication: 'nothing', methods: ['GET'] },
+  '/assets/*': { authentication: 'nothing', methods: ['GET'], path: '/assets/icon.svg' },
+  '/assets/gatehouse.css': { authentication: 'nothing', methods: ['GET'] },
+  '/docs': { authentication: 'nothing', methods: ['GET'] },
+  '/assets/scalar.js': { authentication: 'nothing', methods: ['GET'] },
+  '/docs/guides': { authentication: 'nothing', methods: ['GET'] },
+  '/docs/guides/:name': { authentication: 'nothing', methods: ['GET'], path: '/docs/guides/connect-your-app' },
+  '/docs/reference/:name': { authentication: 'nothing', methods: ['GET'], path: '/docs/reference/api' },
+  '/docs/decisions/:name': { authentication: 'nothing', methods: ['GET'], path: '/docs/decisions/0006-webhooks' },
+  '/docs/sdk/:name': { authentication: 'nothing', methods: ['GET'], path: '/docs/sdk/typescript' },
+  '/docs/errors': { authentication: 'nothing', methods: ['GET'] },
+  '/docs/errors/:code': { authentication: 'nothing', methods: ['GET'], path: '/docs/errors/invalid_grant' },
+  '/openapi.json': { authentication: 'nothing', methods: ['GET', 'OPTIONS'] },
+  '/healthz': { authentication: 'nothing', methods: ['GET'] },
+  '/readyz': { authentication: 'nothing', methods: ['GET'] },
+  '/.well-known/oauth-authorization-server': { authentication: 'nothing', methods: ['GET', 'OPTIONS'] },
+  '/.well-known/oauth-protected-resource/api/v1': { authentication: 'nothing', methods: ['GET', 'OPTIONS'] },
+  '/.well-known/oauth-protected-resource/mcp': { authentication: 'nothing', methods: ['GET', 'OPTIONS'] },
+  '/.well-known/oauth-protected-resource/mcp/:businessId': {
+    authentication: 'nothing',
+    methods: ['GET', 'OPTIONS'],
+    path: '/.well-known/oauth-protected-resource/mcp/0190a6c6-0000-7000-8000-000000000000',
+  },
+  '/api/v1/oauth/authorize': { authentication: 'nothing', methods: ['GET'], status: 400 },
+  '/api/v1/oauth/token': { authentication: 'secret', methods: ['OPTIONS', 'POST'] },
+  '/api/v1/oauth/revoke': { authentication: 'secret', methods: ['OPTIONS', 'POST'] },
+  '/api/v1/oauth/introspect': { authentication: 'secret', methods: ['POST'] },
+  '/api/v1/events': { authentication: 'secret', methods: ['GET'] },
+  // test/http/mcp tests its tools.
+  '/mcp': { authentication: 'token', methods: ['OPTIONS', 'POST'] },
+  '/mcp/:businessId': { authentication: 'token', methods: ['OPTIONS', 'POST'] },
+  ...Object.fromEntries(
+    ENDPOINTS.map(({ path }) => {
+      const methods = ENDPOINTS.filter((endpoint) => endpoint.path === path).map(({ method }) => method);
+      return [path, { authentication: 'token', methods: [...methods, 'OPTIONS'].sort() }];
+    }),
+  ),
+};
 
 const server = await startTestServer();
 const other = await server.addBusiness(`${WORD} Ltd`);
@@ -165,20 +167,20 @@ test('every address of the API has a rule, and every rule an address', () => {
     path,
     [...methods].filter((name) => name !== 'HEAD').sort(),
   ]);
-  const ruled = Object.entries(RULES).map(([path, { takes }]) => [path, takes.toSorted()]);
+  const ruled = Object.entries(RULES).map(([path, { methods }]) => [path, methods.toSorted()]);
   assert.deepEqual(known.sort(), ruled.sort());
 });
 
 test('endpoints without authentication reveal nothing about any business, for every method', async () => {
   const before = await dump(server);
-  for (const [route, { asks, takes, path = route, status = 200 }] of Object.entries(RULES)) {
-    if (asks !== 'nothing') continue;
+  for (const [route, { authentication, methods, path = route, status = 200 }] of Object.entries(RULES)) {
+    if (authentication !== 'nothing') continue;
     for (const method of METHODS) {
-      const isTaken = takes.includes(method === 'HEAD' ? 'GET' : method);
+      const isTaken = methods.includes(method === 'HEAD' ? 'GET' : method);
       // Paths of the API with a parameter know their methods; pages do not.
-      const refused = /[:*]/.test(route) && !route.startsWith('/.well-known/') ? 404 : 405;
+      const rejected = /[:*]/.test(route) && !route.startsWith('/.well-known/') ? 404 : 405;
       const response = await send({ path, method, headers: { 'x-business-id': other.id } });
-      const expected = isTaken ? (method === 'OPTIONS' ? 204 : status) : refused;
+      const expected = isTaken ? (method === 'OPTIONS' ? 204 : status) : rejected;
       assert.equal(response.status, expected, `${method} ${path}`);
       assert.doesNotMatch(response.content, new RegExp(`${WORD}|${OWN_WORD}`, 'i'), `${method} ${path}`);
     }
@@ -237,8 +239,8 @@ test('records of another business are not found by any endpoint, and no filter o
 
 test('another method on a path of the business API is a 405', async () => {
   for (const path of new Set(ENDPOINTS.map((endpoint) => endpoint.path))) {
-    const takes = RULES[path]?.takes ?? [];
-    for (const method of METHODS.filter((name) => name !== 'HEAD' && !takes.includes(name))) {
+    const methods = RULES[path]?.methods ?? [];
+    for (const method of METHODS.filter((name) => name !== 'HEAD' && !methods.includes(name))) {
       const { status } = await send({ path: addressOf(path), method, body: {} });
       assert.equal(status, 405, `${method} ${path}`);
     }
@@ -292,10 +294,10 @@ test('an app reads only its own events, from any cursor [P8]', async () => {
 test('endpoints with client authentication accept no other method and no other credentials', async () => {
   const before = await dump(server);
   const bearer = { authorization: `Bearer ${CALLERS['a token for read:invoices alone']?.token}` };
-  for (const [path, { asks, takes }] of Object.entries(RULES)) {
-    if (asks !== 'secret') continue;
+  for (const [path, { authentication, methods }] of Object.entries(RULES)) {
+    if (authentication !== 'secret') continue;
     for (const method of METHODS) {
-      const isTaken = takes.includes(method === 'HEAD' ? 'GET' : method);
+      const isTaken = methods.includes(method === 'HEAD' ? 'GET' : method);
       const body = { grant_type: 'refresh_token', refresh_token: 'nonsense', token: 'nonsense' };
       const { status } = await send({ path, method, headers: bearer, body });
       const expected = isTaken ? (method === 'OPTIONS' ? 204 : 401) : 405;

@@ -96,8 +96,8 @@ export function expectedOf(request: PageRequest): number {
   if (/^\/platform(\/|$)/.test(route) && visitor !== 'platform') return 404;
   const isForm = method === 'POST';
   const own = ownStatus(rule, visitor, isForm ? 'POST' : 'GET');
-  const refused = isForm ? (rule.refusedForm ?? rule.refused) : rule.refused;
-  if (own === undefined) return refused?.[visitor] ?? (visitor === 'anonymous' ? 303 : 404);
+  const rejected = isForm ? (rule.refusedForm ?? rule.rejected) : rule.rejected;
+  if (own === undefined) return rejected?.[visitor] ?? (visitor === 'anonymous' ? 303 : 404);
   if (isOwn(request) || !namesObject(request) || whose === 'own') return own;
   return statusFor((isForm && rule.foreignForm) || rule.foreign?.[whose], visitor) ?? 404;
 }

@@ -69,17 +69,17 @@ export async function listPages(): Promise<Page[]> {
   });
 }
 
-const REFUSALS: Record<number, string> = { 303: 'sign in', 403: '403', 404: '404', 409: '409' };
+const REJECTIONS: Record<number, string> = { 303: 'sign in', 403: '403', 404: '404', 409: '409' };
 
 function outcomeFor(role: RoleName, { route, method, rule, declared }: Page): string {
   const { as: visitor } = ROLES[role];
   const request = { route, rule, method, visitor };
   if (role === 'unfactored' && isSetUpFirst(`${method} ${route}`, declared, role)) return 'set up';
   const isAllowed = ownStatus(rule, visitor, method) !== undefined;
-  if (!isAllowed) return REFUSALS[expectedOf({ ...request, whose: 'own' })] ?? '404';
+  if (!isAllowed) return REJECTIONS[expectedOf({ ...request, whose: 'own' })] ?? '404';
   if (role !== 'elsewhere' || declared.access === 'anyone') return 'yes';
   if (!namesObject(request)) return 'own';
-  return REFUSALS[expectedOf({ ...request, whose: 'other' })] ?? 'own';
+  return REJECTIONS[expectedOf({ ...request, whose: 'other' })] ?? 'own';
 }
 
 const LEGEND: Record<string, string> = {

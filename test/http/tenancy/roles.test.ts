@@ -66,7 +66,7 @@ test('the page about roles is up to date', async () => {
   );
 });
 
-for (const [role, [had, happen]] of Object.entries(EVENTS) as [keyof typeof EVENTS, (typeof EVENTS)['former']][]) {
+for (const [role, [had, change]] of Object.entries(EVENTS) as [keyof typeof EVENTS, (typeof EVENTS)['former']][]) {
   const { title, as } = ROLES[role];
 
   test(`${title}, in a session from before: every page and form responds as to the visitor ${as}, and rejects without a change [D5]`, async () => {
@@ -75,7 +75,7 @@ for (const [role, [had, happen]] of Object.entries(EVENTS) as [keyof typeof EVEN
     const browser = await person.enter();
     const all = await listCases(server, person, server.other);
     const cases = all.filter(({ whose, isChange }) => whose === 'own' && !isChange);
-    await happen(server);
+    await change(server);
     const from = { browser, csrf: await csrfOf(browser) };
     const before = await dump(server);
 
@@ -88,7 +88,7 @@ for (const [role, [had, happen]] of Object.entries(EVENTS) as [keyof typeof EVEN
 
   test(`${title}: what the visitor ${as} may change changes, and nothing else [D5]`, async () => {
     const server = await startServerWith('Una', had);
-    await happen(server);
+    await change(server);
     const person = personOf(server, role, server.user);
 
     const wrong: string[] = [];

@@ -35,7 +35,7 @@ export interface Rule {
   /** The same for a form, if it differs from the page. */
   foreignForm?: Status;
   /** The status for visitors without access, if not 404. */
-  refused?: Partial<Record<Visitor, number>>;
+  rejected?: Partial<Record<Visitor, number>>;
   /** The same for a form, if it differs from the page. */
   refusedForm?: Partial<Record<Visitor, number>>;
   /** The platform has access to objects of every business. */
@@ -182,7 +182,7 @@ export const RULES: Record<string, Rule> = {
     fields: ({ consentState }) => ({ consent_state: consentState, decision: 'allow' }),
     // A consent that was signed for another session is rejected.
     foreignForm: 403,
-    refused: { outsider: 403, platform: 403 },
+    rejected: { outsider: 403, platform: 403 },
   },
   '/invitation/:token': {
     who: 'anyone',

@@ -26,13 +26,13 @@ async function mailTo(address: string, since: number): Promise<ReceivedMail> {
   }
 }
 
-async function ask(browser: Browser, email: string, password = PASSWORD) {
+async function requestChange(browser: Browser, email: string, password = PASSWORD) {
   return browser.submit(await browser.open(PATH), PATH, { email, current_password: password });
 }
 
 async function linkFor(browser: Browser, email: string): Promise<string> {
   const since = smtp.received.length;
-  const { text } = await ask(browser, email);
+  const { text } = await requestChange(browser, email);
   assert.match(text, /An email with a link is on its way/);
   // The previous mail to the same account may have been sent just now.
   server.advanceClock(MINUTE);
@@ -96,7 +96,7 @@ test('a change needs the current password [D3]', async () => {
   const user = await newUser();
   const since = smtp.received.length;
 
-  const { status, text } = await ask(await server.signedIn(user), newAddress(), 'not the password');
+  const { status, text } = await requestChange(await server.signedIn(user), newAddress(), 'not the password');
 
   assert.equal(status, 400);
   assert.match(text, /This is not your current password\./);
@@ -189,17 +189,17 @@ test('an address that another account has, or one that looks like it, gets the s
   const [user, other] = [await newUser(), await newUser()];
   const browser = await server.signedIn(user);
   const since = smtp.received.length;
-  const free = await ask(browser, newAddress());
+  const free = await requestChange(browser, newAddress());
   server.advanceClock(MINUTE);
 
   const alike = other.email.replace('example', 'exаmple');
   for (const email of [other.email, other.email.toUpperCase()]) {
-    const taken = await ask(browser, email);
+    const taken = await requestChange(browser, email);
     assert.deepEqual([taken.status, taken.url, taken.text], [free.status, free.url, free.text]);
   }
   const mail = await mailTo(other.email, since);
   assert.doesNotMatch(mail.text ?? '', /https?:/);
-  assert.equal((await ask(browser, alike)).status, 400, 'a mixture of alphabets');
+  assert.equal((await requestChange(browser, alike)).status, 400, 'a mixture of alphabets');
   assert.equal((await rowOf(user)).email, user.email);
 });
 
@@ -238,7 +238,7 @@ test('an account gets five of these mails to one address in an hour', async () =
   const browser = await server.signedIn(await newUser());
   const email = newAddress();
   const statuses = [];
-  for (let i = 0; i < 6; i++) statuses.push((await ask(browser, email)).status);
+  for (let i = 0; i < 6; i++) statuses.push((await requestChange(browser, email)).status);
 
   assert.deepEqual(statuses, [200, 200, 200, 200, 200, 429]);
 });

@@ -293,13 +293,13 @@ test('an owner can hand a connection over to another owner only', async () => {
   const path = `/businesses/${world.business.id}/connected-apps/${world.app.id}/${world.olga.user.id}/authority`;
   const page = await world.olga.browser.open(path);
 
-  const refused = await world.olga.browser.submit(page, path, { to: admin.user.id });
+  const rejected = await world.olga.browser.submit(page, path, { to: admin.user.id });
   const byAdmin = await admin.browser.post(path, { csrf: await admin.browser.csrf(), to: admin.user.id });
   const done = await world.olga.browser.submit(page, path, { to: sue.user.id });
   const again = await world.olga.browser.submit(page, path, { to: world.olga.user.id });
 
-  assert.equal(refused.status, 400);
-  assert.match(refused.text, /Choose an owner of the business\./);
+  assert.equal(rejected.status, 400);
+  assert.match(rejected.text, /Choose an owner of the business\./);
   assert.equal(byAdmin.status, 404);
   assert.equal(done.status, 200);
   assert.equal((await me(world, tokens.access_token)).user.id, sue.user.id);

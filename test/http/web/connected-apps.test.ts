@@ -81,9 +81,9 @@ test('disconnecting ends every token at once, and the app learns why [D2]', asyn
   assert.match(page.text, /You have not connected an app yet\./);
   for (const { access_token, refresh_token } of [first, second]) {
     assert.equal((await server.listInvoices(access_token)).status, 401);
-    const refused = await server.refresh(refresh_token);
-    assert.equal(refused.body.error, 'invalid_grant');
-    assert.match(refused.body.error_description, /disconnected_by_user/);
+    const rejected = await server.refresh(refresh_token);
+    assert.equal(rejected.body.error, 'invalid_grant');
+    assert.match(rejected.body.error_description, /disconnected_by_user/);
     assert.deepEqual((await server.introspect(access_token)).body, { active: false });
   }
 });

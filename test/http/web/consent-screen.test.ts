@@ -151,9 +151,9 @@ test('a silent authorization that fails leaves no audit entry', async () => {
   const browser = await arrive();
   const before = (await listEntries()).length;
 
-  const refused = await browser.open(server.authorizeUrl({ prompt: 'none' }));
+  const rejected = await browser.open(server.authorizeUrl({ prompt: 'none' }));
 
-  assert.equal(redirectParams(refused.leftTo?.href).error, 'consent_required');
+  assert.equal(redirectParams(rejected.leftTo?.href).error, 'consent_required');
   assert.equal((await listEntries()).length, before);
 });
 

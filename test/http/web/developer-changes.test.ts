@@ -63,14 +63,14 @@ test('a disabled app stops at once, and works again once it is enabled', async (
 
   const page = await act('disable');
   const disabled = await client.listInvoices(tokens.access_token);
-  const refused = await client.refresh(tokens.refresh_token);
+  const rejected = await client.refresh(tokens.refresh_token);
   const authorized = await client.authorize({}, browser);
   await act('enable');
 
   assert.match(page.text, /class="badge warn">Disabled</);
   assert.equal(disabled.status, 401);
-  assert.equal(refused.body.error, 'invalid_grant');
-  assert.match(refused.body.error_description, /app_disabled/);
+  assert.equal(rejected.body.error, 'invalid_grant');
+  assert.match(rejected.body.error_description, /app_disabled/);
   assert.equal(authorized.status, 400);
   assert.equal((await client.listInvoices(tokens.access_token)).status, 200);
   assert.equal((await client.refresh(tokens.refresh_token)).status, 200);
@@ -177,8 +177,8 @@ test('an app has at most two secrets, even if several are requested at once [D4]
   const responses = await Promise.all(Array.from({ length: 4 }, () => browser.post(`${path}/secrets`, { csrf })));
 
   assert.deepEqual(responses.map(({ status }) => status).toSorted(), [200, 400, 400, 400]);
-  const refused = responses.find(({ status }) => status === 400);
-  assert.match(refused?.text ?? '', /at most two secrets\. Remove the old one first/);
+  const rejected = responses.find(({ status }) => status === 400);
+  assert.match(rejected?.text ?? '', /at most two secrets\. Remove the old one first/);
   await assert.rejects(act('secrets'), 'the page offers no third');
 });
 

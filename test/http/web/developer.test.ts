@@ -217,9 +217,9 @@ for (const [what, changes, field, sentence] of PROBLEMS) {
 }
 
 test('a rejected form can be corrected and submitted again', async () => {
-  const refused = await registerInBrowser(browser, DEVELOPER, { name: '' });
+  const rejected = await registerInBrowser(browser, DEVELOPER, { name: '' });
 
-  const page = await browser.submit(refused, DEVELOPER, { ...APP_FIELDS, name: 'Mended' });
+  const page = await browser.submit(rejected, DEVELOPER, { ...APP_FIELDS, name: 'Mended' });
 
   assert.ok(shownCredentials(page).secret);
 });

@@ -49,9 +49,9 @@ test('a platform admin who is disabled while a form is being sent cannot enable 
 });
 
 test('a form of a session that ends while the form is being sent changes nothing [S16]', async () => {
-  const thief = await server.signedIn();
+  const attacker = await server.signedIn();
   const owner = await server.signedIn();
-  const finish = await beginForm(thief, server.acmePath(`developer/${server.ledger.id}/secrets`));
+  const finish = await beginForm(attacker, server.acmePath(`developer/${server.ledger.id}/secrets`));
 
   await owner.post('/settings/account/end-other-sessions', { csrf: await owner.csrf() });
 

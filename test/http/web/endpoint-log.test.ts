@@ -75,10 +75,10 @@ test('a disabled endpoint offers no test event, and rejects a request for one', 
   const form = await browser.open(path);
   await markEndpointDisabled(db(), endpoint.id, 'by_owner', server.clock());
 
-  const refused = await browser.submit(form, `${path}/test`);
+  const rejected = await browser.submit(form, `${path}/test`);
 
-  assert.equal(refused.status, 400);
-  assert.match(refused.text, /Switch it on first/);
+  assert.equal(rejected.status, 400);
+  assert.match(rejected.text, /Switch it on first/);
   await assert.rejects(sendTest, /the page has a form/);
   const events = await db().selectFrom('events').selectAll().where('type', '=', 'endpoint.test').execute();
   assert.ok(events.every(({ data }) => !data.includes(endpoint.id)));

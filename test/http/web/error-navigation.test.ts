@@ -7,13 +7,13 @@ const server = await startTestServer();
 const browser = await server.signedIn();
 
 test('an error page for a signed-in user has the menu and a link back', async () => {
-  const refused = {
+  const rejected = {
     404: await browser.open('/settings/nowhere'),
     403: await browser.post('/settings/account/name', { csrf: 'made up' }),
     405: await browser.open('/settings/current-business'),
   };
 
-  for (const [status, page] of Object.entries(refused)) {
+  for (const [status, page] of Object.entries(rejected)) {
     assert.equal(page.status, Number(status));
     assert.match(page.text, /<nav class="site-menu" aria-label="Settings">.*Connected apps.*Developer/s, status);
     assert.match(page.text, /<a class="button" href="\/settings\/connected-apps">Back to Connected apps<\/a>/, status);

@@ -7,22 +7,22 @@ import { PASSWORD, REDIRECT_URI } from '../../support/fixtures.ts';
 import { inviteInBrowser } from '../../support/invitations.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
-const NASTY = `"'><img src=x onerror=alert(1)>&amp;`;
+const MARKUP = `"'><img src=x onerror=alert(1)>&amp;`;
 const SAFE = '&quot;&#39;&gt;&lt;img src=x onerror=alert(1)&gt;&amp;amp;';
 
-const server = await startTestServer({ PLATFORM_NAME: NASTY });
+const server = await startTestServer({ PLATFORM_NAME: MARKUP });
 const DEVELOPER = '/settings/developer';
-const business = await server.addBusiness(NASTY);
+const business = await server.addBusiness(MARKUP);
 const other = await server.addBusiness('Bolt');
 const mallory = await server.addUser('Mallory', [[business, 'owner']], true);
 await server.addMember(mallory, other, 'member');
-const app = await server.addApp({ name: NASTY, ownerBusinessId: business.id });
-const platformApp = await server.addApp({ name: NASTY });
+const app = await server.addApp({ name: MARKUP, ownerBusinessId: business.id });
+const platformApp = await server.addApp({ name: MARKUP });
 const browser = server.browse();
 const form = await browser.open('/sign-in');
-await browser.submit(form, '/sign-in', { email: mallory.email, password: PASSWORD }, { 'user-agent': NASTY });
+await browser.submit(form, '/sign-in', { email: mallory.email, password: PASSWORD }, { 'user-agent': MARKUP });
 await browser.submit(await browser.open('/settings/account'), '/settings/current-business', { business: business.id });
-const nasty = await insertUser(server.storage().durable, {
+const user = await insertUser(server.storage().durable, {
   ...(await server
     .storage()
     .durable.selectFrom('users')
@@ -30,12 +30,12 @@ const nasty = await insertUser(server.storage().durable, {
     .where('id', '=', mallory.id)
     .executeTakeFirstOrThrow()),
   id: newId(server.clock()),
-  email: `${NASTY}@example.com`,
-  email_skeleton: `${NASTY}@example.com`,
-  name: NASTY,
+  email: `${MARKUP}@example.com`,
+  email_skeleton: `${MARKUP}@example.com`,
+  name: MARKUP,
 });
-assert.ok(nasty);
-await server.addMember(nasty, business, 'member');
+assert.ok(user);
+await server.addMember(user, business, 'member');
 const ofApp = `${DEVELOPER}/${app.id}`;
 const listening = { url: 'https://hooks.example/', events: ['grant.created'] };
 const added = await browser.submit(await browser.open(`${ofApp}/endpoints/new`), `${ofApp}/endpoints`, listening);
@@ -58,7 +58,7 @@ const PAGES: [what: string, path: string][] = [
   ['the confirmation before deleting an app', `${DEVELOPER}/${app.id}/delete`],
   ['the confirmation before disabling an app', `${ofApp}/disable`],
   ['the requests of an app', `${ofApp}/requests`],
-  ['a search in the requests of an app', `${ofApp}/requests?${new URLSearchParams({ q: NASTY })}`],
+  ['a search in the requests of an app', `${ofApp}/requests?${new URLSearchParams({ q: MARKUP })}`],
   ['the connections of an app', `${ofApp}/connections`],
   ['the webhooks of an app', `${ofApp}/endpoints`],
   ['a webhook', `${ofApp}/endpoints/${endpoint}`],
@@ -66,22 +66,22 @@ const PAGES: [what: string, path: string][] = [
   ['the playground', `${ofApp}/try`],
   ['the page that connects an assistant', '/settings/connected-apps/assistant'],
   ['the members', '/settings/members'],
-  ['a search among the members', `/settings/members?${new URLSearchParams({ q: NASTY })}`],
-  ['a member', `/settings/members/${nasty.id}`],
-  ['the confirmation before removing a member', `/settings/members/${nasty.id}/remove`],
+  ['a search among the members', `/settings/members?${new URLSearchParams({ q: MARKUP })}`],
+  ['a member', `/settings/members/${user.id}`],
+  ['the confirmation before removing a member', `/settings/members/${user.id}/remove`],
   ['the form for an invitation', '/settings/members/invite'],
   ['the open invitations', '/settings/members/invitations'],
   ['an invitation', invitation],
   ['the audit log', '/settings/audit-log'],
   ['the audit log of the platform', '/platform/audit-log'],
-  ['the apps of everyone', `/platform/apps?${new URLSearchParams({ q: NASTY })}`],
+  ['the apps of everyone', `/platform/apps?${new URLSearchParams({ q: MARKUP })}`],
   ['an app of anyone', `/platform/apps/${app.id}`],
   ['the confirmation before pausing an app', `/platform/apps/${app.id}/pause`],
-  ['the businesses of the platform', `/platform/businesses?${new URLSearchParams({ q: NASTY })}`],
+  ['the businesses of the platform', `/platform/businesses?${new URLSearchParams({ q: MARKUP })}`],
   ['a business of the platform', `/platform/businesses/${business.id}`],
-  ['the users of the platform', `/platform/users?${new URLSearchParams({ q: NASTY })}`],
-  ['a user of the platform', `/platform/users/${nasty.id}`],
-  ['the confirmation before disabling a user', `/platform/users/${nasty.id}/disable`],
+  ['the users of the platform', `/platform/users?${new URLSearchParams({ q: MARKUP })}`],
+  ['a user of the platform', `/platform/users/${user.id}`],
+  ['the confirmation before disabling a user', `/platform/users/${user.id}/disable`],
   ['the reference', `${server.api}/docs`],
   ['the page about an error', `${server.api}/docs/errors/invalid_grant`],
   ['the list of platform apps', PLATFORM],
@@ -112,7 +112,7 @@ test('connected apps show the names of app and business as they are [S17]', asyn
 test('a rejected sign-in shows the email as text [S17]', async () => {
   const visitor = server.browse();
 
-  const page = await visitor.signIn(NASTY, `${NASTY} as a password`);
+  const page = await visitor.signIn(MARKUP, `${MARKUP} as a password`);
 
   assert.equal(page.status, 401);
   assert.ok(page.text.includes(`value="${SAFE}"`));
@@ -121,10 +121,10 @@ test('a rejected sign-in shows the email as text [S17]', async () => {
 
 test('a rejected registration shows every field as text [S17]', async () => {
   const page = await registerInBrowser(browser, DEVELOPER, {
-    name: NASTY,
-    redirect_uris: `</textarea>${NASTY}`,
-    scope: [NASTY],
-    audience: NASTY,
+    name: MARKUP,
+    redirect_uris: `</textarea>${MARKUP}`,
+    scope: [MARKUP],
+    audience: MARKUP,
   });
 
   assert.equal(page.status, 400);
@@ -133,8 +133,8 @@ test('a rejected registration shows every field as text [S17]', async () => {
 });
 
 const ERROR_PAGES: [what: string, changes: Record<string, string>][] = [
-  ['an unknown client_id', { client_id: NASTY }],
-  ['an unregistered redirect_uri', { client_id: app.id, redirect_uri: `https://x.example/${NASTY}` }],
+  ['an unknown client_id', { client_id: MARKUP }],
+  ['an unregistered redirect_uri', { client_id: app.id, redirect_uri: `https://x.example/${MARKUP}` }],
 ];
 
 for (const [what, changes] of ERROR_PAGES) {

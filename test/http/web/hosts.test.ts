@@ -18,22 +18,22 @@ const FORGED: [name: string, value: string][] = [
 test('Host and X-Forwarded-Host change no issuer, link or redirect, even behind a trusted proxy [X3]', async () => {
   const { pathname, search } = new URL(server.authorizeUrl());
   const bad = new URL(server.authorizeUrl({ scope: 'read:everything' }));
-  const ask = (origin: string, path: string) => sendRaw(origin, { path, headers: FORGED });
+  const send = (origin: string, path: string) => sendRaw(origin, { path, headers: FORGED });
 
-  const metadata = await ask(server.api, '/.well-known/oauth-authorization-server');
-  const authorize = await ask(server.api, pathname + search);
-  const refused = await ask(server.api, bad.pathname + bad.search);
-  const error = await ask(server.api, '/api/v1/accounting/invoices');
-  const page = await ask(server.web, '/settings/account');
-  const consent = await ask(server.web, `/consent${search}`);
-  const signIn = await ask(server.web, '/sign-in');
+  const metadata = await send(server.api, '/.well-known/oauth-authorization-server');
+  const authorize = await send(server.api, pathname + search);
+  const rejected = await send(server.api, bad.pathname + bad.search);
+  const error = await send(server.api, '/api/v1/accounting/invoices');
+  const page = await send(server.web, '/settings/account');
+  const consent = await send(server.web, `/consent${search}`);
+  const signIn = await send(server.web, '/sign-in');
 
   assert.equal(JSON.parse(metadata.text).issuer, server.api);
   assert.ok(authorize.location?.startsWith(`${server.web}/consent?`), authorize.location ?? '');
-  assert.equal(new URL(refused.location ?? '').searchParams.get('iss'), server.api);
+  assert.equal(new URL(rejected.location ?? '').searchParams.get('iss'), server.api);
   assert.ok(consent.location?.startsWith(`${server.api}/api/v1/oauth/authorize?`), consent.location ?? '');
   assert.equal(page.location, '/sign-in?return_to=%2Fsettings%2Faccount');
-  for (const response of [metadata, authorize, refused, error, page, consent, signIn]) {
+  for (const response of [metadata, authorize, rejected, error, page, consent, signIn]) {
     assert.ok(!JSON.stringify(response).includes('evil.example'));
   }
 });

@@ -265,12 +265,12 @@ test('a withdrawn link does not work, even in a form that was opened before', as
 
   const withdrawn = await owner.submit(list, withdrawal);
   const again = await owner.submit(list, withdrawal);
-  const refused = await browser.submit(form, link);
+  const rejected = await browser.submit(form, link);
 
   assert.match(withdrawn.text, /The invitation has been withdrawn\. Its link no longer works\./);
   assert.equal(again.status, 200);
-  assert.equal(refused.status, 410);
-  assert.match(refused.text, /This invitation was withdrawn/);
+  assert.equal(rejected.status, 410);
+  assert.match(rejected.text, /This invitation was withdrawn/);
   assert.equal((await membersOf(business.id)).length, 1);
   assert.deepEqual(await actsIn(business.id), ['member.invited', 'member.invitation_withdrawn']);
 });
@@ -488,8 +488,8 @@ test('the pages of an invitation are not cached and send no referrer to other si
 });
 
 test('names are shown as text, and no markup in them runs [S17]', async () => {
-  const nasty = `"'><img src=x onerror=alert(1)>`;
-  const business = await server.addBusiness(nasty);
+  const markup = `"'><img src=x onerror=alert(1)>`;
+  const business = await server.addBusiness(markup);
   const user = await server.addUser(`Owner${people++}`, [[business, 'owner']]);
   const owner = await server.signedIn(user);
   const { user: guest, browser } = await newPerson();

@@ -152,9 +152,9 @@ test('an unknown role is rejected beside the field, and the same role again chan
   const page = await owner.open(`${MEMBERS}/${user.id}`);
 
   for (const wrong of ['king', '', ['owner', 'admin'], '__proto__']) {
-    const refused = await owner.submit(page, role(user.id), { role: wrong });
-    assert.equal(refused.status, 400);
-    assert.match(refused.text, /id="role-problem">A role is one of owner, admin, member\./);
+    const rejected = await owner.submit(page, role(user.id), { role: wrong });
+    assert.equal(rejected.status, 400);
+    assert.match(rejected.text, /id="role-problem">A role is one of owner, admin, member\./);
   }
   await owner.submit(page, role(user.id), { role: 'member' });
 
@@ -217,9 +217,9 @@ test('every member can leave, and an owner can while there is another one', asyn
   assert.match(confirmation.text, /<h1>You cannot leave Golf yet<\/h1>/);
   assert.match(confirmation.text, /You are the only owner\. Make someone else an owner first/);
   assert.doesNotMatch(confirmation.text, /<form[^>]*\/remove"/);
-  for (const refused of [stuck, stillOwner]) {
-    assert.equal(refused.status, 400);
-    assert.match(refused.text, /A business keeps at least one owner\./);
+  for (const rejected of [stuck, stillOwner]) {
+    assert.equal(rejected.status, 400);
+    assert.match(rejected.text, /A business keeps at least one owner\./);
   }
   assert.deepEqual(await rolesIn(business.id), ['owner']);
   assert.deepEqual(await actsIn(business.id), [
@@ -234,10 +234,10 @@ test('a disabled owner does not count as the last owner', async () => {
   await server.storage().durable.updateTable('users').set({ disabled_at: 1 }).where('id', '=', hue.user.id).execute();
 
   const confirmation = await hal.browser.open(removal(hal.user.id));
-  const refused = await leaveAnyway(hal, business.id);
+  const rejected = await leaveAnyway(hal, business.id);
 
   assert.match(confirmation.text, /You are the only owner/);
-  assert.equal(refused.status, 400);
+  assert.equal(rejected.status, 400);
   assert.equal((await rolesIn(business.id)).length, 2);
 });
 

@@ -48,7 +48,7 @@ async function isSignedIn(browser: Browser): Promise<boolean> {
   return (await browser.open(ACCOUNT)).url === server.web + ACCOUNT;
 }
 
-function assertRefused({ browser, page }: Awaited<ReturnType<typeof signIn>>): void {
+function assertRejected({ browser, page }: Awaited<ReturnType<typeof signIn>>): void {
   assert.equal(page.status, 401);
   assert.match(page.text, /id="passkey-problem">This passkey did not sign you in\. Try again, or use your password\./);
   assert.equal(browser.cookies.get('__Host-session'), undefined);
@@ -108,7 +108,7 @@ test('a passkey signs in after the password was changed, and not after it was re
 
   assert.equal(await isSignedIn(kept.browser), true);
   assert.match(removed.text, /The passkey has been removed/);
-  assertRefused(await signIn(key));
+  assertRejected(await signIn(key));
   assert.equal((await browser.post(action, { csrf: await browser.csrf() })).status, 404);
   assert.deepEqual(
     (await actsOf(user)).filter(({ subject_kind }) => subject_kind === 'passkey').map(({ action }) => action),
@@ -120,7 +120,7 @@ test('the passkey of a disabled user does not sign in [S16]', async () => {
   const { user, key } = await addUserWithPasskey(server, 'Eli');
   await markUserDisabled(server.storage().durable, user.id, server.clock());
 
-  assertRefused(await signIn(key));
+  assertRejected(await signIn(key));
 });
 
 test('a passkey response counts once, however often and however fast it is sent', async () => {
@@ -136,7 +136,7 @@ test('a passkey response counts once, however often and however fast it is sent'
 
   assert.deepEqual(statuses.sort(), [303, ...Array(7).fill(401)]);
   await removeExpired(server.storage().durable, retentionSteps(), server.clock());
-  assertRefused({ browser, page: await postSignIn(browser, credential) });
+  assertRejected({ browser, page: await postSignIn(browser, credential) });
   await expiredChallenges.remove(server.storage().durable, 100, server.clock() + DAY);
   assert.deepEqual(await server.storage().durable.selectFrom('used_challenges').selectAll().execute(), []);
 });
@@ -146,14 +146,14 @@ test('a challenge is valid for five minutes, in the browser that it was issued t
   const visitor = server.browse();
   const late = key.get((await fetchSignInOptions(visitor)).options);
   server.advanceClock(5 * MINUTE);
-  assertRefused({ browser: visitor, page: await postSignIn(visitor, late) });
+  assertRejected({ browser: visitor, page: await postSignIn(visitor, late) });
 
   const elsewhere = key.get((await fetchSignInOptions(server.browse())).options);
-  assertRefused({ browser: visitor, page: await postSignIn(visitor, elsewhere) });
+  assertRejected({ browser: visitor, page: await postSignIn(visitor, elsewhere) });
 
   const { options } = await fetchCreationOptions(browser);
-  assertRefused({ browser: visitor, page: await postSignIn(visitor, key.get({ ...options, rpId: 'localhost' })) });
-  assertRefused({
+  assertRejected({ browser: visitor, page: await postSignIn(visitor, key.get({ ...options, rpId: 'localhost' })) });
+  assertRejected({
     browser: visitor,
     page: await postSignIn(visitor, key.get({ challenge: 'AAAA', rpId: 'localhost' })),
   });
@@ -171,7 +171,7 @@ const OVERRIDES: [what: string, overrides: AuthenticatorOverrides][] = [
 
 for (const [what, overrides] of OVERRIDES) {
   test(`a response ${what} does not sign in, and gets the same message as any other [S4]`, async () => {
-    assertRefused(await signIn(honest, overrides));
+    assertRejected(await signIn(honest, overrides));
   });
 }
 
@@ -179,7 +179,7 @@ test('a signature of another key is rejected', async () => {
   const { user, key } = await addUserWithPasskey(server, 'Ida');
   const { key: other } = await addUserWithPasskey(server, 'Ike');
 
-  assertRefused(await signIn(other, { credentialId: key.id, userHandle: handleOf(user) }));
+  assertRejected(await signIn(other, { credentialId: key.id, userHandle: handleOf(user) }));
 });
 
 test('a passkey whose counter does not increase is rejected: it may have been cloned', async () => {
@@ -191,7 +191,7 @@ test('a passkey whose counter does not increase is rejected: it may have been cl
   const none = await signIn(key, { counter: 0 });
 
   assert.equal(counted.page.status, 200);
-  for (const refused of [still, back, none]) assertRefused(refused);
+  for (const rejected of [still, back, none]) assertRejected(rejected);
   assert.equal((await passkeysOf(server, user))[0]?.counter, 3_000_000_000);
 });
 
@@ -230,7 +230,7 @@ test('malformed passkey responses are rejected by the sign-in and by the account
   const hollow = JSON.stringify({ id: key.id, rawId: key.id, type: 'public-key', response });
 
   for (const credential of [...ODD, hollow]) {
-    assertRefused({ browser: visitor, page: await postSignIn(visitor, credential) });
+    assertRejected({ browser: visitor, page: await postSignIn(visitor, credential) });
     const page = await postNewPasskey(browser, credential);
     assert.equal(page.status, 400, credential);
     assert.match(page.text, /id="passkey-problem">This passkey could not be added\./);

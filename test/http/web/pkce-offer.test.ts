@@ -46,8 +46,8 @@ test('once the last five exchanges of a week all used PKCE, the app’s page off
   assert.match(required.text, /The app now requires PKCE\./);
   assert.doesNotMatch(required.text, OFFER);
   assert.equal((await findApp(server.storage().durable, app.id))?.requiresPkce, true);
-  const refused = await browser.open(server.authorizeUrl({ client_id: app.id }));
-  assert.equal(refused.leftTo?.searchParams.get('error'), 'invalid_request');
+  const rejected = await browser.open(server.authorizeUrl({ client_id: app.id }));
+  assert.equal(rejected.leftTo?.searchParams.get('error'), 'invalid_request');
   assert.match((await browser.open('/settings/audit-log')).text, /PKCE/);
 });
 

@@ -31,7 +31,7 @@ const TABLES = ['users', 'sessions', 'apps', 'app_secrets', 'endpoints', 'audit_
 const snapshot = () =>
   Promise.all(TABLES.map((table) => server.storage().durable.selectFrom(table).selectAll().execute()));
 
-async function ask(browser: Browser, path: string, method: string, csrf: string): Promise<number> {
+async function send(browser: Browser, path: string, method: string, csrf: string): Promise<number> {
   const isReading = method === 'GET' || method === 'HEAD';
   const response = await browser.fetch(path, isReading ? { method } : { method, body: toBody({ csrf }) });
   return response.status;
@@ -50,7 +50,7 @@ for (const [who, browser] of Object.entries(VISITORS)) {
     const before = await snapshot();
 
     for (const path of ADDRESSES) {
-      for (const method of VERBS) assert.equal(await ask(browser, path, method, csrf), 404, `${method} ${path}`);
+      for (const method of VERBS) assert.equal(await send(browser, path, method, csrf), 404, `${method} ${path}`);
     }
 
     assert.deepEqual(await snapshot(), before);
@@ -76,7 +76,7 @@ test('unknown and malformed ids are 404 for a platform admin, for every method [
   for (const id of [UNKNOWN_ID, 'nonsense', '%00', "'", server.ledger.id.toUpperCase()]) {
     for (const path of below) {
       for (const method of VERBS)
-        assert.equal(await ask(admin, fill(path, id), method, csrf), 404, `${method} ${path} ${id}`);
+        assert.equal(await send(admin, fill(path, id), method, csrf), 404, `${method} ${path} ${id}`);
     }
   }
   assert.deepEqual(await snapshot(), before);

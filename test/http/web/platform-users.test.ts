@@ -25,7 +25,7 @@ test('a platform admin disables a user, after being shown what it affects, and e
   const confirmation = await admin.open(`${pathOf(bob)}/disable`);
   const disabled = await admin.submit(confirmation, `${pathOf(bob)}/disable`);
   const whileDisabled = [await call(), (await his.fetch('/settings/account')).status];
-  const refused = await server.refresh(tokens.refresh_token);
+  const rejected = await server.refresh(tokens.refresh_token);
   const sessions = await server
     .storage()
     .durable.selectFrom('sessions')
@@ -37,7 +37,7 @@ test('a platform admin disables a user, after being shown what it affects, and e
   assert.match(confirmation.text, /1 session<.*1 app in 1 business</s);
   assert.match(disabled.text, /The user is disabled and signed out everywhere\./);
   assert.deepEqual(whileDisabled, [401, 303]);
-  assert.equal(refused.body.reason, 'user_disabled');
+  assert.equal(rejected.body.reason, 'user_disabled');
   assert.deepEqual(sessions, []);
   assert.match(enabled.text, /The user is enabled\./);
   assert.equal(await call(), 200);
@@ -51,10 +51,10 @@ test('a disabled user cannot sign in, and gets the same response as for a wrong 
   const carl = await server.addUser('Carl', [[server.acme, 'member']]);
   await admin.submit(await admin.open(`${pathOf(carl)}/disable`), `${pathOf(carl)}/disable`);
 
-  const refused = await server.browse().signIn(carl.email, PASSWORD);
+  const rejected = await server.browse().signIn(carl.email, PASSWORD);
   const wrong = await server.browse().signIn(server.ada.email, 'not the password');
 
-  assert.equal(refused.status, wrong.status);
+  assert.equal(rejected.status, wrong.status);
   assert.equal((await rowOf(carl)).last_signed_in_at, null);
 });
 

@@ -25,15 +25,15 @@ test('the pasted text may be the URL, its query or the code, and is kept if it i
   const whole = await paste(app, page, `  ${response.href}#rest\n`);
   const query = await paste(app, page, response.search);
   const alone = await paste(app, page, code);
-  const refused = await paste(app, page, foreign.href);
+  const rejected = await paste(app, page, foreign.href);
   const empty = await paste(app, page, `${REDIRECT_URI}?state=1`);
   const nonsense = await paste(app, page, '<no code>\u0000');
 
   for (const { status, text } of [whole, query, alone])
     assert.match(`${status} ${text}`, new RegExp(`^200.*${code}`, 's'));
   assert.match(alone.text, /You pasted only the code/);
-  assert.match(refused.text, /id="pasted-problem">The state is not the one that was sent/);
-  assert.match(refused.text, /state=of-someone-else.*<\/textarea>/);
+  assert.match(rejected.text, /id="pasted-problem">The state is not the one that was sent/);
+  assert.match(rejected.text, /state=of-someone-else.*<\/textarea>/);
   assert.match(empty.text, /id="pasted-problem">This URL contains neither a code nor an error/);
   assert.match(nonsense.text, /id="pasted-problem">Paste the whole URL/);
   assert.match(nonsense.text, /&lt;no code&gt;.<\/textarea>/);

@@ -26,8 +26,8 @@ test('a developer runs through the real flow, and sees each request and its resp
   const refreshed = await step(invoices, 'refresh');
   const again = await step(refreshed, 'invoices');
   const revoked = await step(again, 'revoke');
-  const refused = await step(revoked, 'businesses');
-  const refusedToo = await step(refused, 'refresh');
+  const rejected = await step(revoked, 'businesses');
+  const refusedToo = await step(rejected, 'refresh');
 
   assert.match(tokens.text, /200 OK.*&quot;access_token&quot;: &quot;gat_….{4}&quot;/s);
   assert.match(
@@ -37,7 +37,7 @@ test('a developer runs through the real flow, and sees each request and its resp
   assert.match(invoices.text, new RegExp(`x-business-id: ${server.acme.id}.*INV-77`, 's'));
   assert.notEqual(shownText(refreshed, 'tokens'), shownText(tokens, 'tokens'));
   assert.match(again.text, /INV-77/);
-  assert.match(refused.text, /401 Unauthorized.*&quot;reason&quot;: &quot;revoked_by_app&quot;/s);
+  assert.match(rejected.text, /401 Unauthorized.*&quot;reason&quot;: &quot;revoked_by_app&quot;/s);
   assert.match(refusedToo.text, /400 Bad Request.*&quot;reason&quot;: &quot;revoked_by_app&quot;/s);
   const { revoked_reason } = await readGrant(server, /gat_[\w-]+/.exec(shownText(tokens, 'tokens'))?.[0] ?? '');
   assert.equal(revoked_reason, 'revoked_by_app');
@@ -48,12 +48,12 @@ test('the playground ticks the steps that have succeeded', async () => {
   const done = ({ text }: { text: string }) => [...text.matchAll(/Done: <\/span>([^<]+)</g)].map(([, name]) => name);
 
   const exchangePage = await reachExchange(app);
-  const refused = await browser.submit(exchangePage, `${tryPath(app)}/exchange`, { client_secret: 'wrong' });
+  const rejected = await browser.submit(exchangePage, `${tryPath(app)}/exchange`, { client_secret: 'wrong' });
   const tokens = await browser.submit(exchangePage, `${tryPath(app)}/exchange`, { client_secret: app.secret });
 
   assert.deepEqual(done(await begin(app)), []);
   assert.deepEqual(done(exchangePage), ['Authorize']);
-  assert.deepEqual(done(refused), ['Authorize']);
+  assert.deepEqual(done(rejected), ['Authorize']);
   assert.deepEqual(done(tokens), ['Authorize', 'Exchange']);
 });
 
@@ -191,7 +191,7 @@ test('each request can be run as curl, as it is shown', async () => {
   const invoices = await runShown('invoices');
   const refreshed = await runShown('refresh');
   const revoked = await runShown('revoke');
-  const refused = await runShown('sent');
+  const rejected = await runShown('sent');
 
   assert.match(authorized, /^HTTP\/1.1 303 .*location: http:\/\/localhost:\d+\/consent\?/s);
   assert.match(exchanged, /^HTTP\/1.1 200 .*"access_token":"gat_/s);
@@ -199,7 +199,7 @@ test('each request can be run as curl, as it is shown', async () => {
   assert.match(invoices, /^HTTP\/1.1 200 .*INV-77/s);
   assert.match(refreshed, /^HTTP\/1.1 200 .*"refresh_token":"grt_/s);
   assert.match(revoked, /^HTTP\/1.1 200 /);
-  assert.match(refused, /^HTTP\/1.1 401 .*revoked_by_app/s);
+  assert.match(rejected, /^HTTP\/1.1 401 .*revoked_by_app/s);
 });
 
 test('a used or expired code is reported as such, with an offer to start again', async () => {

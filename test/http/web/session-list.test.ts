@@ -119,11 +119,11 @@ test('the reference to a session on the page is not a valid cookie', async () =>
   const { user, browser } = await newcomer('Lea');
   await server.signedIn(user);
   const [session = ''] = endable(await browser.open(PATH));
-  const thief = server.browse();
+  const attacker = server.browse();
 
-  thief.cookies.set('__Host-session', session);
+  attacker.cookies.set('__Host-session', session);
 
-  assert.equal(await isSignedIn(thief), false);
+  assert.equal(await isSignedIn(attacker), false);
 });
 
 test('with very many sessions the page shows the 30 most recent, says that there are more, and stays small', async () => {

@@ -112,12 +112,12 @@ test('a disabled user is signed out everywhere at once, and cannot sign in until
 
   await markUserDisabled(db, bob.id, server.clock());
   const during = await isSignedIn(browser);
-  const refused = await server.browse().signIn(bob.email, PASSWORD);
+  const rejected = await server.browse().signIn(bob.email, PASSWORD);
   await markUserEnabled(db, bob.id);
   const after = await server.browse().signIn(bob.email, PASSWORD);
 
   assert.equal(during, false);
-  assert.equal(refused.status, 401);
+  assert.equal(rejected.status, 401);
   assert.equal(after.status, 200);
 });
 

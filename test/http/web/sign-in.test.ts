@@ -137,8 +137,8 @@ test('a wrong password does not lose the page that was requested before', async 
   const browser = server.browse();
 
   const signInPage = await browser.open('/settings/account');
-  const refused = await browser.signIn(server.ada.email, 'not the password', signInPage);
-  const arrived = await browser.signIn(server.ada.email, PASSWORD, refused);
+  const rejected = await browser.signIn(server.ada.email, 'not the password', signInPage);
+  const arrived = await browser.signIn(server.ada.email, PASSWORD, rejected);
 
   assert.equal(arrived.url, `${server.web}/settings/account`);
 });

@@ -173,10 +173,10 @@ test('the only passkey cannot be removed while it is required [E5]', async () =>
   const [passkey] = await passkeysOf(server, user);
   const { text } = await browser.post('/settings/two-step/passkey-options', { csrf: await browser.csrf() });
 
-  const refused = await postCredential(browser, `${PASSKEYS}/${passkey?.id}/remove`, key.get(JSON.parse(text)));
+  const rejected = await postCredential(browser, `${PASSKEYS}/${passkey?.id}/remove`, key.get(JSON.parse(text)));
 
-  assert.equal(refused.status, 400);
-  assert.match(refused.text, /this is your only second step/);
+  assert.equal(rejected.status, 400);
+  assert.match(rejected.text, /this is your only second step/);
   assert.equal((await passkeysOf(server, user)).length, 1);
 });
 

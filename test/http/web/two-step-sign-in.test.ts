@@ -121,14 +121,14 @@ test('of two requests with one recovery code at the same time, one signs in [E5]
 test('the second step belongs to one user, one browser and one password, and lasts ten minutes [E5]', async () => {
   const gus = await addTwoStepUser(server, 'Gus');
   const hal = await addTwoStepUser(server, 'Hal');
-  const [browser, thief] = [server.browse(), server.browse()];
+  const [browser, attacker] = [server.browse(), server.browse()];
   const page = await enterPassword(browser, gus.user);
   const step = browser.cookies.get('__Host-second-step') ?? '';
 
   const wrongUser = await enterCode(browser, page, hal.freshCode());
-  await thief.open('/sign-in');
-  thief.cookies.set('__Host-second-step', step);
-  const stolen = await thief.post(SECOND_STEP, { csrf: await thief.csrf(), code: gus.freshCode() });
+  await attacker.open('/sign-in');
+  attacker.cookies.set('__Host-second-step', step);
+  const stolen = await attacker.post(SECOND_STEP, { csrf: await attacker.csrf(), code: gus.freshCode() });
   const [payload = '', signature = ''] = step.split('.');
   const forged = { ...JSON.parse(Buffer.from(payload, 'base64url').toString()), userId: hal.user.id };
   browser.cookies.set(
@@ -142,20 +142,20 @@ test('the second step belongs to one user, one browser and one password, and las
 
   assert.equal(wrongUser.status, 401);
   for (const { url } of [stolen, swapped, late]) assert.match(url, /\/sign-in\?return_to/);
-  for (const each of [browser, thief]) assert.equal(each.cookies.has('__Host-session'), false);
+  for (const each of [browser, attacker]) assert.equal(each.cookies.has('__Host-session'), false);
 });
 
 test('a new password ends a second step that has begun [E5]', async () => {
   const { user, browser: own, freshCode } = await addTwoStepUser(server, 'Ida');
-  const thief = server.browse();
-  const page = await enterPassword(thief, user);
+  const attacker = server.browse();
+  const page = await enterPassword(attacker, user);
   const account = await own.open('/settings/account');
   await own.submit(account, '/settings/account/password', {
     current_password: PASSWORD,
     password: 'a whole new drawbridge',
   });
 
-  const late = await enterCode(thief, page, freshCode());
+  const late = await enterCode(attacker, page, freshCode());
 
   assert.match(late.url, /\/sign-in\?return_to/);
   assert.ok(isSignedIn(await own.open('/settings/account')), 'the session goes on, with its second factor');

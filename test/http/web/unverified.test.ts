@@ -87,15 +87,15 @@ test('an invitation to an address that looks like the one of an account cannot c
   const link = await inviteInBrowser(acme, { email: '\u0441\u043e\u0441\u043e@example.com' });
   const newcomer = server.browse();
 
-  const refused = await newcomer.submit(await newcomer.open(link), `${link}/account`, {
+  const rejected = await newcomer.submit(await newcomer.open(link), `${link}/account`, {
     name: 'Coco',
     password: 'a whole new drawbridge',
   });
   const browser = await server.signedIn(coco);
   const joined = await browser.submit(await browser.open(link), link);
 
-  assert.equal(refused.status, 400);
-  assert.match(refused.text, /There is already an account with this email address\./);
+  assert.equal(rejected.status, 400);
+  assert.match(rejected.text, /There is already an account with this email address\./);
   assert.match(joined.text, /Welcome to the business\./);
 });
 

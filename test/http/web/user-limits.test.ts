@@ -43,11 +43,11 @@ test('silent authorizations of one user are limited in a minute, and the app get
   const server = await startTestServer({ LIMIT_CHANGES_PER_USER: '4' });
   const console_ = await server.addApp({ name: 'Console' });
   const browser = await server.signedIn();
-  const ask = (prompt?: string) => browser.open(server.authorizeUrl({ client_id: console_.id, prompt }));
-  for (let i = 0; i < 4; i++) assert.ok((await ask('none')).leftTo?.searchParams.get('code'));
+  const authorize = (prompt?: string) => browser.open(server.authorizeUrl({ client_id: console_.id, prompt }));
+  for (let i = 0; i < 4; i++) assert.ok((await authorize('none')).leftTo?.searchParams.get('code'));
 
-  const silent = (await ask('none')).leftTo?.searchParams;
-  const visible = await ask();
+  const silent = (await authorize('none')).leftTo?.searchParams;
+  const visible = await authorize();
 
   assert.equal(silent?.get('error'), 'temporarily_unavailable');
   assert.match(silent?.get('error_description') ?? '', /too many requests for this user\. Try again in \d+ s\./);

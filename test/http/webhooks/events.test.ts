@@ -154,8 +154,8 @@ test('the grants of a member who leaves end, and the app receives the reason', a
 
   const last = (await listEvents(app)).at(-1);
   assert.deepEqual([last?.type, last?.data.reason], ['grant.revoked', 'member_removed']);
-  const refused = await server.refresh(tokens.refresh_token, { client_id: app.id, client_secret: app.secret });
-  assert.equal(refused.body.reason, 'member_removed');
+  const rejected = await server.refresh(tokens.refresh_token, { client_id: app.id, client_secret: app.secret });
+  assert.equal(rejected.body.reason, 'member_removed');
 });
 
 test('if an app is paused or a user disabled, the app receives one event for each affected grant', async () => {

@@ -34,21 +34,21 @@ async function listen(url: string) {
   const newEndpoint = { appId, url, eventTypes: ['grant.created'] };
   const { endpoint } = await insertEndpoint(db(), keys, newEndpoint, server.clock());
   const event = { type: 'grant.created', appId, businessId: server.acme.id, data: {} } as const;
-  const happen = (times = 1) =>
+  const recordEvents = (times = 1) =>
     server.storage().transaction(async (tx) => {
       for (let i = 0; i < times; i++) await recordEvent(tx, event, server.clock());
     });
-  return { endpoint, app, happen };
+  return { endpoint, app, recordEvents };
 }
 
 /** When this is delivered, the worker has claimed everything that was due before. */
 async function newMarker() {
   const receiver = await startWebhookReceiver();
-  const { happen } = await listen(receiver.url);
+  const { recordEvents } = await listen(receiver.url);
   return async () => {
     for (let round = 0; round < 2; round++) {
       const count = receiver.received.length + 1;
-      await happen();
+      await recordEvents();
       await receiver.waitFor(count);
     }
   };
@@ -66,12 +66,12 @@ const isResting = async (endpoint: Endpoint) => (await rowOf(endpoint)).backoff_
 
 test('a failing endpoint gets no attempts during its backoff, however many events come in, until its owner tries it', async () => {
   const [receiver, passRounds] = [await startWebhookReceiver(respondWithStatus(500)), await newMarker()];
-  const { endpoint, happen } = await listen(receiver.url);
-  await happen();
+  const { endpoint, recordEvents } = await listen(receiver.url);
+  await recordEvents();
   await until(() => isResting(endpoint));
 
   for (let i = 0; i < 3; i++) {
-    await happen();
+    await recordEvents();
     await passRounds();
   }
   assert.equal(receiver.received.length, 1);
@@ -120,8 +120,8 @@ test('an endpoint is disabled after ten failures over three days, and not after 
 
 test('an endpoint without pending deliveries is no longer failing', async () => {
   const receiver = await startWebhookReceiver(respondWithStatus(503));
-  const { endpoint, app, happen } = await listen(receiver.url);
-  await happen();
+  const { endpoint, app, recordEvents } = await listen(receiver.url);
+  await recordEvents();
   await until(() => isResting(endpoint));
   assert.notEqual((await rowOf(endpoint)).failing_since, null);
 
@@ -152,8 +152,8 @@ for (const [what, act] of ACTS) {
       await startWebhookReceiver((_, response) => held.push(response)),
       await newMarker(),
     ];
-    const { endpoint, happen } = await listen(receiver.url);
-    await happen(5);
+    const { endpoint, recordEvents } = await listen(receiver.url);
+    await recordEvents(5);
     await receiver.waitFor(1);
 
     await act(endpoint);
@@ -173,9 +173,9 @@ test('a response with bytes that no database accepts is stored in a readable for
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   after(() => server.close());
-  const { endpoint, happen } = await listen(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+  const { endpoint, recordEvents } = await listen(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
 
-  await happen();
+  await recordEvents();
   await until(async () => (await rowOf(endpoint)).disabled_reason === 'gone');
   const [delivery] = await listDeliveries(db(), { endpointId: endpoint.id, limit: 1 });
 

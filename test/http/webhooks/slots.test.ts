@@ -32,7 +32,7 @@ test('one owner’s slow endpoints use at most fifty slots of a node, and others
   await slow.waitFor(PLACES_OF_AN_OWNER);
 
   for (let round = 1; round <= 2; round++) {
-    for (const happen of others) await happen();
+    for (const deliver of others) await deliver();
     await quick.waitFor(round * others.length);
   }
   assert.equal(slow.received.length, PLACES_OF_AN_OWNER);

@@ -72,7 +72,7 @@ const isAllowed = async () => {
 };
 
 /** Whether a token of the app would work. */
-const lives = async () => {
+const isTokenValid = async () => {
   const found = await findGrant(db(), { grantId: grant.id, rotation: grant.rotation }, NOW);
   const row = await db().selectFrom('grants').selectAll().where('id', '=', grant.id).executeTakeFirstOrThrow();
   const isOpen = (row.refresh_expires_at ?? 0) > NOW;
@@ -91,15 +91,15 @@ for (const [what, table, where, to] of ENDS) {
     let query = db().selectFrom(table).selectAll();
     for (const [column, value] of Object.entries(where)) query = query.where(column as never, '=', value as never);
     const before = await query.executeTakeFirstOrThrow();
-    assert.ok((await isAllowed()) && (await lives()));
+    assert.ok((await isAllowed()) && (await isTokenValid()));
 
     await change(where, to);
-    const responses = [await isAllowed(), await lives()];
+    const responses = [await isAllowed(), await isTokenValid()];
     const changed = Object.fromEntries(Object.keys(where).map((key) => [key, { ...before, ...to }[key as never]]));
     await change(changed, Object.fromEntries(Object.keys(to).map((key) => [key, before[key as never]])));
 
     assert.deepEqual(responses, [false, false]);
-    assert.ok((await isAllowed()) && (await lives()));
+    assert.ok((await isAllowed()) && (await isTokenValid()));
   });
 }
 

@@ -89,7 +89,7 @@ async function until<Found>(what: string, members: Member[], find: () => Promise
 /** The member that holds the leader's key and runs as primary, as a load balancer would find it. */
 async function findLeader(members: Member[], except?: Member): Promise<Member | undefined> {
   for (const member of members) {
-    if (member !== except && (await ask(`${member.rest}/primary`))?.status === 200) return member;
+    if (member !== except && (await fetchState(`${member.rest}/primary`))?.status === 200) return member;
   }
   return undefined;
 }
@@ -99,7 +99,7 @@ interface Described {
 }
 
 async function describeBy(member: Member): Promise<Described['members']> {
-  const body = (await ask(`${member.rest}/cluster`))?.body as Described | undefined;
+  const body = (await fetchState(`${member.rest}/cluster`))?.body as Described | undefined;
   return body?.members ?? [];
 }
 
@@ -114,7 +114,7 @@ async function isWhole(members: Member[]): Promise<boolean> {
   const leader = await findLeader(members);
   if (!leader) return false;
   const replicas = members.filter((member) => member !== leader);
-  const statuses = await Promise.all(replicas.map(async ({ rest }) => (await ask(`${rest}/replica`))?.status));
+  const statuses = await Promise.all(replicas.map(async ({ rest }) => (await fetchState(`${rest}/replica`))?.status));
   const others = (await describeBy(leader)).filter(({ role }) => role !== 'leader');
   const areStreaming = others.length === replicas.length && others.every(({ state }) => state === 'streaming');
   return statuses.every((status) => status === 200) && areStreaming && others.some(isSynchronous);
@@ -122,7 +122,7 @@ async function isWhole(members: Member[]): Promise<boolean> {
 
 const isSynchronous = ({ role }: Described['members'][number]) => role === 'sync_standby';
 
-async function ask(url: string): Promise<{ status: number; body: unknown } | undefined> {
+async function fetchState(url: string): Promise<{ status: number; body: unknown } | undefined> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(1000) });
     return { status: response.status, body: await response.json() };
