@@ -155,25 +155,19 @@ test('the owners get a notice and an entry in the audit log when an endpoint say
 });
 
 test('an operator who removes a second factor or sets a password leaves a notice', async () => {
-  const { user, browser } = await addTwoStepUser(server, 'Hal');
-  await operator('user remove-second-factor', { user: user.id });
-  await operator('user set-password', { user: user.id, password: 'a whole new drawbridge' });
-  const rows = await server
-    .storage()
-    .durable.selectFrom('notices')
-    .selectAll()
-    .where('user_id', '=', user.id)
-    .orderBy('id')
-    .execute();
+  // Commands use the real time. By a clock that is ahead of it, the retention job would remove their notices.
+  const current = await startTestServer({}, Date.now());
+  const run = createCommandRunner(current);
+  const { user } = await addTwoStepUser(current, 'Hal');
+  await run('user remove-second-factor', { user: user.id });
+  await run('user set-password', { user: user.id, password: 'a whole new drawbridge' });
+  const { durable } = current.storage();
+  const rows = await durable.selectFrom('notices').selectAll().where('user_id', '=', user.id).orderBy('id').execute();
 
-  assert.ok(browser);
-  assert.deepEqual(
-    rows.map(({ kind, detail }) => [kind, JSON.parse(detail).by ?? JSON.parse(detail).how]).slice(0, 2),
-    [
-      ['factor_removed', 'operator'],
-      ['password_changed', 'by_operator'],
-    ],
-  );
+  assert.deepEqual(rows.map(({ kind, detail }) => [kind, JSON.parse(detail).by ?? JSON.parse(detail).how]).slice(-2), [
+    ['factor_removed', 'operator'],
+    ['password_changed', 'by_operator'],
+  ]);
 });
 
 test('notices are removed after 90 days', async () => {
