@@ -3,6 +3,7 @@ import { DAY, HOUR, MINUTE } from '../lib/clock.ts';
 import { hashSecret, newSecret } from '../lib/secrets.ts';
 import { describeUserAgent } from '../lib/user-agents.ts';
 import type { SecondFactor } from '../storage/account-tables.ts';
+import { batchedQuery } from '../storage/batched-query.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import { retentionStep } from '../storage/retention.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
@@ -84,14 +85,16 @@ export async function resumeSession(db: Database, id: string, now: number): Prom
 }
 
 /** Selects all columns of both tables: their names do not overlap. */
-const readLive = preparedQuery((db, { idHash, now }: { idHash: string; now: number }) =>
-  db
-    .selectFrom('sessions')
-    .innerJoin('users', 'users.id', 'sessions.user_id')
-    .selectAll()
-    .select(needsSecondFactor().as('needs_second_factor'))
-    .where('sessions.id_hash', '=', idHash)
-    .where('sessions.expires_at', '>', now),
+const readLive = batchedQuery(
+  { idHash: 'text', now: 'bigint' },
+  (db, { idHash, now }: { idHash: string; now: number }) =>
+    db
+      .selectFrom('sessions')
+      .innerJoin('users', 'users.id', 'sessions.user_id')
+      .selectAll()
+      .select(needsSecondFactor().as('needs_second_factor'))
+      .where('sessions.id_hash', '=', idHash)
+      .where('sessions.expires_at', '>', now),
 );
 
 /** Keeps the session from ending before the transaction does; the lock is shared. False if the session has ended already. */

@@ -4,7 +4,7 @@ import { DAY } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import { isId, newId } from '../lib/ids.ts';
 import { formatScopes } from '../lib/scope-lists.ts';
-import { preparedQuery } from '../storage/prepared-query.ts';
+import { batchedQuery } from '../storage/batched-query.ts';
 import type { RetentionStep } from '../storage/retention.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 import type { Tables } from '../storage/tables.ts';
@@ -211,7 +211,7 @@ export async function findApp(db: Database, id: string): Promise<App | undefined
   return rows[0] && fromRow(rows[0]);
 }
 
-const readApp = preparedQuery((db, { id }: Pick<App, 'id'>) => selectApps(db).where('id', '=', id));
+const readApp = batchedQuery({ id: 'uuid' }, (db, { id }: Pick<App, 'id'>) => selectApps(db).where('id', '=', id));
 
 export async function listAppsById(db: Database, ids: string[]): Promise<App[]> {
   if (ids.length === 0) return [];

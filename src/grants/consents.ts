@@ -1,5 +1,6 @@
 import { formatScopes, parseScopes, type Scopes, scopesBeyond } from '../lib/scope-lists.ts';
 import type { ConnectedFor } from '../storage/app-tables.ts';
+import { batchedQuery } from '../storage/batched-query.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import { retentionStep } from '../storage/retention.ts';
 import type { Database } from '../storage/storage.ts';
@@ -48,7 +49,7 @@ export async function findConsentForUpdate(db: Database, key: ConsentKey, now: n
 
 type TimedKey = ConsentKey & { now: number };
 
-const readConsent = preparedQuery(selectConsent);
+const readConsent = batchedQuery({ userId: 'uuid', appId: 'uuid', businessId: 'uuid', now: 'bigint' }, selectConsent);
 const readConsentForShare = preparedQuery((db, key: TimedKey) => selectConsent(db, key).forShare('consents'));
 
 function selectConsent(db: Database, { userId, appId, businessId, now }: TimedKey) {

@@ -7,7 +7,7 @@ import type { Database } from './storage.ts';
 const MAX_BATCH = 64;
 
 /** PostgreSQL's names of the types of values. */
-type Types<Values> = Record<keyof Values & string, 'uuid' | 'bigint'>;
+type Types<Values> = Record<keyof Values & string, 'uuid' | 'bigint' | 'text'>;
 
 // biome-ignore lint/suspicious/noExplicitAny: any tables.
 type Build<Values, Row> = (db: Database, values: Values) => SelectQueryBuilder<any, any, Row>;
@@ -57,10 +57,15 @@ export function batchedQuery<Values extends object, Row extends object>(
 
 /** A value that PostgreSQL rejects, or that contains a comma, would affect the other reads of the batch. It is read alone. */
 function isWellFormed<Values extends object>(types: Types<Values>, values: Values): boolean {
-  return Object.entries(values).every(([name, value]) =>
-    types[name as keyof Types<Values>] === 'uuid' ? isId(value) : Number.isSafeInteger(value),
-  );
+  return Object.entries(values).every(([name, value]) => IS_WELL_FORMED[types[name as keyof Types<Values>]](value));
 }
+
+/** Of texts, only hashes in base64url. */
+const IS_WELL_FORMED = {
+  uuid: isId,
+  bigint: Number.isSafeInteger,
+  text: (value: string) => /^[\w-]{43}$/.test(value),
+};
 
 interface PendingRead<Values, Row> {
   values: Values;
@@ -94,7 +99,7 @@ function combine<Values extends object, Row extends object>(
     .selectAll('found') as unknown as Compilable<Row & Numbered>;
 }
 
-/** PostgreSQL's notation of arrays. Neither ids nor numbers need quotes (`isWellFormed`). */
+/** PostgreSQL's notation of arrays. None of the values needs quotes (`isWellFormed`). */
 function listsOf<Values>(types: Types<Values>, batch: { values: Values }[]): Record<string, string> {
   const names = Object.keys(types) as (keyof Values & string)[];
   return Object.fromEntries(names.map((name) => [name, `{${batch.map(({ values }) => values[name]).join()}}`]));

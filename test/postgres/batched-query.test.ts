@@ -116,6 +116,19 @@ test('a malformed value fails its own read only, and moves no rows to another', 
   );
 });
 
+test('texts other than hashes are read alone, and find what they name', async () => {
+  const read = batchedQuery({ email: 'text' }, (database, { email }: { email: string }) =>
+    database.selectFrom('users').select('email').where('email', '=', email),
+  );
+
+  const found = await Promise.all([`${ada.email},`, 'NULL', '"', '\\', ada.email].map((email) => read(db, { email })));
+
+  assert.deepEqual(
+    found.map(({ rows }) => rows.map(({ email }) => email)),
+    [[], [], [], [], [ada.email]],
+  );
+});
+
 /** Runs on the same connection as the reads. */
 const readPlans = preparedQuery((database, { like }: { like: string }) =>
   database

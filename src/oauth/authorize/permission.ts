@@ -3,7 +3,7 @@ import type { App } from '../../apps/apps.ts';
 import type { WhoConnects } from '../../grants/app-policies.ts';
 import { lockAppRulesForShare } from '../../grants/app-policies.ts';
 import { commonScopes, parseScopes, type Scopes, scopesBeyond } from '../../lib/scope-lists.ts';
-import { preparedQuery } from '../../storage/prepared-query.ts';
+import { batchedQuery } from '../../storage/batched-query.ts';
 import type { Database } from '../../storage/storage.ts';
 import { OAuthError } from '../errors.ts';
 import { SCOPES } from '../scopes.ts';
@@ -87,7 +87,8 @@ interface Rules {
   requestedAt: number | null;
 }
 
-const readRules = preparedQuery(
+const readRules = batchedQuery(
+  { appId: 'uuid', userId: 'uuid', businessId: 'uuid' },
   (db, { appId, userId, businessId }: Omit<PermissionRequest, 'request'> & { appId: string }) =>
     db
       .selectFrom('memberships')

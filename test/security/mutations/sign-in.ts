@@ -166,9 +166,9 @@ export const SIGN_IN_MUTATIONS: Mutation[] = [
     promise: 'S15',
     breaks: 'a session never expires',
     file: 'src/accounts/sessions.ts',
-    find: `    .where('sessions.id_hash', '=', idHash)
-    .where('sessions.expires_at', '>', now),`,
-    replace: "    .where('sessions.id_hash', '=', idHash),",
+    find: `      .where('sessions.id_hash', '=', idHash)
+      .where('sessions.expires_at', '>', now),`,
+    replace: "      .where('sessions.id_hash', '=', idHash),",
     tests: [SESSIONS],
   },
   {
