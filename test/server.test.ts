@@ -27,6 +27,14 @@ test('a closed server frees both ports for the next one', async () => {
   assert.equal((await browser.open('/settings/account')).status, 200);
 });
 
+test('a server adds nothing to its settings, so they keep no closed server in memory', async () => {
+  const server = await startTestServer();
+
+  for (const address of [server.settings.listen, server.settings.consentListen]) {
+    assert.deepEqual(Object.keys(address).sort(), ['host', 'port']);
+  }
+});
+
 test('a server that cannot listen on its second port frees the first', async () => {
   const server = await startTestServer();
   const taken = createServer();

@@ -8,7 +8,8 @@ const CLOSE_TIMEOUT = 5 * SECOND;
 
 export async function listen(host: FastifyInstance, address: Address, setting: string): Promise<void> {
   try {
-    await host.listen(address);
+    // Fastify stores the host in the object that it gets, and settings outlive a host.
+    await host.listen({ ...address });
   } catch (error) {
     throw cannotListen(address, error, setting);
   }

@@ -55,6 +55,8 @@ export async function startTestServer(
     await rememberSigningSecrets(server.storage, createKeyring(settings.secretKeys));
     const stored = await readDatabaseBytes(server.storage, folder);
     await server.close();
+    // The test runner keeps this function until the process ends. It must not keep the server.
+    server = undefined as never;
     await database.remove();
     rmSync(folder, { recursive: true, force: true });
     for (const bytes of stored) recordLeak(`a database of ${testFile}`, bytes);
