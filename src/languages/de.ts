@@ -200,7 +200,7 @@ export const de: Texts = {
     sentTo: 'Sie werden weitergeleitet zu',
     thisSite: 'Eine Seite dieser Website',
     thisComputer: 'Ein Programm auf diesem Gerät',
-    asks: (app) => html`Berechtigungen, die ${app} anfordert`,
+    requestedScopes: (app) => html`Berechtigungen, die ${app} anfordert`,
     needs: 'Das braucht die App',
     may: 'Das darf die App',
     mayAlready: 'Das darf die App bereits',
@@ -250,16 +250,16 @@ export const de: Texts = {
       html`Nur Inhaber und Administratoren können Apps mit ${business} verbinden. Bitten Sie einen von ihnen, sie zu verbinden.`,
     approvedOnly: (business) =>
       html`${business} lässt nur Apps zu, die ein Inhaber genehmigt hat. Sie können die Genehmigung dieser App anfragen.`,
-    asked: 'Sie haben die Genehmigung angefragt.',
+    approvalRequested: 'Sie haben die Genehmigung angefragt.',
     mailFollows: 'Sie erhalten eine E-Mail, sobald ein Inhaber entschieden hat.',
     seeAccountPage: 'Ihre Kontoseite zeigt, wie ein Inhaber entscheidet.',
-    askedAt: (time) =>
+    requestedAt: (time) =>
       html`Angefragt: ${time}. Sobald die App genehmigt ist, kehren Sie zu ihr zurück und verbinden Sie sie erneut.`,
-    asks: 'Angeforderte Berechtigungen',
+    requestedScopes: 'Angeforderte Berechtigungen',
     note: 'Wofür Sie die App brauchen (optional)',
     noteHint: 'Inhaber sehen das mit Ihrer Anfrage.',
     back: (app) => html`Zurück zu ${app}`,
-    ask: 'Genehmigung anfragen',
+    requestApproval: 'Genehmigung anfragen',
   },
   invitation: {
     title: 'Einladung',

@@ -38,7 +38,7 @@ export async function showRestriction(
 ${explanation(screen, restriction, deps.mailer.isOn)}
 ${appOwner(screen)}
 </div>
-<h2>${texts.restriction.asks}</h2>
+<h2>${texts.restriction.requestedScopes}</h2>
 ${plainPermissions(texts, authRequest.scopes)}
 ${postForm(form)}</div>`;
   const page = { title, texts, platformName, width: 'narrow', runsScript: false, body } as const;
@@ -70,8 +70,8 @@ function explanation({ texts, context: { current } }: Screen, restriction: Restr
       return html`<p>${words[restriction.role === 'owner' ? 'ownersOnly' : 'adminsOnly'](business)}</p>`;
     case 'approval_required':
       if (restriction.requestedAt === null) return html`<p>${words.approvedOnly(business)}</p>`;
-      return html`<p class="done" role="status">${words.asked} ${isMailOn ? words.mailFollows : words.seeAccountPage}</p>
-<p class="muted">${words.askedAt(time(restriction.requestedAt, texts))}</p>`;
+      return html`<p class="done" role="status">${words.approvalRequested} ${isMailOn ? words.mailFollows : words.seeAccountPage}</p>
+<p class="muted">${words.requestedAt(time(restriction.requestedAt, texts))}</p>`;
   }
 }
 
@@ -82,14 +82,14 @@ function reasonText({ restriction }: Texts, reason: string): Html | null {
 function restrictionForm(screen: Screen, { restriction, problem }: ShownRestriction): Html {
   const { texts, authRequest, state, context } = screen;
   const words = texts.restriction;
-  const canAsk = restriction.kind === 'approval_required' && restriction.requestedAt === null;
+  const canRequest = restriction.kind === 'approval_required' && restriction.requestedAt === null;
   const note = { name: 'note', label: words.note, hint: words.noteHint };
   return html`<input type="hidden" name="consent_state" value="${state}">
 <input type="hidden" name="return_to" value="${context.path}">
 ${requestFacts(screen)}
-${canAsk && input({ ...note, optional: true }, problem)}
+${canRequest && input({ ...note, optional: true }, problem)}
 <div class="form-actions">
-${canAsk && html`<button class="primary" name="decision" value="ask">${words.ask}</button>`}
+${canRequest && html`<button class="primary" name="decision" value="ask">${words.requestApproval}</button>`}
 <button class="secondary" name="decision" value="back"><span>${words.back(bdi(authRequest.app.name))}</span></button>
 </div>`;
 }
@@ -112,12 +112,12 @@ export async function submitRestriction(
     throw new CallbackError(authRequest.callback, restrictionError(restriction));
   if (isExpired(state, deps.clock())) return restart(deps, reply, state.query);
   if (restriction.kind !== 'approval_required') return showRestriction(deps, reply, { ...submitted, restriction });
-  const ask = async () => {
+  const submit = async () => {
     const note = readReason('note', text(request.body, 'note'));
     const approval = { app: authRequest.app, businessId, scopes: authRequest.scopes, note };
     const isMember = await requestApproval(actorOf(request), db, approval, deps.clock());
     return isMember ? reply.redirect(path, 303) : restart(deps, reply, state.query);
   };
   const showAgain = (problem: Problem) => showRestriction(deps, reply, { ...submitted, restriction, problem });
-  return tryForm(ask, showAgain, textsOf(deps, request));
+  return tryForm(submit, showAgain, textsOf(deps, request));
 }

@@ -51,7 +51,7 @@ export function requestedScopes(screen: ConsentScreen): Html {
   const hint = optional.length > 0 ? consent[isExternal ? 'tickHint' : 'untickHint'] : undefined;
   const line = (scope: Scope) => scopeLine(scope, screen);
   return html`<fieldset class="field" ${ariaAttributes('optional_scope', { hint, wrong: problem !== undefined })}>
-<legend class="visually-hidden">${consent.asks(bdi(app.name))}</legend>
+<legend class="visually-hidden">${consent.requestedScopes(bdi(app.name))}</legend>
 <h2>${requiredTitle(texts, { isExternal, required, optional })}</h2>${permissionList(texts, required, line, profileRow(texts))}
 ${hint && html`<h2>${consent.choose}</h2><p class="hint" id="optional_scope-hint">${hint}</p>${permissionList(texts, optional, line)}`}
 ${problem && problemText(problem)}
