@@ -9,7 +9,7 @@ const QUARTER_HOUR = 15 * MINUTE;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** Mails that people can ask for in an hour: to one address, and from one network. */
+/** Mails that people can request in an hour: to one address, and from one network. */
 const MAIL_PER_ADDRESS = 5;
 const MAIL_PER_NETWORK = 60;
 

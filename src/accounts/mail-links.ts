@@ -60,7 +60,7 @@ export async function findMailLink(
     .executeTakeFirst();
 }
 
-/** Of an invitation: also if it is used or expired. */
+/** The link of an invitation, even if it is used or expired. */
 export async function findInvitationLink(db: Database, by: { token: string } | { id: string }) {
   const links = db.selectFrom('mail_links').selectAll().where('purpose', '=', 'invitation');
   const found =

@@ -165,7 +165,7 @@ export interface Ownership {
   member: Member | undefined;
   /** The ids of the owners who are not disabled. */
   owners: string[];
-  /** The same owners, the longest-standing first. */
+  /** The same owners, those who joined first at the beginning. */
   ownersBySeniority: Member[];
 }
 

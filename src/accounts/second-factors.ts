@@ -28,8 +28,6 @@ export interface SecondFactors {
   isRequired: boolean;
 }
 
-/** As notices name it. */
-
 interface FactorDeps {
   db: Database;
   keys: Keyring;

@@ -13,7 +13,7 @@ export interface ClientMetadata {
   identity: AppIdentity;
 }
 
-/** The message is a sentence without its subject, for the developer of the client. */
+/** The message is for the developer of the client. */
 export class InvalidClientMetadata extends Error {
   readonly field: string;
 

@@ -13,12 +13,12 @@ interface NumberRequest {
  * The next numbers that no record of the business has. Each time that some are taken it skips twice as far, so that many taken
  * numbers cost few statements. Locks the sequence until the transaction ends.
  */
-export async function takeNumbers(tx: Database, resource: Resource, wanted: NumberRequest): Promise<string[]> {
-  const { businessId, count } = wanted;
+export async function takeNumbers(tx: Database, resource: Resource, request: NumberRequest): Promise<string[]> {
+  const { businessId, count } = request;
   const found: string[] = [];
   for (let skip = 0; found.length < count; skip = 2 * skip + 1) {
     const numbers = await advance(tx, resource, businessId, { skip, count: count - found.length });
-    const used = new Set([...(await listUsed(tx, resource, businessId, numbers)), ...wanted.except]);
+    const used = new Set([...(await listUsed(tx, resource, businessId, numbers)), ...request.except]);
     found.push(...numbers.filter((number) => !used.has(number)));
   }
   return found;

@@ -104,10 +104,10 @@ function createEndpoint(resource: Resource, scope: string): ProtectedEndpoint {
 }
 
 function updateEndpoint(resource: Resource, scope: string): ProtectedEndpoint {
-  const [firstField = ''] = Object.keys(resource.fields).slice(-1);
+  const [lastField = ''] = Object.keys(resource.fields).slice(-1);
   const schema = bodySchema(resource.fields, {
     isPatch: true,
-    example: { [firstField]: resource.example[firstField] ?? null },
+    example: { [lastField]: resource.example[lastField] ?? null },
   });
   const validate = createValidator(schema);
   const { state } = resource;

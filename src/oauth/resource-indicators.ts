@@ -45,7 +45,7 @@ export function readResource(issuer: string, sent: readonly string[]): Resource 
   return first;
 }
 
-/** A token request may repeat the resource of its grant, and cannot ask for another: a grant is for one. */
+/** A token request may repeat the resource of its grant, and cannot request another: a grant is for one. */
 export function rejectOtherResource(issuer: string, granted: Resource, sent: string | string[]): void {
   const values = [sent].flat().filter((uri) => uri !== '');
   if (values.length === 0 || readResource(issuer, values) === granted) return;

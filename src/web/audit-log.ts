@@ -85,14 +85,14 @@ function mountAuditSection(host: FastifyInstance, deps: WebDeps, section: AuditS
   host.get(section.route, section.access, async (request, reply) => {
     const { context, tenant, path, head } = await section.load(request);
     const filters = await readFilters(deps, request.query as Form, section.groups);
-    const wanted = {
+    const query = {
       ...filters,
       ...rangeOf(filters, deps.clock()),
       tenant,
       before: filters.after,
       limit: PAGE_SIZE + 1,
     };
-    const { entries, searchedTo } = await searchEntries(db, wanted);
+    const { entries, searchedTo } = await searchEntries(db, query);
     const { shown, next } = takePage(entries);
     const view = { ...filters, path, groups: section.groups, namesBusiness: tenant === undefined };
     const title = pageHead({ title: 'Audit log', intro: head.intro, actions: shown.length > 0 && exportLink(view) });

@@ -37,9 +37,9 @@ export async function submitConsent(
   const businessId = await switchBusiness(deps, submitted);
   if (businessId) return showOtherBusiness(deps, reply, { ...submitted, state: { ...state, businessId } });
   const texts = textsOf(deps, request);
-  const answer = text(request.body, 'decision');
-  if (answer === 'ask' || answer === 'back') return submitRestriction(deps, reply, submitted);
-  if (answer !== 'allow') throw await deny(deps, submitted);
+  const decision = text(request.body, 'decision');
+  if (decision === 'ask' || decision === 'back') return submitRestriction(deps, reply, submitted);
+  if (decision !== 'allow') throw await deny(deps, submitted);
   const permission = await findPermissionOf(deps, submitted);
   if (permission.restriction)
     return showRestriction(deps, reply, { ...submitted, restriction: permission.restriction });

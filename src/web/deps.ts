@@ -43,7 +43,7 @@ export interface WebDeps {
     perUser: RateLimit;
     /** Forms, sign-ins and silent authorizations of one user in a minute. */
     changesPerUser: RateLimit;
-    /** Mails that people ask for in an hour. */
+    /** Mails that people request in an hour. */
     mailPerAddress: RateLimit;
     mailPerNetwork: RateLimit;
   };

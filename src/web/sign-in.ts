@@ -27,9 +27,9 @@ export function mountSignIn(host: FastifyInstance, deps: WebDeps): void {
   mountSecondStep(host, deps);
   // Shown to signed-in users, too: prompt=login requires a new sign-in.
   host.get<{ Querystring: Form }>('/sign-in', access('anyone'), async (request, reply) => {
-    const wanted = readReturnTo(request.query.return_to, deps.consentUrl);
+    const target = readReturnTo(request.query.return_to, deps.consentUrl);
     // The forms keep `return_to`, and with it the language that the app requested.
-    const returnTo = wanted === '/' ? withUiLocales(request, wanted) : wanted;
+    const returnTo = target === '/' ? withUiLocales(request, target) : target;
     const email = request.session?.user.email ?? '';
     const destination = await findDestination(deps, returnTo, request.ip);
     const texts = textsOf(deps, request);

@@ -28,8 +28,8 @@ export function mountEvents(host: FastifyInstance, deps: TokenDeps & { clock: Cl
     await rejectPaused(deps, app.id);
     const { limit, after } = readPage(request.query);
 
-    const wanted = { appId: app.id, after, limit: limit + 1 };
-    const events = await listEvents(deps.storage.durable, wanted, deps.clock());
+    const query = { appId: app.id, after, limit: limit + 1 };
+    const events = await listEvents(deps.storage.durable, query, deps.clock());
     const page = events.slice(0, limit);
     const last = page.at(-1);
     if (last && events.length > page.length) {

@@ -2,11 +2,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { type App, findApp } from '../../apps/apps.ts';
 import { type Html, html } from '../../lib/html.ts';
 import type { Database } from '../../storage/storage.ts';
-
 import type { RouteAccess } from '../access.ts';
 import { appAvatar, verifiedBadge } from '../app-identity-views.ts';
 import { pageHead, tabs } from '../components/structure.ts';
-
 import { appBadges } from '../components.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
@@ -36,7 +34,7 @@ export interface Viewer {
   canChange: boolean;
 }
 
-interface Place {
+interface HeadOptions {
   here: AppTab;
   back?: { to: string; name: string };
 }
@@ -47,7 +45,7 @@ type AppTab = 'Settings' | 'Identity' | 'Requests' | 'Connections' | 'Webhooks' 
  * The app's name and tabs, below the link to the page above, which is the list of apps unless given. Only those who may
  * change the app see its identity and the last two tabs. The playground needs a secret.
  */
-export function appHead(section: AppSection, viewer: Viewer, app: App, { here, back }: Place): Html {
+export function appHead(section: AppSection, viewer: Viewer, app: App, { here, back }: HeadOptions): Html {
   const path = `${viewer.path}/${app.id}`;
   const links = [
     { name: 'Settings', to: path },

@@ -55,10 +55,10 @@ async function readLog({ db, clock, requestLog }: AppPages, appId: string, query
   const filters = readLogFilters(LOG, query);
   const cursor = readCursor(query);
   const requestId = filters.search.toLowerCase() || undefined;
-  const wanted = { appId, status: filters.status, requestId, since: startOfTime(filters, now) };
+  const filter = { appId, status: filters.status, requestId, since: startOfTime(filters, now) };
   const page = await readPage(cursor, {
     load: async (range) =>
-      requestId === undefined || isId(requestId) ? listRequests(db, { ...wanted, ...range }) : [],
+      requestId === undefined || isId(requestId) ? listRequests(db, { ...filter, ...range }) : [],
     cursorOf: ({ id }: LoggedRequest) => id,
   });
   const period = readPeriod(text(query, 'period'));

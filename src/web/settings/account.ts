@@ -114,8 +114,8 @@ const onThisPage = contents(
 async function showAccount(deps: WebDeps, request: FastifyRequest, reply: FastifyReply, problem?: Problem) {
   const { storage, clock, keys, platformName } = deps;
   const context = await loadPageContext(deps, request);
-  const wanted = { userId: context.user.id, limit: SESSIONS_SHOWN + 1 };
-  const sessions = await listSessions(storage.durable, wanted, clock());
+  const query = { userId: context.user.id, limit: SESSIONS_SHOWN + 1 };
+  const sessions = await listSessions(storage.durable, query, clock());
   const factors = await findSecondFactors(storage.durable, context.user.id);
   const typed = isSafeMethod(request) ? {} : (request.body as Form);
   const body = html`${pageHead({ title: 'Account', intro: 'Your name, how you sign in, and what happened to your account.' })}

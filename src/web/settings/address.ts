@@ -44,13 +44,13 @@ function mountRequest(host: FastifyInstance, deps: WebDeps, { path, read }: Addr
   host.post<{ Body: Form }>(path, access('signed_in'), async (request, reply) => {
     if (!mailer.isOn) throw notFound();
     const send = async () => {
-      const wanted = {
+      const link = {
         ...(await read(deps, request)),
         device: clientOf(request),
         language: textsOf(deps, request).tag,
       };
-      await countMail(deps, request, wanted.email);
-      await requestAddressLink(actorOf(request), storage.durable, mailer, wanted, clock());
+      await countMail(deps, request, link.email);
+      await requestAddressLink(actorOf(request), storage.durable, mailer, link, clock());
       return redirectWithFlash(reply, PATH, 'address_mailed');
     };
     const showAgain = ({ field, message }: Problem, status: number) =>
@@ -84,8 +84,8 @@ function mountLink(host: FastifyInstance, deps: WebDeps): void {
 
   host.get<LinkRoute>(`${PATH}/:token`, access('signed_in'), async (request, reply) => {
     const context = await loadPageContext(deps, request);
-    const wanted = { session: requireSession(request), token: request.params.token };
-    const email = await findAddressLink(storage.durable, wanted, clock());
+    const link = { session: requireSession(request), token: request.params.token };
+    const email = await findAddressLink(storage.durable, link, clock());
     if (email === undefined) throw closedLink();
     const body = confirmBody(context, { email, token: request.params.token });
     return sendPage(reply, { title: 'Confirm address', platformName, width: 'wide', context, body });
@@ -93,8 +93,8 @@ function mountLink(host: FastifyInstance, deps: WebDeps): void {
 
   host.post<LinkRoute>(`${PATH}/:token`, access('signed_in'), async (request, reply) => {
     const language = textsOf(deps, request).tag;
-    const wanted = { session: requireSession(request), token: request.params.token, language };
-    const confirmed = await confirmAddress(actorOf(request), storage.durable, mailer, wanted, clock());
+    const link = { session: requireSession(request), token: request.params.token, language };
+    const confirmed = await confirmAddress(actorOf(request), storage.durable, mailer, link, clock());
     if (!confirmed) throw closedLink();
     return redirectWithFlash(reply, ACCOUNT, 'address_confirmed');
   });

@@ -66,12 +66,12 @@ function mountInvite(host: FastifyInstance, deps: WebDeps): void {
     const submittedKey = { text: typed.key, owner: businessId };
     const { id, token } = readFormKey<{ token: string }>(deps, 'new invitation', submittedKey);
     const create = async () => {
-      const wanted = { id, token, businessId, role: typed.role, email: typed.email, inviter: actor };
+      const newInvitation = { id, token, businessId, role: typed.role, email: typed.email, inviter: actor };
       const isMailed = deps.mailer.isOn && (await isMailAllowed(deps, request, typed.email));
       const language = textsOf(deps, request).tag;
       const invitation = isMailed
-        ? await inviteByMail(actor, storage.durable, deps.mailer, { ...wanted, language }, clock())
-        : await createInvitation(actor, storage.durable, wanted, clock());
+        ? await inviteByMail(actor, storage.durable, deps.mailer, { ...newInvitation, language }, clock())
+        : await createInvitation(actor, storage.durable, newInvitation, clock());
       if (!invitation) throw notFound();
       if (invitationState(invitation, clock()) !== 'open') return reply.redirect(listPath(context), 303);
       const body = linkBody(context, invitation, { link: `${consentUrl}/invitation/${token}`, isMailed });
@@ -101,8 +101,8 @@ function mountList(host: FastifyInstance, deps: WebDeps): void {
   host.post<{ Params: { id: string }; Body: Form }>(`${LIST}/:id/withdraw`, access('owner'), async (request, reply) => {
     const context = await loadMembersContext(deps, request);
     const { actor, business } = context;
-    const wanted = { id: request.params.id, businessId: business.businessId };
-    const invitation = await withdrawInvitation(actor, db, wanted, clock());
+    const key = { id: request.params.id, businessId: business.businessId };
+    const invitation = await withdrawInvitation(actor, db, key, clock());
     if (!invitation) throw notFound();
     if (invitation.acceptedAt !== null) {
       throw new PageError(409, 'Too late', 'Someone has joined with this invitation already. See the list of members.');

@@ -53,8 +53,8 @@ function mountPasswordLink(host: FastifyInstance, deps: WebDeps): void {
 
   host.post<MemberRoute>(`${MEMBER}/password-link`, access('owner'), async (request, reply) => {
     const { context, member } = await requireMember(deps, request);
-    const wanted = { userId: member.id, businessId: context.business.businessId };
-    const created = await createPasswordLink(context.actor, storage.durable, wanted, clock());
+    const newLink = { userId: member.id, businessId: context.business.businessId };
+    const created = await createPasswordLink(context.actor, storage.durable, newLink, clock());
     if (!created) {
       // The same for every reason: owners must not learn which other businesses a member belongs to.
       throw forbidden(`You cannot create a link for this person. Ask a platform admin of ${platformName}.`);
@@ -79,9 +79,9 @@ function mountRemoval(host: FastifyInstance, deps: WebDeps): void {
   host.post<MemberRoute>(`${MEMBER}/remove`, access('member'), async (request, reply) => {
     const { context, member } = await requireRemovable(request);
     const choices = readRemovalChoices(request.body);
-    const wanted = { userId: member.id, businessId: context.business.businessId, choices };
+    const removal = { userId: member.id, businessId: context.business.businessId, choices };
     const remove = async () => {
-      if (!(await removeMember(context.actor, storage.durable, wanted, clock()))) throw notFound();
+      if (!(await removeMember(context.actor, storage.durable, removal, clock()))) throw notFound();
       if (member.id === context.user.id) return redirectWithFlash(reply, '/settings/connected-apps', 'left');
       return redirectWithFlash(reply, membersPath(context), 'member_removed');
     };

@@ -32,7 +32,7 @@ ${postForm({
     [
       {
         title: 'Scopes to request',
-        intro: 'The permissions that you are asked for.',
+        intro: 'The permissions that the consent screen lists.',
         body: scopeField(playground, scopes, wrong('scope')),
       },
       {

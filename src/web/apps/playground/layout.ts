@@ -26,14 +26,14 @@ const STAGES: [name: string, steps: (StepName | 'authorize')[]][] = [
   ['Revoke', ['revoke']],
 ];
 
-interface Place {
+interface Progress {
   step: StepName | 'authorize';
   /** Whether this step has succeeded, too. */
   isDone?: boolean;
 }
 
 /** The app's tabs, the stages and the page below them. */
-export function frame({ section, viewer, app }: Playground, { step, isDone = false }: Place, body: Html): Html {
+export function frame({ section, viewer, app }: Playground, { step, isDone = false }: Progress, body: Html): Html {
   const here = STAGES.findIndex(([, steps]) => steps.includes(step));
   const stages = STAGES.map(([name], index) => {
     const isPast = index < here || (index === here && isDone);

@@ -44,9 +44,9 @@ export async function readDeliveries(
   const filters = readLogFilters(LOG, query);
   const cursor = readCursor(query);
   const eventId = filters.search.toLowerCase() || undefined;
-  const wanted = { endpointId, status: filters.status, eventId, since: startOfTime(filters, clock()) };
+  const filter = { endpointId, status: filters.status, eventId, since: startOfTime(filters, clock()) };
   const page = await readPage(cursor, {
-    load: async (range) => (eventId === undefined || isId(eventId) ? listDeliveries(db, { ...wanted, ...range }) : []),
+    load: async (range) => (eventId === undefined || isId(eventId) ? listDeliveries(db, { ...filter, ...range }) : []),
     cursorOf: (delivery: LoggedDelivery) => delivery.eventId,
   });
   return { filters, cursor, page, issuer };
