@@ -213,7 +213,7 @@ test('an address that was taken after the link was sent is rejected, and nothing
   const { status, text } = await confirm(browser, link);
 
   assert.equal(status, 400);
-  assert.match(text, /Another account has this address/);
+  assert.match(text, /Another account now has this address/);
   assert.equal((await rowOf(user)).email, user.email);
 });
 

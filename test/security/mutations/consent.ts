@@ -108,7 +108,7 @@ export const CONSENT_MUTATIONS: Mutation[] = [
     promise: 'C6',
     breaks: 'Deny allows',
     file: 'src/web/consent-submission.ts',
-    find: "answer !== 'allow'",
+    find: "decision !== 'allow'",
     replace: 'false',
     tests: [CONSENT],
   },
