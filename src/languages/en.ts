@@ -245,7 +245,8 @@ export const en = {
     approvalRequested: 'You asked for approval.',
     mailFollows: 'You will get an email when an owner has decided.',
     seeAccountPage: 'Your account page will show the decision.',
-    requestedAt: (time: Inline) => html`Requested ${time}. Once it is approved, go back to the app and connect it again.`,
+    requestedAt: (time: Inline) =>
+      html`Requested ${time}. Once it is approved, go back to the app and connect it again.`,
     requestedScopes: 'What it asks for',
     note: 'Why you need it (optional)',
     noteHint: 'Owners see it with your request.',
