@@ -56,7 +56,7 @@ const BAD: [why: string, uri: string][] = [
   ['nothing but a scheme', 'https://'],
   ['a host in capitals, which no browser would send back', 'https://APP.example/callback'],
   ['a scheme in capitals', 'HTTPS://app.example/callback'],
-  ['the usual port written out', 'https://app.example:443/callback'],
+  ['an explicit default port', 'https://app.example:443/callback'],
   ['no path at all', 'https://app.example'],
   ['a path that climbs', 'https://app.example/a/../callback'],
   ['an encoded path that climbs', 'https://app.example/a/%2e%2e/callback'],

@@ -58,7 +58,7 @@ test('a backup under load is a complete snapshot and delays no request', async (
   assert.equal(integrity_check, 'ok');
   assert.equal(rows % 2, 0);
   assert.ok(rows / 2 >= before && rows / 2 <= since + 1, `${before} <= ${rows / 2} <= ${since}`);
-  assert.ok(since > before, 'writing went on meanwhile');
+  assert.ok(since > before, 'writes continued meanwhile');
   assert.equal(statSync(file).mode & 0o777, 0o600);
   assert.equal(made.bytes, statSync(file).size);
   assert.deepEqual(

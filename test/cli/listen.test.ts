@@ -33,7 +33,7 @@ test('listen sends new events, signed, to a receiver on this machine, and prints
   const expected = createHmac('sha256', key).update(`${id}.${timestamp}.${received?.body}`).digest('base64');
   assert.equal(signature, `v1,${expected}`);
   assert.equal(received?.event.type, 'grant.created');
-  assert.equal(receiver.received.length, 1, 'what happened before is not sent');
+  assert.equal(receiver.received.length, 1, 'earlier events are not sent');
   assert.equal(String(printed), `grant.created ${id} → 200\n`);
   assert.equal(child.exitCode, 0);
 });

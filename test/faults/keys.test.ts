@@ -65,8 +65,8 @@ test('without the first key its tokens are rejected with a reason and the pages 
     ],
   );
   assert.deepEqual([revoked.status, introspected.body], [200, { active: false }]);
-  assert.equal(page.status, 200, 'a session is not signed: whoever was here still is');
-  assert.equal(stale.status, 403, 'a form is, and has to be opened again');
+  assert.equal(page.status, 200, 'a session is not signed, so it stays valid');
+  assert.equal(stale.status, 403, 'a form is signed, and has to be opened again');
   assert.equal(sent, 0, 'nothing is sent unsigned');
   assert.equal((await server.listInvoices(access_token)).status, 200);
   assert.equal((await server.refresh(refresh_token)).status, 200);

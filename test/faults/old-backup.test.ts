@@ -34,7 +34,7 @@ test('grants from after the backup are unknown, and grants revoked after it are 
   await restore();
 
   assert.deepEqual([await works(since.access_token), (await server.refresh(since.refresh_token)).status], [401, 400]);
-  assert.equal(await works(ended.access_token), 200, 'this is what a plain copy of the file does');
+  assert.equal(await works(ended.access_token), 200, 'a plain copy of the file does this');
   assert.equal((await server.revoke(ended.refresh_token)).status, 200);
   assert.deepEqual([await works(ended.access_token), (await server.refresh(ended.refresh_token)).status], [401, 400]);
 });
@@ -52,7 +52,11 @@ test('if two clients hold tokens from after the backup, the second use of either
   server.advanceClock(LATER);
   const again = await server.refresh(attacker.body.refresh_token);
 
-  assert.deepEqual([attacker.status, owner.status], [200, 200], 'both are ahead of the row, and proof of themselves');
+  assert.deepEqual(
+    [attacker.status, owner.status],
+    [200, 200],
+    'both tokens are newer than the row, and their signatures are valid',
+  );
   assert.match(again.body.error_description, /\(refresh_token_reused\)$/);
   assert.deepEqual([await works(owner.body.access_token), await works(attacker.body.access_token)], [401, 401]);
   assert.equal((await server.refresh(owner.body.refresh_token)).status, 400);

@@ -205,7 +205,7 @@ test('a DNS query without a response delays no other, and times out', async () =
 });
 
 /** Raw responses of a receiver, and the expected results. */
-const ANSWERS: [what: string, text: string, outcome: number | 'fails'][] = [
+const RESPONSES: [what: string, text: string, outcome: number | 'fails'][] = [
   ['a redirect', 'HTTP/1.1 307 Elsewhere\r\nlocation: http://127.0.0.1/\r\n\r\n', 307],
   ['a body that never ends', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nhello\r\n', 200],
   ['a body that is broken', 'HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzzzz\r\n', 200],
@@ -218,7 +218,7 @@ const ANSWERS: [what: string, text: string, outcome: number | 'fails'][] = [
   ['another protocol', 'HTTP/1.1 101 Switching\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n', 'fails'],
 ];
 
-for (const [what, text, outcome] of ANSWERS) {
+for (const [what, text, outcome] of RESPONSES) {
   test(`a request ends in time if the receiver sends ${what} [W6]`, { timeout: 10_000 }, async () => {
     const { port } = await answerRaw(text);
     const sent = post('', { url: `http://127.0.0.1:${port}/`, allowsLoopback: true, timeout: 300 });

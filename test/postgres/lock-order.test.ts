@@ -70,7 +70,7 @@ test('a member can be removed while the owner who inherits their connections del
   const owners = await db.selectFrom('consents').select('user_id').execute();
   const people = new Set((await db.selectFrom('users').select('id').execute()).map(({ id }) => id));
   assert.equal(owners.length, 1);
-  for (const { user_id } of owners) assert.ok(people.has(user_id), 'the connection has moved on');
+  for (const { user_id } of owners) assert.ok(people.has(user_id), 'the responsible user exists');
 });
 
 test('a user who clicks Allow while they delete their account in another tab blocks neither', async () => {

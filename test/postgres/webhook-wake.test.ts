@@ -43,7 +43,7 @@ test('a delivery that is created while another node releases its endpoint is not
   });
 
   const { due_at } = await storage.durable.selectFrom('endpoints').select('due_at').executeTakeFirstOrThrow();
-  assert.notEqual(due_at, null, 'the endpoint still has something to do');
+  assert.notEqual(due_at, null, 'the endpoint still has pending deliveries');
 });
 
 test('a node whose lease of an endpoint has expired cannot overwrite later deliveries of another node', async () => {

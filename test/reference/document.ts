@@ -9,13 +9,13 @@ export async function fetchDocument(api: string): Promise<Document> {
 }
 
 /** One object of a document, and the names that lead to it. */
-export interface Place {
+export interface DocumentObject {
   path: string[];
   value: Record<string, unknown>;
 }
 
 /** Every object of a document, except for examples, whose names have no meaning in OpenAPI. */
-export function listObjects(value: unknown, path: string[] = []): Place[] {
+export function listObjects(value: unknown, path: string[] = []): DocumentObject[] {
   if (typeof value !== 'object' || value === null) return [];
   const inside = Object.entries(value)
     .filter(([name]) => name !== 'example' && name !== 'examples')

@@ -36,7 +36,7 @@ for (const [code, reasons] of Object.entries(REASONS_OF)) {
       [...reasons],
     );
     for (const [, reason, remedy = ''] of remedies) assert.match(remedy, /\S{3}/, `${reason}`);
-    assert.equal(new Set(idsOf(page)).size, idsOf(page).length, 'no id stands twice');
+    assert.equal(new Set(idsOf(page)).size, idsOf(page).length, 'no id occurs twice');
   });
 }
 

@@ -39,7 +39,7 @@ test('every schema in it is valid JSON Schema', () => {
   assert.equal(ajv.validateSchema({ type: 'text' }), false);
 });
 
-test('every address and method of the API host is in the document, but for pages for people, and nothing else is', () => {
+test('every address and method of the API host is in the document, except for pages for people, and nothing else is', () => {
   const mounted = [...server.routes.api]
     .filter(([path]) => !PAGES.includes(path) && !/^\/docs(?:\/|$)/.test(path))
     .flatMap(([path, methods]) => [...methods].map((method) => ({ path, method })))
@@ -99,7 +99,7 @@ test('every response has a description', () => {
       .map(([status]) => `${operationId} ${status}`),
   );
 
-  assertNone(silent, 'These answers have no description');
+  assertNone(silent, 'These responses have no description');
 });
 
 const isShown = ({ example, examples }: Media) => example !== undefined || Object.keys(examples ?? {}).length > 0;
@@ -111,7 +111,7 @@ test('every JSON response has an example', () => {
       .map(([status]) => `${operationId} ${status}`),
   );
 
-  assertNone(unshown, 'These answers have no example');
+  assertNone(unshown, 'These responses have no example');
 });
 
 test('every body can be sent as JSON, and to the OAuth endpoints as a form, and each has an example', () => {
@@ -168,7 +168,7 @@ test('every response of every operation has x-request-id', () => {
       .map(([status]) => `${operationId} ${status}`),
   );
 
-  assertNone(without, 'These answers have no x-request-id');
+  assertNone(without, 'These responses have no x-request-id');
 });
 
 test('every way to authenticate that an operation names is declared, with its scopes, and every operation says which', () => {

@@ -16,7 +16,7 @@ export function write(origin: string, bytes: string): Promise<RawResponse> {
     socket.setEncoding('utf8').on('data', (chunk) => {
       received += chunk;
     });
-    socket.setTimeout(5000, () => socket.destroy(new Error('the host neither answers nor ends')));
+    socket.setTimeout(5000, () => socket.destroy(new Error('the host neither responds nor closes the connection')));
     socket.on('error', (error) => (received === '' ? reject(error) : undefined));
     socket.on('close', () => resolve(read(received)));
   });

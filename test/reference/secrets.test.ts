@@ -11,7 +11,7 @@ import { type RawResponse, write } from './raw.ts';
 const server = await startLoggedServer();
 const { api, web, ledger } = server;
 const browser = server.browse();
-const VERIFIER = 'a-verifier-that-nobody-else-may-ever-come-to-know';
+const VERIFIER = 'a-verifier-that-only-this-test-of-secrets-uses-here';
 const TYPED_WRONG = 'correct horse batttery';
 const TOKEN = `${api}/api/v1/oauth/token`;
 const INVOICES = `${api}/api/v1/accounting/invoices`;

@@ -64,7 +64,7 @@ C5 M Page names the app, its redirect host, each scope in words, and the busines
 C6 M Deny returns access_denied with state and iss, issues nothing — 6749 §4.1.2.1, OIDF user-rejects
 C7 M New or wider scope asks again; remembered consent never widens silently — V10.7.1
 C9 M Referrer-Policy same-origin or no-referrer (then accept Origin: null with CSRF token); no third-party resources — BCP 4.2.4, V3.4.5
-C10 M An app that the rules of a business do not let in is not granted anything, by Allow, silently or in a race with the decision of an owner; nobody approves their own request — V2.3.2, V8.2.1, V8.3.1
+C10 M An app that the rules of a business do not allow is not granted anything, by Allow, silently or in a race with the decision of an owner; nobody approves their own request — V2.3.2, V8.2.1, V8.3.1
 C11 M A blocked app loses its access to the business at once and cannot be connected again — V7.4.1, V8.3.2
 C12 M Scopes that a business reserves to its owners are never granted by others — V8.2.1
 ## Token endpoint
@@ -94,7 +94,7 @@ T23 M Refresh after user disabled, consent revoked or client disabled fails — 
 T24 M Access token, code, session id or webhook secret presented as refresh token fails — CVE-2026-4282 class
 T25 M JSON values that are arrays, objects, numbers, null give 400, never 500 — V15.3.5
 T26 M Duplicate JSON keys, __proto__, wrong or odd Content-Type, oversized body: clean 4xx — V15.3.6, CVE-2026-25223
-T27 M Form-encoded and JSON bodies give the same answers to the same fields — 6749 §4.1.3
+T27 M Form-encoded and JSON bodies get the same responses to the same fields — 6749 §4.1.3
 T28 M No token is stored: a database dump contains no usable token, secret, session or password — V6.5.2
 T29 M Storage failure mid-exchange gives 5xx and leaves no half-issued state — V2.3.3, V16.5.3
 ## Revoke
@@ -103,10 +103,10 @@ R2 M Unknown, expired, already revoked token gives 200; a wrong token_type_hint 
 R3 M Token of another client is not revoked (200 or error, no disclosure) — 7009 §2.1
 R4 S Revoking a refresh token kills all access tokens of the grant at once — 7009 §2.1
 R5 M Storage error gives 503, never 200 — 7009 §2.2.1, CVE-2020-15223
-R6 M Revoke racing a refresh: no token of the family works after both answers — V15.4.2
+R6 M Revoke racing a refresh: no token of the family works after both responses — V15.4.2
 ## Introspect
 I1 M POST only, caller authenticated and rate-limited, no-store; anonymous gets 401 — 7662 §2.1/§4
-I2 M Inactive, unknown and foreign tokens all answer exactly {"active":false} — 7662 §2.2/§4
+I2 M Inactive, unknown and foreign tokens all get exactly {"active":false} — 7662 §2.2/§4
 I3 M Client cannot read metadata of tokens issued to another client — 7662 §4, CVE-2026-58425
 I4 M Revoked, expired, or disabled-user token is inactive on the very next call — 7662 §4
 ## Resource API (invoices)
@@ -146,7 +146,7 @@ X4 M Logs and error pages hold no code, token, secret, password, cookie, stack; 
 X5 M 100 000 mutated requests yield zero 5xx, hangs or crashes — V16.5.3/4 (number ours)
 X6 M Shipped build has SQLite ≥ 3.51.3 (WAL-reset corruption fix) and Fastify ≥ 5.12.1 — sqlite.org/changes.html, fastify advisories
 X7 M A wrong clock (days or weeks off, then right again) destroys no grant or session and revives nothing that was revoked — own
-X8 M A full or stalled disk under the log or the database never freezes the process: health answers, reads go on or get 503 in seconds — own
+X8 M A full or stalled disk under the log or the database never freezes the process: health checks succeed, reads continue or get 503 in seconds — own
 X9 M No signed-in user can make rows that are kept for ever faster than a stated rate, and no search of one tenant delays another — V2.4.1, own tests
 X10 M Everything that is executed, the runtime included, is pinned by a hash in the lock file — V15.1, SLSA
 ## Accounts and recovery
@@ -158,7 +158,7 @@ E5 M A second factor cannot be skipped, replayed, guessed or removed without it 
 E6 M Whether an account exists cannot be learned from sign-in, reset or invitation, by text or by time — V6.3.8
 ## Agents and registered clients
 G1 M A client metadata document is fetched only from public addresses, within limits, and never followed elsewhere; its client_id equals its URL — CIMD draft, W4, W5
-G2 M A token works only at the resource it was asked for — RFC 8707, RFC 9728, MCP
+G2 M A token works only at the resource it was requested for — RFC 8707, RFC 9728, MCP
 G3 M Clients that register themselves are never first-party, always ask, and leave no row before Allow — RFC 7591 A.5.2
 G4 M Every tool checks scope and business like the endpoint it stands for; an Origin that is not ours is refused at the MCP endpoint — MCP 2026-07-28
 `;

@@ -98,7 +98,7 @@ test('the flow before the dump wrote to all tables with secrets', () => {
 
 for (const [what, text] of Object.entries(held)) {
   test(`no table contains the ${what}, in any encoding [T28]`, () => {
-    assert.ok(text.length > 15, 'there is something to look for');
+    assert.ok(text.length > 15, 'the secret is long enough to search for');
     for (const { table, values } of readAllRows()) {
       for (const value of values) {
         const bytes = value instanceof Uint8Array ? Buffer.from(value) : Buffer.from(String(value));

@@ -168,7 +168,7 @@ test('a collector that never responds does not prevent the server from stopping'
 
   await server.restart({ settings: { traces: undefined } });
 
-  assert.equal(isGivenUp, false, 'the stop did not wait for it');
+  assert.equal(isGivenUp, false, 'the server stopped without waiting for it');
   await silent.waitFor(1);
 });
 

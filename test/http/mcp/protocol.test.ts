@@ -131,7 +131,7 @@ test('revision 2026-07-28 discovers the server without a handshake, and may keep
   assert.deepEqual([listed.body.result.ttlMs, listed.body.result.cacheScope], [300_000, 'public']);
 });
 
-test('a client that subscribes to changes is told that there are none', async () => {
+test('a client that subscribes to changes learns that there are none', async () => {
   const { status, text } = await postMessage({
     url,
     token,

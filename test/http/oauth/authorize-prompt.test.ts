@@ -121,5 +121,5 @@ test('prompt=login cannot be bypassed by a stamp that is removed, forged, copied
   server.advanceClock(2 * HOUR);
   await browser.signIn(member.email, PASSWORD);
   server.advanceClock(1000);
-  assert.ok(isSignIn(await browser.open(stamped)), 'a stamp is good for an hour');
+  assert.ok(isSignIn(await browser.open(stamped)), 'a stamp is valid for an hour');
 });

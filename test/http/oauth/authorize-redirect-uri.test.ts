@@ -62,7 +62,7 @@ const VARIANTS: [variant: string, uri: string][] = [
   ['another scheme', 'http://ledger.example/callback'],
   ['a scheme in other letters', 'HTTPS://ledger.example/callback'],
   ['a port', 'https://ledger.example:8443/callback'],
-  ['its usual port, written out', 'https://ledger.example:443/callback'],
+  ['an explicit default port', 'https://ledger.example:443/callback'],
   ['a slash behind it', 'https://ledger.example/callback/'],
   ['no path', 'https://ledger.example'],
   ['a path in other letters', 'https://ledger.example/Callback'],

@@ -93,7 +93,7 @@ for (const [reason, end, endsAll] of DEATHS) {
     assert.match(refreshed.body.error_description, explanation);
     assert.deepEqual(introspected.body, { active: false });
     if (endsAll) assert.match(exchanged.body.error_description, explanation);
-    else assert.equal(exchanged.status, 200, 'another grant of the same app lives on');
+    else assert.equal(exchanged.status, 200, 'another grant of the same app stays active');
   });
 }
 

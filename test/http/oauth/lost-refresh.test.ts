@@ -209,6 +209,6 @@ test('a use that cannot be stored is kept in memory until it can be', async () =
   await uses.flush();
 
   assert.equal((await readGrant(server, first.refresh_token)).used_rotation, 1);
-  assert.equal(uses.isCurrentUsed(grant), false, 'only the row says so now');
+  assert.equal(uses.isCurrentUsed(grant), false, 'only the row has it now');
   await uses.stop();
 });

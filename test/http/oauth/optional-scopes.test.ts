@@ -14,7 +14,7 @@ const arrive = async () => server.signedIn(await server.addUser(`Person${++users
 const INVOICES = 'read:invoices';
 const CONTACTS = 'read:contacts';
 const CHANGES = 'write:invoices';
-const ASKED = { scope: INVOICES, optional_scope: CONTACTS };
+const REQUEST = { scope: INVOICES, optional_scope: CONTACTS };
 
 /** The boxes of a screen, and whether each is ticked. */
 function boxesOn({ text }: BrowserPage): Record<string, boolean> {
@@ -43,7 +43,7 @@ test('optional scopes are checkboxes, ticked at first; required scopes have none
     server.authorizeUrl({ scope: `${INVOICES} ${CONTACTS}`, optional_scope: `${CONTACTS} ${CHANGES}` }),
   );
 
-  assert.deepEqual(boxesOn(page), { [CONTACTS]: true, [CHANGES]: true }, 'also one that stands in both');
+  assert.deepEqual(boxesOn(page), { [CONTACTS]: true, [CHANGES]: true }, 'including one that is in both parameters');
   assert.match(page.text, /<span>View invoices, line items and payment status <\/span><\/li>/);
 });
 
@@ -75,11 +75,11 @@ test('unticked scopes are not granted: code, tokens, introspection and API agree
 });
 
 test('ticked scopes are granted together with the required ones', async () => {
-  assert.equal(await choose(await arrive(), ASKED, [CONTACTS]), `${INVOICES} ${CONTACTS}`);
+  assert.equal(await choose(await arrive(), REQUEST, [CONTACTS]), `${INVOICES} ${CONTACTS}`);
 });
 
 test('ticking scopes that were not requested, or do not exist, grants nothing [C3]', async () => {
-  const granted = await choose(await arrive(), ASKED, [CHANGES, 'read:orders', '__proto__', '\u0000', CONTACTS]);
+  const granted = await choose(await arrive(), REQUEST, [CHANGES, 'read:orders', '__proto__', '\u0000', CONTACTS]);
 
   assert.equal(granted, `${INVOICES} ${CONTACTS}`);
 });
@@ -95,7 +95,7 @@ test('if every scope is optional and none is ticked, the screen says so, grants 
   assert.equal(again.status, 400);
   assert.match(again.text, /<p class="problem" id="optional_scope-problem">Tick at least one, or choose Deny\.<\/p>/);
   assert.match(again.text, /<fieldset [^>]*aria-describedby="optional_scope-hint optional_scope-problem"/);
-  assert.deepEqual(boxesOn(again), { [INVOICES]: false, [CONTACTS]: false }, 'what was unticked stays so');
+  assert.deepEqual(boxesOn(again), { [INVOICES]: false, [CONTACTS]: false }, 'unticked scopes stay unticked');
   assert.equal(await countGrants(server), before);
   assert.equal(await grantedBy(await press(browser, again, [CONTACTS])), CONTACTS);
 });
@@ -117,7 +117,7 @@ test('an optional scope that is unknown, or not the app’s, is rejected by redi
 
 test('optional_scope sent twice is rejected, and empty it counts as absent [A8][A9]', async () => {
   const browser = await arrive();
-  const twice = await browser.open(`${server.authorizeUrl(ASKED)}&optional_scope=${CONTACTS}`);
+  const twice = await browser.open(`${server.authorizeUrl(REQUEST)}&optional_scope=${CONTACTS}`);
   const empty = await browser.open(server.authorizeUrl({ optional_scope: '' }));
 
   assert.equal(redirectParams(twice.leftTo?.href).reason, 'field_repeated');
@@ -126,11 +126,11 @@ test('optional_scope sent twice is rejected, and empty it counts as absent [A8][
 
 test('the same request shows no screen again: declined scopes stay declined', async () => {
   const browser = await arrive();
-  await choose(browser, { ...ASKED, optional_scope: `${CONTACTS} ${CHANGES}` }, [CHANGES]);
+  await choose(browser, { ...REQUEST, optional_scope: `${CONTACTS} ${CHANGES}` }, [CHANGES]);
 
   for (const prompt of [undefined, 'none']) {
     const again = await browser.open(
-      server.authorizeUrl({ ...ASKED, optional_scope: `${CONTACTS} ${CHANGES}`, prompt }),
+      server.authorizeUrl({ ...REQUEST, optional_scope: `${CONTACTS} ${CHANGES}`, prompt }),
     );
     assert.equal(await grantedBy(again), `${INVOICES} ${CHANGES}`, `prompt=${prompt}`);
   }
@@ -138,14 +138,14 @@ test('the same request shows no screen again: declined scopes stay declined', as
 
 test('a new optional scope is offered once, and declined ones stay unticked [C7]', async () => {
   const browser = await arrive();
-  await choose(browser, ASKED, []);
+  await choose(browser, REQUEST, []);
 
-  const page = await browser.open(server.authorizeUrl({ ...ASKED, optional_scope: `${CONTACTS} ${CHANGES}` }));
+  const page = await browser.open(server.authorizeUrl({ ...REQUEST, optional_scope: `${CONTACTS} ${CHANGES}` }));
 
   assert.deepEqual(boxesOn(page), { [CONTACTS]: false, [CHANGES]: true });
   assert.equal([...page.text.matchAll(/<span class="new">New<\/span><\/span>/g)].length, 1);
   assert.equal(await grantedBy(await press(browser, page, [])), INVOICES);
-  const again = await browser.open(server.authorizeUrl({ ...ASKED, optional_scope: `${CONTACTS} ${CHANGES}` }));
+  const again = await browser.open(server.authorizeUrl({ ...REQUEST, optional_scope: `${CONTACTS} ${CHANGES}` }));
   assert.equal(await grantedBy(again), INVOICES);
 });
 
@@ -153,7 +153,7 @@ test('prompt=none leaves out a new optional scope, and fails for a new required 
   const browser = await arrive();
   await choose(browser, { scope: INVOICES }, []);
 
-  const optional = await browser.open(server.authorizeUrl({ ...ASKED, prompt: 'none' }));
+  const optional = await browser.open(server.authorizeUrl({ ...REQUEST, prompt: 'none' }));
   const required = await browser.open(
     server.authorizeUrl({ scope: CONTACTS, optional_scope: CHANGES, prompt: 'none' }),
   );
@@ -168,47 +168,47 @@ test('prompt=none leaves out a new optional scope, and fails for a new required 
 
 test('a declined scope needs consent once the app requires it', async () => {
   const browser = await arrive();
-  await choose(browser, ASKED, []);
+  await choose(browser, REQUEST, []);
 
   assert.equal(await choose(browser, { scope: `${INVOICES} ${CONTACTS}` }, []), `${INVOICES} ${CONTACTS}`);
-  const again = await browser.open(server.authorizeUrl(ASKED));
+  const again = await browser.open(server.authorizeUrl(REQUEST));
   assert.equal(await grantedBy(again), `${INVOICES} ${CONTACTS}`, 'and is remembered as allowed');
 });
 
 test('unticking a scope that was allowed before removes it from later silent grants', async () => {
   const browser = await arrive();
-  await choose(browser, ASKED, [CONTACTS]);
+  await choose(browser, REQUEST, [CONTACTS]);
 
   const page = await browser.open(server.authorizeUrl({ scope: `${INVOICES} ${CHANGES}`, optional_scope: CONTACTS }));
   assert.match(page.text, /What you allowed before stays allowed until you disconnect the app/);
   await grantedBy(await press(browser, page, []));
 
-  const again = await browser.open(server.authorizeUrl(ASKED));
+  const again = await browser.open(server.authorizeUrl(REQUEST));
   assert.equal(await grantedBy(again), INVOICES);
 });
 
 test('disconnecting forgets declined scopes, too', async () => {
   const browser = await arrive();
-  await choose(browser, ASKED, []);
+  await choose(browser, REQUEST, []);
   await browser.submit(await browser.open('/settings/connected-apps'), '/settings/connected-apps/disconnect');
 
-  assert.deepEqual(boxesOn(await browser.open(server.authorizeUrl(ASKED))), { [CONTACTS]: true });
+  assert.deepEqual(boxesOn(await browser.open(server.authorizeUrl(REQUEST))), { [CONTACTS]: true });
 });
 
 test('a second click with other boxes ticked does not change the first decision [C1]', async () => {
   const browser = await arrive();
-  const page = await browser.open(server.authorizeUrl(ASKED));
+  const page = await browser.open(server.authorizeUrl(REQUEST));
 
   const first = await press(browser, page, []);
   const second = await press(browser, page, [CONTACTS]);
 
   assert.equal(redirectParams(second.leftTo?.href).code, redirectParams(first.leftTo?.href).code);
   assert.equal(await grantedBy(first), INVOICES);
-  assert.equal(await grantedBy(await browser.open(server.authorizeUrl(ASKED))), INVOICES);
+  assert.equal(await grantedBy(await browser.open(server.authorizeUrl(REQUEST))), INVOICES);
 });
 
 test('a first-party app is granted every scope it requests, optional or not', async () => {
-  const response = await (await arrive()).open(server.authorizeUrl({ ...ASKED, client_id: firstParty.id }));
+  const response = await (await arrive()).open(server.authorizeUrl({ ...REQUEST, client_id: firstParty.id }));
 
   const credentials = { client_id: firstParty.id, client_secret: firstParty.secret };
   assert.equal(await grantedBy(response, credentials), `${INVOICES} ${CONTACTS}`);
@@ -223,7 +223,7 @@ for (const decision of ['switch', 'allow']) {
       [beta, 'member'],
     ]);
     const browser = await server.signedIn(both);
-    const query = { ...ASKED, optional_scope: `${CONTACTS} ${CHANGES}`, client_id: app.id };
+    const query = { ...REQUEST, optional_scope: `${CONTACTS} ${CHANGES}`, client_id: app.id };
     const page = await browser.open(server.authorizeUrl(query));
     const before = await countGrants(server);
 

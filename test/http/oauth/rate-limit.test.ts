@@ -46,7 +46,11 @@ test('wrong secrets are limited per app and address, and right ones do not count
   assertTooMany(await attempt(id, 'gcs_wrong', '192.0.2.1'));
   assertTooMany(await attempt(id, secret, '192.0.2.1'));
   assert.equal((await attempt(id, secret, '192.0.2.2')).status, 200, 'the app itself is not locked out elsewhere');
-  assert.equal((await attempt(other.id, other.secret, '192.0.2.1')).status, 200, 'nor is another app here');
+  assert.equal(
+    (await attempt(other.id, other.secret, '192.0.2.1')).status,
+    200,
+    'another app at this address is not locked out',
+  );
 });
 
 test('guesses at an app that does not exist are limited in the same way, so the limit reveals nothing [T6]', async () => {

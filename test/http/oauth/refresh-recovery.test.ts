@@ -149,5 +149,5 @@ test('once the old key is gone, its tokens are rejected like any unknown text', 
   assert.equal((await server.exchange(code)).body.error, 'invalid_grant');
   assert.deepEqual((await server.introspect(access_token)).body, { active: false });
   await server.restart();
-  assert.equal(await works(access_token), true, 'with the key it holds again: nothing was revoked');
+  assert.equal(await works(access_token), true, 'with the key the token works again: nothing was revoked');
 });

@@ -132,7 +132,7 @@ test('a refusal is shown with its reason to the member, and to the app at the ne
   assert.deepEqual(errorOf(await back(member, page)), denied('app_refused'));
   assert.deepEqual(errorOf(await member.open(server.authorizeUrl({ prompt: 'none' }))), denied('app_refused'));
   const again = await member.submit(page, '/consent', { decision: 'ask', note: 'Please' });
-  assert.match(again.text, /An owner has refused Ledger/, 'asking again does not undo it');
+  assert.match(again.text, /An owner has refused Ledger/, 'another request does not undo it');
 });
 
 test('owners get a notice of a request, and the member of the decision, by mail and on the account page', async () => {

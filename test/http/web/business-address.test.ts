@@ -108,7 +108,7 @@ test('a switch to a business in which the user may not see the page opens its co
   }
 });
 
-test('a business of others, an unknown one and one in which the role is not enough look the same, for every method [D5]', async () => {
+test('a business of others, an unknown one and one in which the role is not enough get the same response, for every method [D5]', async () => {
   const user = await server.addUser('Uma', [[server.acme, 'member']]);
   const browser = await server.signedIn(user);
   const csrf = await browser.csrf();

@@ -375,7 +375,7 @@ test('a connection that is taken over joins what the new owner has allowed the a
 
   await remove(world.olga.browser, user.id, { [`connection.${world.app.id}`]: 'take_over' });
 
-  assert.equal((await me(world, own.access_token)).connectedFor, 'user', 'the own grant stays what it was');
+  assert.equal((await me(world, own.access_token)).connectedFor, 'user', 'the other grant is unchanged');
   assert.equal((await me(world, tokens.access_token)).user.id, world.olga.user.id);
   const consents = await server.storage().durable.selectFrom('consents').selectAll().execute();
   const here = consents.filter(({ app_id }) => app_id === world.app.id);

@@ -18,7 +18,7 @@ const PAGES: [what: string, address: string][] = [
   ['a page of one app that many have connected', `${PATH}?after=${crowd.id}.${connections[2500]?.userId}`],
   ['a search for an app', `${PATH}?q=gadget+4999`],
   ['a search for a person', `${PATH}?q=person+4999`],
-  ['a search for what is not there', `${PATH}?q=nobody`],
+  ['a search without results', `${PATH}?q=nobody`],
 ];
 
 for (const [what, address] of PAGES) {

@@ -141,7 +141,7 @@ test('removing a secret that is in use needs confirmation, and the page says whe
 });
 
 test('disabling and deleting need confirmation, and the page says who has connected the app', async () => {
-  const { client, path } = await newApp('Asked');
+  const { client, path } = await newApp('Confirmed');
   const { access_token } = await client.connect({}, browser);
 
   const disabling = await browser.open(`${path}/disable`);
@@ -150,7 +150,7 @@ test('disabling and deleting need confirmation, and the page says who has connec
   for (const { text } of [disabling, deleting]) assert.match(text, /connected by <strong>1 business, 1 user</);
   assert.equal((await client.listInvoices(access_token)).status, 200);
   assert.equal((await browser.submit(disabling, `${path}/disable`)).status, 200);
-  assert.equal(new URL((await browser.open(`${path}/disable`)).url).pathname, path, 'there is nothing left to ask');
+  assert.equal(new URL((await browser.open(`${path}/disable`)).url).pathname, path, 'nothing is left to confirm');
 });
 
 test('a removed secret is rejected from then on, and the other still works [D4]', async () => {
@@ -179,7 +179,7 @@ test('an app has at most two secrets, even if several are requested at once [D4]
   assert.deepEqual(responses.map(({ status }) => status).toSorted(), [200, 400, 400, 400]);
   const rejected = responses.find(({ status }) => status === 400);
   assert.match(rejected?.text ?? '', /at most two secrets\. Remove the old one first/);
-  await assert.rejects(act('secrets'), 'the page offers no third');
+  await assert.rejects(act('secrets'), 'the page offers no third secret');
 });
 
 test('the last secret of an app cannot be removed [D4]', async () => {

@@ -180,7 +180,7 @@ test('a weak password is rejected beside the field, and the link still works', a
 
   assert.equal(weak.status, 400);
   assert.match(weak.text, /id="password-problem">This is one of the passwords/);
-  assert.doesNotMatch(weak.text, /value="yes" checked/, 'what was unticked stays so');
+  assert.doesNotMatch(weak.text, /value="yes" checked/, 'unticked scopes stay unticked');
   assert.match((await use(link)).text, /Your new password is set\./);
 });
 

@@ -31,7 +31,7 @@ test('an operator’s new password ends the sessions and removes the passkeys of
   assert.equal(response.status, 401);
 });
 
-test('an operator’s new password keeps the grants of the user, unless told to end them [E1]', async () => {
+test('an operator’s new password keeps the grants of the user, unless the option ends them [E1]', async () => {
   const { user, browser } = await addUserWithPasskey(server, 'Quin');
   const { refresh_token } = await server.connect({}, browser);
 

@@ -127,7 +127,7 @@ test('the stored log contains no code, token or secret that was sent [X4]', asyn
     await db().selectFrom('scope_uses').selectAll().where('app_id', '=', app.id).execute(),
   ]);
 
-  assert.ok(kept.includes('value_not_allowed'), 'the careless requests are there');
+  assert.ok(kept.includes('value_not_allowed'), 'the log has the rejected requests');
   const secrets = [code, app.secret, body.access_token, body.refresh_token, second.access_token, second.refresh_token];
   for (const secret of secrets) assert.ok(!kept.includes(secret.slice(4, 20)), secret);
 });

@@ -100,7 +100,10 @@ test('a user who has a passkey only cannot sign in by password, nor add another 
   assert.match(added.url, /\/sign-in\?/);
   assert.equal((await passkeysOf(open, user)).length, 1);
   assert.ok(isSignedIn(done));
-  assert.ok(isSignedIn(await older.open('/settings/account')), 'the browser that added the passkey has proven it');
+  assert.ok(
+    isSignedIn(await older.open('/settings/account')),
+    'the browser that added the passkey has the second factor',
+  );
 });
 
 test('no grant is created without the second factor, and existing grants continue [E5]', async () => {
@@ -216,7 +219,7 @@ test('only owners decide for their business, and the audit log records it', asyn
     entries.map(({ action, actor_name }) => [action, actor_name]),
     [['factor.required', 'Jan']],
   );
-  assert.match((await asOwner.open('/settings/business')).url, /\/settings\/two-step/, 'the owner needs it, too');
+  assert.match((await asOwner.open('/settings/business')).url, /\/settings\/two-step/, 'the owner also needs it');
 });
 
 test('a requirement of platform admins applies to all users, with or without a business [E5]', async () => {

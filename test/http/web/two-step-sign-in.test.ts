@@ -158,7 +158,7 @@ test('a new password ends a second step that has begun [E5]', async () => {
   const late = await enterCode(attacker, page, freshCode());
 
   assert.match(late.url, /\/sign-in\?return_to/);
-  assert.ok(isSignedIn(await own.open('/settings/account')), 'the session goes on, with its second factor');
+  assert.ok(isSignedIn(await own.open('/settings/account')), 'the session continues, with its second factor');
 });
 
 test('wrong codes are limited for a day, also in parallel, and known browsers have a reserve [E5]', async () => {
@@ -182,7 +182,7 @@ test('wrong codes are limited for a day, also in parallel, and known browsers ha
   assert.equal(right.status, 429);
   assert.match(right.text, /Too many attempts\./);
   assert.ok(isSignedIn(own));
-  assert.ok(isSignedIn(recovery), 'a recovery code cannot be guessed, so it has a budget of its own');
+  assert.ok(isSignedIn(recovery), 'a recovery code cannot be guessed, so it has its own limit');
 });
 
 test('wrong codes are recorded as failed sign-ins, and the user sees them', async () => {

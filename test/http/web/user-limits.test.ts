@@ -32,7 +32,7 @@ test('the forms that one user sends are limited in a minute, and a form beyond t
   for (const name of ['A', 'B', 'C']) assert.equal((await rename(name)).status, 200);
   assertTooMany(await rename('D'));
 
-  assert.equal((await browser.open('/settings/account')).status, 200, 'reading goes on');
+  assert.equal((await browser.open('/settings/account')).status, 200, 'reads continue');
   const names = (await readAuditEntries(server))
     .filter(({ action }) => action === 'user.renamed')
     .map(({ detail }) => detail);

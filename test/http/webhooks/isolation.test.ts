@@ -42,7 +42,7 @@ test('one unreachable endpoint and one that never responds do not delay the othe
     await receiver.waitFor(others.length * round);
   }
 
-  assert.equal(stuck.received.length, 1, 'the first is still unanswered, and nothing else is sent meanwhile');
+  assert.equal(stuck.received.length, 1, 'the first is still without a response, and nothing else is sent meanwhile');
   const rounds = Map.groupBy(receiver.received, ({ path }) => path);
   assert.equal(rounds.size, others.length);
   for (const [path, received] of rounds) {

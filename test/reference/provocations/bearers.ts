@@ -40,7 +40,7 @@ function unfitTokens(
     [401, 'token_missing', 'another way to authenticate', () => send('Basic eDp5')],
     [401, 'token_malformed', 'a header without a token', () => send('Bearer')],
     [401, 'token_malformed', 'a header with two tokens', () => send('Bearer one two')],
-    [401, 'token_unknown', 'a token that nobody issued', () => send(`Bearer gat_${'A'.repeat(96)}`)],
+    [401, 'token_unknown', 'an unknown token', () => send(`Bearer gat_${'A'.repeat(96)}`)],
     [401, 'token_of_another_kind', 'a refresh token', async () => send(await refresh())],
     [401, 'token_for_other_resource', 'a token for the MCP server', async () => send(await forMcp())],
     [400, 'token_in_address', 'a token in header and address', async () => send(await access(), '?access_token=x')],

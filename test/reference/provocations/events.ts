@@ -27,7 +27,7 @@ export function eventProvocations(server: TestServer): Provocation[] {
     [400, 'value_not_allowed', 'a limit of nothing', () => askEvents(server, { query: '?limit=0' })],
     [400, 'value_not_allowed', 'a cursor that is none', () => askEvents(server, { query: '?cursor=x' })],
     [400, 'field_repeated', 'a limit that comes twice', () => askEvents(server, { query: '?limit=1&limit=1' })],
-    [401, 'credentials_missing', 'nobody', () => server.get('/api/v1/events')],
+    [401, 'credentials_missing', 'no credentials', () => server.get('/api/v1/events')],
     [401, 'credentials_malformed', 'a token', () => server.get('/api/v1/events', { authorization: 'Bearer x' })],
     [401, 'credentials_wrong', 'a wrong secret', () => askEvents(server, { secret: 'x' })],
     [401, 'app_is_public', 'a public app', () => askAsPublicApp(server)],

@@ -65,8 +65,8 @@ function unfitting({ server, connect, allow }: Connections): Table {
 
 function unproven({ server, connect, allow }: Connections): Table {
   return [
-    [400, 'token_unknown', 'a code that nobody issued', () => server.exchange(`gac_${'A'.repeat(96)}`)],
-    [400, 'token_unknown', 'a refresh token that nobody issued', () => server.refresh('x')],
+    [400, 'token_unknown', 'an unknown code', () => server.exchange(`gac_${'A'.repeat(96)}`)],
+    [400, 'token_unknown', 'an unknown refresh token', () => server.refresh('x')],
     [
       400,
       'token_of_another_kind',
@@ -126,7 +126,7 @@ function ended(connections: Connections, inactiveGrants: InactiveGrants): Provoc
 
 /**
  * A deleted app cannot even authenticate: it has to be deleted after that, while another refresh is the first to get
- * through, so that this one has to look at the grant once more.
+ * through, so that this one has to read the grant again.
  */
 async function refreshWhileDeleted({ server, connect }: Connections): Promise<ApiResponse> {
   return retryUntilFound(async () => {

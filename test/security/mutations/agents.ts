@@ -20,7 +20,7 @@ export const AGENT_MUTATIONS: Mutation[] = [
   },
   {
     promise: 'G2',
-    breaks: 'a grant forgets the resource that was asked for',
+    breaks: 'a grant does not keep the requested resource',
     file: 'src/oauth/authorize/response.ts',
     find: '...allowed, resource, redirectUri, codeChallenge };',
     replace: '...allowed, resource: null, redirectUri, codeChallenge };',

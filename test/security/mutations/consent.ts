@@ -42,7 +42,7 @@ export const CONSENT_MUTATIONS: Mutation[] = [
   },
   {
     promise: 'C3',
-    breaks: 'a form field adds a scope that was not asked for',
+    breaks: 'a form field adds a scope that was not requested',
     file: 'src/grants/requested-scopes.ts',
     find: 'commonScopes(requested.scopes, [...requiredScopes(requested), ...ticked])',
     replace: '[...requiredScopes(requested), ...ticked]',
@@ -50,7 +50,7 @@ export const CONSENT_MUTATIONS: Mutation[] = [
   },
   {
     promise: 'C4',
-    breaks: 'pages may be framed, says the policy',
+    breaks: 'the policy allows frames',
     file: 'src/web/layout.ts',
     find: `"frame-ancestors 'none'",`,
     replace: '',
@@ -58,7 +58,7 @@ export const CONSENT_MUTATIONS: Mutation[] = [
   },
   {
     promise: 'C4',
-    breaks: 'pages may be framed, says X-Frame-Options',
+    breaks: 'X-Frame-Options allows frames',
     file: 'src/web/layout.ts',
     find: ".header('x-frame-options', 'DENY')",
     replace: '',

@@ -58,7 +58,7 @@ export const CROSS_CUTTING_MUTATIONS: Mutation[] = [
   },
   {
     promise: 'X8',
-    breaks: 'the server waits for the disk with each line of the log, and fails with it',
+    breaks: 'the server writes each log line synchronously, and fails with the disk',
     file: 'src/lib/log-output.ts',
     find: '(bytes, callback) => write(fd, bytes, callback)',
     replace: '(bytes, callback) => callback(null, writeSync(fd, bytes))',
@@ -66,7 +66,7 @@ export const CROSS_CUTTING_MUTATIONS: Mutation[] = [
   },
   {
     promise: 'X10',
-    breaks: 'a package comes from another place than the registry',
+    breaks: 'a package does not come from the registry',
     file: 'package-lock.json',
     find: FASTIFY,
     replace: FASTIFY.replace('"version"', '"resolved": "https://packages.example/fastify.tgz", "version"'),
