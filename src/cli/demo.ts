@@ -17,7 +17,7 @@ import { exitSoon, untilStopped } from './serve.ts';
 
 const CREDENTIALS = 'data/demo-apps.json';
 
-/** Assistants on this machine can connect, also those that have no metadata document. */
+/** Assistants on this machine can connect, even without a metadata document. */
 const DEFAULTS = {
   LOG_LEVEL: 'warn',
   WEBHOOKS_TO_LOOPBACK: 'yes',
@@ -41,7 +41,7 @@ export const demoCommand: Command = {
     const mailbox = settings.smtp ? undefined : createMailbox();
     const server = await startServer(settings, systemClock, { mailTransport: mailbox?.transport });
     const apps: { close(): Promise<void> }[] = [];
-    // The demo may have been stopped for days: that is no jump of the clock.
+    // The demo may have been stopped for days: that is not a jump of the clock.
     await confirmReading(server.storage.durable, systemClock());
     try {
       const { thirdParty, firstParty } = await prepareApps(server.storage, settings);

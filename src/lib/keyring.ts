@@ -124,7 +124,7 @@ export function splitKeys(text: string): string[] {
     .map((key) => key.trim());
 }
 
-/** One key per line, mode 0600. The rename is atomic: a reader sees the old file or the new one, also after a crash. */
+/** One key per line, mode 0600. The rename is atomic: a reader sees the old file or the new one, even after a crash. */
 export function replaceKeyFile(file: string, keys: readonly string[]): void {
   const draft = `${file}.new`;
   rmSync(draft, { force: true });

@@ -27,7 +27,7 @@ function versionedPath(name: string): string {
   return addVersion(name, readFileSync(new URL(name, FOLDER)));
 }
 
-/** The URL changes with the content, so a browser may cache it for good. */
+/** The URL changes with the content, so a browser may cache it permanently. */
 function addVersion(name: string, content: string | Buffer): string {
   return `/assets/${name}?v=${sha256(content).slice(0, 8)}`;
 }

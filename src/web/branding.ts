@@ -8,7 +8,7 @@ import { InvalidSetting } from '../lib/setting-values.ts';
 import { outboundLink } from './app-identity-views.ts';
 
 interface BrandFile {
-  /** The URL changes with the content, so a browser may cache it for good. */
+  /** The URL changes with the content, so a browser may cache it permanently. */
   path: string;
   type: string;
   content: Buffer;

@@ -9,7 +9,7 @@ export function logoPath(hash: string): string {
 
 /**
  * The logos of apps. Mounted apart from the pages, so that it neither reads nor sets a cookie. The address is the hash of the
- * content, so a browser may cache it for good. If someone opens it as a page, nothing in it runs.
+ * content, so a browser may cache it permanently. If someone opens it as a page, nothing in it runs.
  */
 export function mountLogos(host: FastifyInstance, { storage }: { storage: Storage }): void {
   host.get<{ Params: { logo: string } }>('/logos/:logo', async (request, reply) => {

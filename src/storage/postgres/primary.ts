@@ -52,7 +52,7 @@ function watchServers(servers: pg.ClientConfig[], found: (timeline: number) => v
   async function poll(pool: pg.Pool): Promise<void> {
     const isWaiting = pool.totalCount > pool.idleCount;
     if (isWaiting) return;
-    // A server that does not respond is no primary now.
+    // A server that does not respond does not count as the primary.
     const result = await pool.query(TIMELINE_QUERY).catch(() => undefined);
     found(timelineOf(result?.rows[0].file));
   }
