@@ -65,8 +65,8 @@ export function refresh(bare: Bare, fields: Fields, now: number) {
   );
 }
 
-export function listInvoices(bare: Bare, authorization: string) {
-  const { row } = verify(bare, 'access', authorization.slice('Bearer '.length));
+export function listInvoices(bare: Bare, authorization: string, now: number) {
+  const { row } = verify(bare, 'access', authorization.slice('Bearer '.length), now);
   return bare.db.all('invoices', row.business_id, INVOICES_SHOWN + 1).map((invoice) => ({
     id: invoice.id,
     number: invoice.number,
@@ -186,16 +186,16 @@ function resumeSession(db: BareDatabase, id: string, now: number): Row {
 function authenticate({ db, keys }: Bare, [kind, text]: [TokenKind, string | undefined], fields: Fields, now: number) {
   const hash = hashSecret(fields.client_secret ?? '');
   const token = decode(keys, kind, text);
-  const rows = db.all('clientAndGrant', token.rotation, fields.client_id ?? '', token.grantId);
+  const rows = db.all('clientAndGrant', now, token.rotation, fields.client_id ?? '', token.grantId);
   const used = rows.find(({ secret_hash }) => sameText(secret_hash, hash));
   if (!used) throw new Rejected();
   if (now - (used.secret_used_at ?? 0) >= MINUTE) db.write('durable', 'useSecret', now, used.secret_id);
   return { token, row: verifyGrant(token, rows[0]) };
 }
 
-function verify({ db, keys }: Bare, kind: TokenKind, text: string) {
+function verify({ db, keys }: Bare, kind: TokenKind, text: string, now: number) {
   const token = decode(keys, kind, text);
-  return { token, row: verifyGrant(token, db.one('grant', token.rotation, token.grantId)) };
+  return { token, row: verifyGrant(token, db.one('grant', now, token.rotation, token.grantId)) };
 }
 
 function decode(keys: Keyring, kind: TokenKind, text = ''): DecodedToken {
@@ -205,7 +205,7 @@ function decode(keys: Keyring, kind: TokenKind, text = ''): DecodedToken {
 }
 
 function verifyGrant(token: DecodedToken, row: Row): Row {
-  if (!row || !verifyToken(token, row as Grant) || row.revoked_at !== null) throw new Rejected();
+  if (!row || !verifyToken(token, row as Grant) || row.inactive_reason !== null) throw new Rejected();
   return row;
 }
 

@@ -52,7 +52,7 @@ function respondToGet(bare: Bare, request: IncomingMessage, response: ServerResp
   const query = url.slice(url.indexOf('?') + 1);
   const address = request.socket.remoteAddress ?? '';
   if (url.startsWith('/api/v1/accounting/invoices')) {
-    reply(bare, response, () => listInvoices(bare, headers.authorization ?? ''));
+    reply(bare, response, () => listInvoices(bare, headers.authorization ?? '', Date.now()));
   } else if (url.startsWith('/api/v1/oauth/authorize')) {
     redirect(bare, response, authorize(bare, query, Date.now()));
   } else if (url.startsWith('/consent')) {

@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import { findBusiness } from '../accounts/businesses.ts';
 import { findUser } from '../accounts/users.ts';
 import { findApp } from '../apps/apps.ts';
-import { explain } from '../grants/status.ts';
+import { explain } from '../grants/inactive-reasons.ts';
 import { invalidToken } from '../oauth/bearer.ts';
 import type { ProtectedEndpoint } from './protected-endpoint.ts';
 

@@ -1,4 +1,4 @@
-import { explain } from '../grants/status.ts';
+import { explain } from '../grants/inactive-reasons.ts';
 import type { TokenUses } from '../grants/token-uses.ts';
 import type { ConnectedFor } from '../grants/transfers.ts';
 import { ApiError, type ReasonOf, toErrorCharacters } from '../http/errors.ts';

@@ -1,3 +1,4 @@
+import { type ExpressionBuilder, sql } from 'kysely';
 import type { App } from '../apps/apps.ts';
 import { appIdOf } from '../apps/client-ids.ts';
 import { LAST_USED_PRECISION, useSecret } from '../apps/secrets.ts';
@@ -10,6 +11,7 @@ import type { RequestContext } from '../request-log/log.ts';
 import { batchedQuery } from '../storage/batched-query.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import type { Database, Storage } from '../storage/storage.ts';
+import type { Tables } from '../storage/tables.ts';
 import { InvalidClient, OAuthError } from './errors.ts';
 import { type DecodedToken, type VerifiedToken, verifyToken } from './tokens.ts';
 
@@ -23,8 +25,8 @@ export interface ClientCredentials {
   context: RequestContext;
 }
 
-export interface AuthenticatedClient extends Pick<App, 'id' | 'redirectUris' | 'isPublic'> {
-  /** Whether it is an active app of the platform. */
+export interface AuthenticatedClient extends Pick<App, 'id' | 'isPublic'> {
+  /** Whether it is an active, confidential app of the platform. */
   isFirstParty: boolean;
 }
 
@@ -50,9 +52,9 @@ export async function authenticateClient(
   await limits.wrongSecrets.check(`${appId} ${network}`);
   const { rows, grant } = await loadClientAndGrant(storage.durable, appId, token, now);
   // The id of an external app is not its `client_id`.
-  const found = (rows[0]?.client_external_id ?? rows[0]?.client_id) === clientId ? rows[0] : undefined;
+  const found = (rows[0]?.client_external_id ?? appId) === clientId ? rows[0] : undefined;
   // The developer sees requests with a wrong secret, too.
-  if (found) presented.context.appId = found.client_id;
+  if (found) presented.context.appId = appId;
   const isPublic = found?.client_is_public === 1;
   // Without a secret, it is not an attempt to guess one.
   if (!isPublic && clientSecret === undefined)
@@ -60,20 +62,14 @@ export async function authenticateClient(
   const hash = hashSecret(clientSecret ?? '');
   const secret = rows.find(({ secret_hash }) => secret_hash !== null && sameText(secret_hash, hash));
   const row = isPublic ? found : found && secret;
-  if (!row) await countWrongSecret(limits.wrongSecrets, found?.client_id, network);
+  if (!row) await countWrongSecret(limits.wrongSecrets, found && appId, network);
   if (!row) throw wrongCredentials(credentials);
   if (isPublic) rejectSecret(credentials);
   else if (row.secret_id !== null && now - (row.secret_used_at ?? 0) >= LAST_USED_PRECISION)
     await useSecret(storage.durable, row.secret_id, now);
   // Anyone can send the `client_id` of a public client, and must not use up the limit of its users.
   await limits.perApp.count(isPublic ? `${appId} ${network}` : appId);
-  const isActive = row.client_disabled_at === null && row.client_paused_at === null;
-  const client = {
-    id: appId,
-    redirectUris: JSON.parse(row.client_redirect_uris),
-    isPublic,
-    isFirstParty: row.client_owner === 'platform' && isActive && !isPublic,
-  };
+  const client = { id: appId, isPublic, isFirstParty: row.client_is_first_party === 1 };
   return { client, verified: token && verifyToken(token, grant) };
 }
 
@@ -122,13 +118,9 @@ function missingCredential(
 
 /** One row per secret of the client, and one without a secret for a public client. */
 interface ClientRow {
-  client_id: string;
   client_external_id: string | null;
   client_is_public: number;
-  client_redirect_uris: string;
-  client_owner: App['ownerScope'];
-  client_disabled_at: number | null;
-  client_paused_at: number | null;
+  client_is_first_party: number;
   secret_id: string | null;
   secret_hash: string | null;
   secret_used_at: number | null;
@@ -142,35 +134,22 @@ async function loadClientAndGrant(
   now: number,
 ): Promise<{ rows: ClientRow[]; grant: Grant | undefined }> {
   if (token) {
-    const { rows } = await readClientAndGrant(db, { appId, grantId: token.grantId, rotation: token.rotation });
-    if (rows[0]) return { rows, grant: grantFrom(rows[0], now) };
+    const { rows } = await readClientAndGrant(db, { appId, grantId: token.grantId, rotation: token.rotation, now });
+    if (rows[0]) return { rows, grant: grantFrom(rows[0]) };
   }
   const { rows } = await readClient(db, { appId });
   return { rows, grant: undefined };
 }
 
-const CLIENT_COLUMNS = [
-  'client.id as client_id',
-  'client.external_client_id as client_external_id',
-  'client.is_public as client_is_public',
-  'client.redirect_uris as client_redirect_uris',
-  'client.owner_scope as client_owner',
-  'client.disabled_at as client_disabled_at',
-  'client.paused_at as client_paused_at',
-  'app_secrets.id as secret_id',
-  'app_secrets.secret_hash',
-  'app_secrets.last_used_at as secret_used_at',
-] as const;
-
 const readClientAndGrant = batchedQuery(
-  { appId: 'uuid', grantId: 'uuid', rotation: 'bigint' },
-  (db, { appId, grantId, rotation }: { appId: string; grantId: string; rotation: number }) =>
-    selectGrants(db, rotation)
+  { appId: 'uuid', grantId: 'uuid', rotation: 'bigint', now: 'bigint' },
+  (db, { appId, grantId, rotation, now }: { appId: string; grantId: string; rotation: number; now: number }) =>
+    selectGrants(db, { rotation, now })
       .innerJoin('apps as client', (join) => join.on('client.id', '=', appId).on('client.deleted_at', 'is', null))
       .leftJoin('app_secrets', 'app_secrets.app_id', 'client.id')
-      .select(CLIENT_COLUMNS)
-      // Kysely types them as nullable because `apps`, joined for the grant, is; an inner join always has them.
-      .$narrowType<Pick<ClientRow, 'client_id' | 'client_is_public' | 'client_redirect_uris' | 'client_owner'>>()
+      .select(clientColumns)
+      // Kysely types it as nullable because `apps`, joined for the grant, is; an inner join always has it.
+      .$narrowType<Pick<ClientRow, 'client_is_public'>>()
       .where('grants.id', '=', grantId),
 );
 
@@ -178,10 +157,29 @@ const readClient = preparedQuery((db, { appId }: { appId: string }) =>
   db
     .selectFrom('apps as client')
     .leftJoin('app_secrets', 'app_secrets.app_id', 'client.id')
-    .select(CLIENT_COLUMNS)
+    .select(clientColumns)
     .where('client.id', '=', appId)
     .where('client.deleted_at', 'is', null),
 );
+
+type ClientTables = Tables & { client: Tables['apps'] };
+
+function clientColumns({ eb, and, ref }: ExpressionBuilder<ClientTables, 'client' | 'app_secrets'>) {
+  const isFirstParty = and([
+    eb('client.owner_scope', '=', sql.lit('platform')),
+    eb('client.is_public', '=', eb.lit(0)),
+    eb('client.disabled_at', 'is', null),
+    eb('client.paused_at', 'is', null),
+  ]);
+  return [
+    ref('client.external_client_id').as('client_external_id'),
+    ref('client.is_public').as('client_is_public'),
+    eb.case().when(isFirstParty).then(1).else(0).end().as('client_is_first_party'),
+    ref('app_secrets.id').as('secret_id'),
+    ref('app_secrets.secret_hash').as('secret_hash'),
+    ref('app_secrets.last_used_at').as('secret_used_at'),
+  ] as const;
+}
 
 /**
  * Counted by network, and by app and network. All client ids without an app share one counter: a caller can invent any

@@ -155,7 +155,7 @@ test('on PostgreSQL the app of a token is found by its primary key, also among a
     return storage;
   }, check);
 
-  const text = statement.replace('$1', '0').replace('$2', `'${GRANT}'`);
+  const text = statement.replace('$1', '0').replace('$2', '0').replace('$3', `'${GRANT}'`);
   const { rows } = await sql.raw<{ 'QUERY PLAN': string }>(`explain ${text}`).execute(db);
 
   const plan = rows.map((row) => row['QUERY PLAN']).join('\n');

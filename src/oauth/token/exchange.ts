@@ -1,7 +1,8 @@
+import { findApp } from '../../apps/apps.ts';
 import { isRegistered } from '../../apps/redirect-uris.ts';
 import { type Grant, markExchanged } from '../../grants/grants.ts';
+import { explain } from '../../grants/inactive-reasons.ts';
 import { revokeGrant } from '../../grants/revocation.ts';
-import { explain } from '../../grants/status.ts';
 import type { Keyring } from '../../lib/keyring.ts';
 import type { RequestContext } from '../../request-log/log.ts';
 import type { Storage } from '../../storage/storage.ts';
@@ -40,7 +41,8 @@ export async function exchangeCode(
   if (grant.exchangedAt !== null) await rejectReuse(storage, grant, now);
   if (grant.inactiveReason) throw new OAuthError('invalid_grant', grant.inactiveReason, explain(grant.inactiveReason));
   rejectExpired(grant, now);
-  rejectOtherRedirectUri(grant, client, exchange.redirectUri);
+  const sentSameUri = (exchange.redirectUri ?? null) === grant.redirectUri;
+  if (!sentSameUri) await rejectOtherRedirectUri(storage, grant, exchange.redirectUri);
   if (exchange.resource !== undefined) rejectOtherResource(issuer, grant.resource, exchange.resource);
   await rejectWrongVerifier(storage, grant, exchange.codeVerifier, now);
 
@@ -69,12 +71,10 @@ function rejectExpired(grant: Grant, now: number): void {
   );
 }
 
-function rejectOtherRedirectUri(grant: Grant, client: AuthenticatedClient, sent: string | undefined): void {
-  const fits =
-    grant.redirectUri === null
-      ? sent === undefined || isRegistered(client.redirectUris, sent)
-      : sent === grant.redirectUri;
-  if (fits) return;
+/** If the authorize request named no URI, because the app has only one, the exchange may still name that one. */
+async function rejectOtherRedirectUri({ durable }: Storage, grant: Grant, sent: string | undefined): Promise<void> {
+  const app = grant.redirectUri === null ? await findApp(durable, grant.appId) : undefined;
+  if (app && sent !== undefined && isRegistered(app.redirectUris, sent)) return;
   throw new OAuthError(
     'invalid_grant',
     'redirect_uri_different',

@@ -1,6 +1,6 @@
 import { findGrant, type Grant, rotate } from '../../grants/grants.ts';
+import { explain } from '../../grants/inactive-reasons.ts';
 import { revokeGrant } from '../../grants/revocation.ts';
-import { explain } from '../../grants/status.ts';
 import type { TokenUses } from '../../grants/token-uses.ts';
 import type { Keyring } from '../../lib/keyring.ts';
 import { formatScopes, parseScopes, type Scopes, scopesBeyond } from '../../lib/scope-lists.ts';

@@ -85,8 +85,8 @@ export const API_MUTATIONS: Mutation[] = [
     promise: 'P10',
     breaks: 'a removed member is not noticed',
     file: 'src/grants/status.ts',
-    find: "if (row.member_since === null) return 'member_removed';",
-    replace: '',
+    find: ".when('memberships.created_at', 'is', null)",
+    replace: ".when('grants.id', 'is', null)",
     tests: [TENANCY, DEAD],
   },
   {
