@@ -18,9 +18,10 @@ export function shownFields({ fields }: Resource, withDetails: boolean): [name: 
   return Object.entries(fields).filter(([, field]) => withDetails || !field.isDetail);
 }
 
+/** Lists have no versions. */
 export function columnsOf(resource: Resource, withDetails: boolean): string[] {
   const columns = shownColumns(resource, withDetails).map(({ column }) => column);
-  return ['id', ...columns, 'version', 'created_at', 'updated_at'];
+  return ['id', ...columns, ...(withDetails ? ['version'] : []), 'created_at', 'updated_at'];
 }
 
 interface ShownColumn {
@@ -50,9 +51,17 @@ export function fromRow(resource: Resource, row: Row, withDetails: boolean): Val
   for (const { name, column, field } of shownColumns(resource, withDetails)) {
     values[name] = fromColumn(field, row[column] ?? null, row.currency);
   }
-  values.createdAt = new Date(Number(row.created_at)).toISOString();
-  values.updatedAt = new Date(Number(row.updated_at)).toISOString();
+  values.createdAt = formatTime(Number(row.created_at));
+  values.updatedAt = formatTime(Number(row.updated_at));
   return values;
+}
+
+let lastTime = { at: Number.NaN, text: '' };
+
+/** Formatting takes a microsecond, and many times of a page are equal: records are imported together, and rarely changed. */
+function formatTime(at: number): string {
+  if (at !== lastTime.at) lastTime = { at, text: new Date(at).toISOString() };
+  return lastTime.text;
 }
 
 function fromColumn({ stored }: Field, value: string | number | null, currency: unknown): unknown {
