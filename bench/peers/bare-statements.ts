@@ -29,7 +29,7 @@ export const STATEMENTS = {
   rotate:
     'update "grants" set "rotation" = ?, "exchanged_at" = ?, "rotated_at" = ?, "refresh_expires_at" = ? where "id" = ? and "rotation" = ? and "revoked_at" is null',
   invoices:
-    'select "id", "number", "status", "total", "currency", "customer_id", "issue_date", "due_date", "subtotal", "tax", "amount_paid", "amount_due", "created_at", "updated_at" from "invoices" where "business_id" = ? order by "id" desc limit ? + 0',
+    'select "id", "number", "status", "total", "currency", "customer_id" as "customerId", "issue_date" as "issueDate", "due_date" as "dueDate", "subtotal", "tax", "amount_paid" as "amountPaid", "amount_due" as "amountDue", "created_at" as "createdAt", "updated_at" as "updatedAt" from "invoices" where "business_id" = ? order by "id" desc limit ? + 0',
   session:
     'select *, case when (exists (select "user_id" from "authenticator_apps" where "user_id" = "users"."id") or (exists (select "id" from "platform_settings" where "requires_second_factor" = 1) or exists (select "businesses"."id" from "memberships" inner join "businesses" on "businesses"."id" = "memberships"."business_id" where "memberships"."user_id" = "users"."id" and "businesses"."requires_second_factor" = 1))) then 1 else 0 end as "needs_second_factor" from "sessions" inner join "users" on "users"."id" = "sessions"."user_id" where "sessions"."id_hash" = ? and "sessions"."expires_at" > ?',
   touchSession: 'update "sessions" set "last_seen_at" = ?, "expires_at" = ? where "id_hash" = ?',

@@ -73,15 +73,15 @@ export function listInvoices(bare: Bare, authorization: string, now: number) {
     status: invoice.status,
     total: formatAmount(invoice.total, invoice.currency),
     currency: invoice.currency,
-    customerId: invoice.customer_id,
-    issueDate: invoice.issue_date,
-    dueDate: invoice.due_date,
+    customerId: invoice.customerId,
+    issueDate: invoice.issueDate,
+    dueDate: invoice.dueDate,
     subtotal: formatAmount(invoice.subtotal, invoice.currency),
     tax: formatAmount(invoice.tax, invoice.currency),
-    amountPaid: formatAmount(invoice.amount_paid, invoice.currency),
-    amountDue: formatAmount(invoice.amount_due, invoice.currency),
-    createdAt: new Date(invoice.created_at).toISOString(),
-    updatedAt: new Date(invoice.updated_at).toISOString(),
+    amountPaid: formatAmount(invoice.amountPaid, invoice.currency),
+    amountDue: formatAmount(invoice.amountDue, invoice.currency),
+    createdAt: new Date(invoice.createdAt).toISOString(),
+    updatedAt: new Date(invoice.updatedAt).toISOString(),
   }));
 }
 

@@ -27,5 +27,5 @@ async function listAfter(db: Database, resource: Resource, businessId: string, a
     .where('business_id', '=', businessId);
   if (after !== '') query = query.where('id', '>', after);
   const rows = await query.orderBy('id').limit(PAGE_SIZE).execute();
-  return rows.map((row) => fromRow(resource, row as Row, true));
+  return rows.map((row) => fromRow(resource, row as Row));
 }

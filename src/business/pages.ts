@@ -27,7 +27,7 @@ export async function listRecords(db: Database, resource: Resource, page: Page):
   const equal = names.map((name) => [`=${name}`, filters[name]]);
   const values = { businessId: page.businessId, limit: page.limit, since, until, value: after?.value, id: after?.id };
   const { rows } = await query(db, { ...values, ...Object.fromEntries(equal) });
-  return rows.map((row) => fromRow(resource, row as Row, false));
+  return rows.map((row) => fromRow(resource, row as Row));
 }
 
 /** The name of a filter is prefixed with `=`. A query uses only the values that its shape has. */

@@ -7,7 +7,7 @@ import { findResource } from '../resources/all.ts';
 import { FieldError, idNameOf, type Resource, type Values } from '../resources/resource.ts';
 import { type Database, inTransaction, isUniqueViolation } from '../storage/storage.ts';
 import { takeNumbers } from './number-sequences.ts';
-import { columnsOf, fromRow, type Row, recordsIn, toColumns } from './rows.ts';
+import { columnsOf, fromNewRow, fromRow, type Row, recordsIn, toColumns } from './rows.ts';
 
 /** A record of a resource: its values as the API shows them, with the details, and its version. */
 export interface StoredRecord {
@@ -29,13 +29,14 @@ export async function findRecord(db: Database, resource: Resource, recordId: Rec
 function selectRecord(db: Database, resource: Resource, { businessId, id }: RecordId) {
   return recordsIn(db)
     .selectFrom(resource.table)
-    .select(columnsOf(resource, true))
+    .select([...columnsOf(resource, true), 'version'])
     .where('business_id', '=', businessId)
     .where('id', '=', id);
 }
 
 function toRecord(resource: Resource, row: Row): StoredRecord {
-  return { values: fromRow(resource, row, true), version: Number(row.version) };
+  const { version, ...fields } = row;
+  return { values: fromRow(resource, fields), version: Number(version) };
 }
 
 const TAKEN = 'is taken: another record of the business has it';
@@ -66,7 +67,7 @@ export async function insertRecord(
 ): Promise<StoredRecord | undefined> {
   const row = await buildRow(tx, resource, { businessId, values }, now);
   if ((await insertUnlessTaken(tx, resource, [row])) === 0) return undefined;
-  const record = toRecord(resource, row);
+  const record = { values: fromNewRow(resource, row), version: Number(row.version) };
   await recordChange(tx, resource, { businessId, before: undefined, values: record.values }, now);
   return record;
 }
@@ -125,7 +126,7 @@ export async function insertRecords(
 ): Promise<number> {
   const inserted = await insertUnlessTaken(tx, resource, rows);
   if (inserted < rows.length || apps.length === 0) return inserted;
-  const created = rows.map((row) => ({ businessId, before: undefined, values: fromRow(resource, row, true) }));
+  const created = rows.map((row) => ({ businessId, before: undefined, values: fromNewRow(resource, row) }));
   await recordEvents(tx, toEvents(resource, apps, created), now);
   return inserted;
 }
@@ -177,7 +178,7 @@ export function changeRecord(
       .where('business_id', '=', businessId)
       .where('id', '=', id)
       .where('version', '=', current.version)
-      .returning(columnsOf(resource, true))
+      .returning([...columnsOf(resource, true), 'version'])
       .executeTakeFirst()
       .catch((error) => rejectTaken(error, resource));
     if (!row) throw versionMismatch();

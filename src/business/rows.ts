@@ -18,42 +18,40 @@ export function shownFields({ fields }: Resource, withDetails: boolean): [name: 
   return Object.entries(fields).filter(([, field]) => withDetails || !field.isDetail);
 }
 
-/** Lists have no versions. */
+/** Under the names of the fields, so that `fromRow` need not copy the row. */
 export function columnsOf(resource: Resource, withDetails: boolean): string[] {
-  const columns = shownColumns(resource, withDetails).map(({ column }) => column);
-  return ['id', ...columns, ...(withDetails ? ['version'] : []), 'created_at', 'updated_at'];
+  const names = [...shownFields(resource, withDetails).map(([name]) => name), 'createdAt', 'updatedAt'];
+  return ['id', ...names.map((name) => (columnOf(name) === name ? name : `${columnOf(name)} as ${name}`))];
 }
 
-interface ShownColumn {
-  name: string;
-  column: string;
-  field: Field;
+/** The fields that are stored in another form than the API shows. A page has up to a hundred rows of the same fields. */
+const convertedFieldsOf = new WeakMap<Resource, [name: string, field: Field][]>();
+
+function convertedFields(resource: Resource): [name: string, field: Field][] {
+  const known = convertedFieldsOf.get(resource);
+  if (known) return known;
+  const isConverted = ({ stored }: Field) => stored === 'amount' || stored === 'json' || stored === 'flag';
+  const converted = Object.entries(resource.fields).filter(([, field]) => isConverted(field));
+  convertedFieldsOf.set(resource, converted);
+  return converted;
 }
 
-/** With and without details. A page has up to a hundred rows of the same columns. */
-const shownColumnsOf = new WeakMap<Resource, [ShownColumn[], ShownColumn[]]>();
-
-function shownColumns(resource: Resource, withDetails: boolean): ShownColumn[] {
-  const [all, summary] = shownColumnsOf.get(resource) ?? describeColumns(resource);
-  return withDetails ? all : summary;
-}
-
-function describeColumns(resource: Resource): [ShownColumn[], ShownColumn[]] {
-  const describe = (withDetails: boolean) =>
-    shownFields(resource, withDetails).map(([name, field]) => ({ name, field, column: columnOf(name) }));
-  const columns: [ShownColumn[], ShownColumn[]] = [describe(true), describe(false)];
-  shownColumnsOf.set(resource, columns);
-  return columns;
-}
-
-export function fromRow(resource: Resource, row: Row, withDetails: boolean): Values {
-  const values: Values = { id: row.id };
-  for (const { name, column, field } of shownColumns(resource, withDetails)) {
-    values[name] = fromColumn(field, row[column] ?? null, row.currency);
+/** Changes a row that was read with `columnsOf` into the values of the record. */
+export function fromRow(resource: Resource, row: Row): Values {
+  const values: Values = row;
+  for (const [name, field] of convertedFields(resource)) {
+    if (name in values) values[name] = fromColumn(field, row[name] ?? null, row.currency);
   }
-  values.createdAt = formatTime(Number(row.created_at));
-  values.updatedAt = formatTime(Number(row.updated_at));
+  values.createdAt = formatTime(Number(row.createdAt));
+  values.updatedAt = formatTime(Number(row.updatedAt));
   return values;
+}
+
+/** The values of a record that is about to be inserted. */
+export function fromNewRow(resource: Resource, row: Row): Values {
+  const { id = null, created_at = null, updated_at = null } = row;
+  const fields = shownFields(resource, true).map(([name]) => [name, row[columnOf(name)] ?? null]);
+  return fromRow(resource, { id, ...Object.fromEntries(fields), createdAt: created_at, updatedAt: updated_at });
 }
 
 let lastTime = { at: Number.NaN, text: '' };
