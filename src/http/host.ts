@@ -234,7 +234,7 @@ function shedLoad(host: FastifyInstance, { minRequests, ...limit }: OverloadLimi
   let inProgress = 0;
   host.addHook('onRequest', (_request, { raw }, done) => {
     inProgress += 1;
-    raw.once('close', () => {
+    raw.on('close', () => {
       inProgress -= 1;
     });
     done();

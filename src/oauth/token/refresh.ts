@@ -46,7 +46,9 @@ export async function refreshTokens(
   request.context.businessId = grant.businessId;
   if (grant.inactiveReason) throw new OAuthError('invalid_grant', grant.inactiveReason, explain(grant.inactiveReason));
   if (now >= token.expiresAt) throw expired();
-  const kind = await classify(deps, verified, now);
+  // A token ahead of the row is current, too: the row lost a commit, and the token proves that it was issued.
+  const isCurrent = token.rotation >= grant.rotation;
+  const kind = isCurrent ? 'current' : await classifySpent(deps, verified, now);
   if (kind === 'reuse') {
     await revokeGrant(storage.durable, grant.id, 'refresh_token_reused', now);
     throw new OAuthError('invalid_grant', 'refresh_token_reused', explain('refresh_token_reused'));
@@ -68,13 +70,11 @@ export async function refreshTokens(
 }
 
 /** The table of docs/decisions/0001. The row decides, so tabs, workers and nodes never get different successors. */
-async function classify(
+async function classifySpent(
   deps: RefreshDeps,
   { token, grant }: VerifiedToken,
   now: number,
-): Promise<'current' | 'retry' | 'late retry' | 'reuse'> {
-  // A token ahead of the row is current, too: the row lost a commit, and the token proves that it was issued.
-  if (token.rotation >= grant.rotation) return 'current';
+): Promise<'retry' | 'late retry' | 'reuse'> {
   const isPrevious = token.rotation === grant.rotation - 1;
   if (isPrevious && isWithin(deps.retryWindow, grant.rotatedAt, now)) return 'retry';
   // The app has not used the successor, so the response was lost, or the app crashed before it stored the pair.

@@ -25,7 +25,7 @@ export interface GroupCommit {
 
 /** Writes of one event loop iteration share a commit. `scheduleCommit` has to call `commit` at the end of it. */
 export function createGroupCommit(connection: Connection, scheduleCommit: () => void): GroupCommit {
-  const { file, wal } = connection;
+  const { file, wal, run } = connection;
   let group: Group | undefined;
 
   return {
@@ -49,7 +49,17 @@ export function createGroupCommit(connection: Connection, scheduleCommit: () => 
     commit() {
       const ended = group;
       group = undefined;
-      if (ended) commitGroup(connection, ended);
+      if (!ended) return;
+      try {
+        run('commit');
+      } catch (error) {
+        reject(ended, translateError(error));
+        if (file.isTransaction) file.exec('rollback');
+        return;
+      }
+      // Before anything else runs: `wal.pendingSync()` must include this commit.
+      if (ended.onDisk) wal.sync().then(ended.onDisk.resolve, ended.onDisk.reject);
+      ended.committed.resolve();
     },
   };
 }
@@ -63,19 +73,6 @@ function begin({ file, run }: Connection): void {
   } finally {
     file.exec(`pragma busy_timeout = ${BUSY_TIMEOUT}`);
   }
-}
-
-function commitGroup({ file, wal, run }: Connection, group: Group): void {
-  try {
-    run('commit');
-  } catch (error) {
-    reject(group, translateError(error));
-    if (file.isTransaction) file.exec('rollback');
-    return;
-  }
-  // Before anything else runs: `wal.pendingSync()` must include this commit.
-  if (group.onDisk) wal.sync().then(group.onDisk.resolve, group.onDisk.reject);
-  group.committed.resolve();
 }
 
 function reject({ committed, onDisk }: Group, reason: unknown): void {
