@@ -42,13 +42,13 @@ export async function registerNode(
   // Left by processes that were killed.
   await db.deleteFrom('nodes').where('seen_at', '<', sql<number>`${databaseNow} - ${DAY}`).execute();
   await report();
-  const beat = async () => {
+  const sendHeartbeat = async () => {
     await report();
     rejectNewer({ required: await readRequired(storage.durable) });
   };
   // While the database is unavailable, other jobs report it.
   const onError = (error: unknown) => error instanceof StorageError && onOutdated(error);
-  const timer = setInterval(() => beat().catch(onError), HEARTBEAT).unref();
+  const timer = setInterval(() => sendHeartbeat().catch(onError), HEARTBEAT).unref();
   const leave = async () => {
     clearInterval(timer);
     await db
@@ -96,7 +96,7 @@ export async function awaitSilentNodes(
   const silent = await listRegistered(db, migration, false);
   if (silent.length === 0) return [];
   const names = silent.map(({ name }) => name).join(', ');
-  onProgress(`${migration}: these nodes have not reported for a minute, and are waited for briefly: ${names}`);
+  onProgress(`${migration}: waiting briefly for nodes that have not reported for a minute: ${names}`);
   for (let look = 0; look < looks; look++) {
     await sleep(POLL);
     const alive = await listRegistered(db, migration);
