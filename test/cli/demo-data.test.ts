@@ -65,8 +65,8 @@ test('the owner of the demo’s business sees its connected apps, and its histor
   const log = await browser.open('/settings/audit-log');
 
   assert.match(apps.text, /Parcelwise/);
-  for (const act of ['Allowed the app', 'Joined the business', 'Added a member', 'Added the business']) {
-    assert.ok(log.text.includes(act), act);
+  for (const action of ['Allowed the app', 'Joined the business', 'Added a member', 'Added the business']) {
+    assert.ok(log.text.includes(action), action);
   }
 });
 

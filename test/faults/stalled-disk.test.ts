@@ -37,10 +37,10 @@ function assertUnavailable(responses: (TimedResponse | undefined)[]): void {
 test('while the disk confirms no flush, every response that waits for it is a 503, and nothing unconfirmed is reported [T29][R5]', {
   timeout: 300_000,
 }, async () => {
-  const house = await createSqliteServer();
-  const { apiClient, business, addresses } = house;
-  const disk = await serveOnStallingDisk(house);
-  const [revoked, used, refreshed] = (await house.connect(3)) as [Tokens, Tokens, Tokens];
+  const server = await createSqliteServer();
+  const { apiClient, business, addresses } = server;
+  const disk = await serveOnStallingDisk(server);
+  const [revoked, used, refreshed] = (await server.connect(3)) as [Tokens, Tokens, Tokens];
   const readPage = () => send(`${addresses.web}/sign-in`);
   const readyz = () => send(`${addresses.api}/readyz`);
 
@@ -81,15 +81,15 @@ test('while the disk confirms no flush, every response that waits for it is a 50
 });
 
 test('after each of several stalls of the disk the server recovers', { timeout: 300_000 }, async () => {
-  const house = await createSqliteServer();
-  const disk = await serveOnStallingDisk(house);
-  const pairs = await house.connect(2);
+  const server = await createSqliteServer();
+  const disk = await serveOnStallingDisk(server);
+  const pairs = await server.connect(2);
 
   for (const { access_token, refresh_token } of pairs) {
     disk.stall();
-    assertUnavailable([await house.apiClient.revoke(access_token)]);
+    assertUnavailable([await server.apiClient.revoke(access_token)]);
     await disk.resume();
-    assert.equal((await house.apiClient.revoke(refresh_token))?.status, 200);
-    assert.equal((await house.apiClient.use(access_token))?.status, 401);
+    assert.equal((await server.apiClient.revoke(refresh_token))?.status, 200);
+    assert.equal((await server.apiClient.use(access_token))?.status, 401);
   }
 });

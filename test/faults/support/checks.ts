@@ -1,6 +1,6 @@
 import { grantIdIn } from '../../support/rows.ts';
 import { type ApiClient, retryUntilAvailable, type TimedResponse } from './api-client.ts';
-import { isLive, type Journal, type KnownSecret, type Lineage, newest } from './journal.ts';
+import { type GrantHistory, isLive, type Journal, type KnownSecret, newest } from './journal.ts';
 
 type Broken = string[];
 
@@ -15,8 +15,8 @@ export async function findBroken(
 ): Promise<Broken> {
   const isDue = (thing: { isChecked?: boolean }) => which === 'all' || !thing.isChecked;
   const broken: Broken = [];
-  await inParallel(journal.lineages.filter(isDue), async (lineage) => {
-    broken.push(...(await findBrokenIn(apiClient, journal, lineage)));
+  await inParallel(journal.histories.filter(isDue), async (history) => {
+    broken.push(...(await findBrokenIn(apiClient, journal, history)));
   });
   await inParallel(journal.secrets.filter(isDue), async (secret) => {
     broken.push(...(await findBrokenSecret(apiClient, secret)));
@@ -24,54 +24,54 @@ export async function findBroken(
   return [...journal.wrong, ...broken];
 }
 
-async function findBrokenIn(apiClient: ApiClient, journal: Journal, lineage: Lineage): Promise<Broken> {
-  const findings = lineage.business.isDisabled
-    ? await stopped(apiClient, lineage)
-    : isLive(lineage)
-      ? await alive(apiClient, journal, lineage)
-      : lineage.endedBy
-        ? await checkRevoked(apiClient, lineage)
-        : await exchangeable(apiClient, journal, lineage);
-  for (const token of lineage.revokedAccess) {
+async function findBrokenIn(apiClient: ApiClient, journal: Journal, history: GrantHistory): Promise<Broken> {
+  const findings = history.business.isDisabled
+    ? await stopped(apiClient, history)
+    : isLive(history)
+      ? await alive(apiClient, journal, history)
+      : history.endedBy
+        ? await checkRevoked(apiClient, history)
+        : await exchangeable(apiClient, journal, history);
+  for (const token of history.revokedAccess) {
     findings.push(...expect('a revoked access token', await retryUntilAvailable(() => apiClient.use(token)), 401));
   }
-  lineage.isChecked = lineage.endedBy !== undefined;
-  const grant = grantIdIn(lineage.code);
+  history.isChecked = history.endedBy !== undefined;
+  const grant = grantIdIn(history.code);
   return findings.map((finding) => `${finding}, of the grant ${grant}:\n  ${journal.about(grant)}`);
 }
 
 /** Its newest tokens work, and can be refreshed. */
-async function alive(apiClient: ApiClient, journal: Journal, lineage: Lineage): Promise<Broken> {
-  const { access_token, refresh_token } = newest(lineage);
+async function alive(apiClient: ApiClient, journal: Journal, history: GrantHistory): Promise<Broken> {
+  const { access_token, refresh_token } = newest(history);
   const used = await retryUntilAvailable(() => apiClient.use(access_token));
-  const refreshed = await retryUntilAvailable(() => apiClient.refresh(lineage.business.app, refresh_token));
-  if (journal.write('refresh after', grantIdIn(lineage.code), refreshed)) lineage.pairs.push(refreshed.body);
-  const expected = lineage.revokedAccess.has(access_token) ? 401 : 200;
+  const refreshed = await retryUntilAvailable(() => apiClient.refresh(history.business.app, refresh_token));
+  if (journal.write('refresh after', grantIdIn(history.code), refreshed)) history.pairs.push(refreshed.body);
+  const expected = history.revokedAccess.has(access_token) ? 401 : 200;
   return [...expect('the newest access token', used, expected), ...expect('the newest refresh token', refreshed, 200)];
 }
 
 /** No token of an ended grant works. */
-async function checkRevoked(apiClient: ApiClient, lineage: Lineage): Promise<Broken> {
+async function checkRevoked(apiClient: ApiClient, history: GrantHistory): Promise<Broken> {
   const findings: Broken = [];
-  for (const { access_token, refresh_token } of lineage.pairs.slice(-2)) {
-    const what = lineage.endedBy ?? '';
+  for (const { access_token, refresh_token } of history.pairs.slice(-2)) {
+    const what = history.endedBy ?? '';
     findings.push(
       ...expect(`an access token (${what})`, await retryUntilAvailable(() => apiClient.use(access_token)), 401),
     );
-    const refreshed = await retryUntilAvailable(() => apiClient.refresh(lineage.business.app, refresh_token));
+    const refreshed = await retryUntilAvailable(() => apiClient.refresh(history.business.app, refresh_token));
     findings.push(...expect(`a refresh token (${what})`, refreshed, 400));
   }
-  if (lineage.pairs.length > 0) return findings;
-  const exchanged = await retryUntilAvailable(() => apiClient.exchange(lineage.business.app, lineage.code));
-  return expect(`a code (${lineage.endedBy})`, exchanged, 400);
+  if (history.pairs.length > 0) return findings;
+  const exchanged = await retryUntilAvailable(() => apiClient.exchange(history.business.app, history.code));
+  return expect(`a code (${history.endedBy})`, exchanged, 400);
 }
 
 /** The app is disabled: no token of it works, and none is issued. */
-async function stopped(apiClient: ApiClient, lineage: Lineage): Promise<Broken> {
-  const [pair] = lineage.pairs.slice(-1);
+async function stopped(apiClient: ApiClient, history: GrantHistory): Promise<Broken> {
+  const [pair] = history.pairs.slice(-1);
   if (!pair) return [];
   const used = await retryUntilAvailable(() => apiClient.use(pair.access_token));
-  const refreshed = await retryUntilAvailable(() => apiClient.refresh(lineage.business.app, pair.refresh_token));
+  const refreshed = await retryUntilAvailable(() => apiClient.refresh(history.business.app, pair.refresh_token));
   return [
     ...expect('an access token of a disabled app', used, 401),
     ...expect('a refresh token of a disabled app', refreshed, 400, 401),
@@ -79,9 +79,9 @@ async function stopped(apiClient: ApiClient, lineage: Lineage): Promise<Broken> 
 }
 
 /** An acknowledged Allow is not lost. */
-async function exchangeable(apiClient: ApiClient, journal: Journal, lineage: Lineage): Promise<Broken> {
-  const response = await retryUntilAvailable(() => apiClient.exchange(lineage.business.app, lineage.code));
-  if (journal.write('exchange after', grantIdIn(lineage.code), response)) lineage.pairs.push(response.body);
+async function exchangeable(apiClient: ApiClient, journal: Journal, history: GrantHistory): Promise<Broken> {
+  const response = await retryUntilAvailable(() => apiClient.exchange(history.business.app, history.code));
+  if (journal.write('exchange after', grantIdIn(history.code), response)) history.pairs.push(response.body);
   return expect('an unused code', response, 200);
 }
 
@@ -95,23 +95,23 @@ async function findBrokenSecret(apiClient: ApiClient, secret: KnownSecret): Prom
  * Every grant has one chain of rotations: each spent refresh token gave the same successor, and an old
  * one, or the code, ends the grant. No grant is active after this.
  */
-export async function findForks(apiClient: ApiClient, { lineages }: Journal): Promise<Broken> {
+export async function findForks(apiClient: ApiClient, { histories }: Journal): Promise<Broken> {
   const broken: Broken = [];
   await inParallel(
-    lineages.filter((lineage) => isLive(lineage) && !lineage.business.isDisabled),
-    async (lineage) => {
-      const { app } = lineage.business;
-      const [first] = lineage.pairs;
-      const isOld = lineage.pairs.length > 2 && first;
+    histories.filter((history) => isLive(history) && !history.business.isDisabled),
+    async (history) => {
+      const { app } = history.business;
+      const [first] = history.pairs;
+      const isOld = history.pairs.length > 2 && first;
       const replay = isOld
         ? () => apiClient.refresh(app, first.refresh_token)
-        : () => apiClient.exchange(app, lineage.code);
+        : () => apiClient.exchange(app, history.code);
       broken.push(...expect('something spent', await retryUntilAvailable(replay), 400));
-      lineage.endedBy = 'replay';
-      broken.push(...(await checkRevoked(apiClient, lineage)));
+      history.endedBy = 'replay';
+      broken.push(...(await checkRevoked(apiClient, history)));
     },
   );
-  const issued = lineages.flatMap(({ pairs }) => pairs.map(({ refresh_token }) => refresh_token));
+  const issued = histories.flatMap(({ pairs }) => pairs.map(({ refresh_token }) => refresh_token));
   if (new Set(issued).size !== issued.length) broken.push('one refresh token was issued twice');
   return broken;
 }

@@ -13,7 +13,7 @@ interface Entry {
 }
 
 /** One grant, and everything that was acknowledged about it. */
-export interface Lineage {
+export interface GrantHistory {
   business: TestBusiness;
   code: string;
   /** Its issued tokens, in order. */
@@ -43,7 +43,7 @@ export function createJournal() {
     entries,
     /** Unexpected responses. */
     wrong,
-    lineages: [] as Lineage[],
+    histories: [] as GrantHistory[],
     secrets: [] as KnownSecret[],
     /** True if the request succeeded; records a response that was not expected. */
     write(what: string, about: string, { status, body, began, ended }: TimedResponse, ...expected: number[]): boolean {
@@ -63,5 +63,5 @@ export function createJournal() {
   };
 }
 
-export const isLive = ({ endedBy, pairs }: Lineage) => endedBy === undefined && pairs.length > 0;
-export const newest = ({ pairs }: Lineage) => pairs.at(-1) as Tokens;
+export const isLive = ({ endedBy, pairs }: GrantHistory) => endedBy === undefined && pairs.length > 0;
+export const newest = ({ pairs }: GrantHistory) => pairs.at(-1) as Tokens;

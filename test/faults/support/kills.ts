@@ -75,8 +75,8 @@ async function waitUnderLoad({ entries, wrong }: Journal, signal: AbortSignal): 
 
 function report(context: TestContext, journal: Journal, { kills, ready }: { kills: number; ready: number[] }) {
   const { median, p95, worst } = summarise(ready);
-  const ended = journal.lineages.filter(({ endedBy }) => endedBy !== undefined && endedBy !== 'replay').length;
-  const responses = `${journal.entries.length} responses, ${journal.lineages.length} grants of which ${ended} were ended`;
+  const ended = journal.histories.filter(({ endedBy }) => endedBy !== undefined && endedBy !== 'replay').length;
+  const responses = `${journal.entries.length} responses, ${journal.histories.length} grants of which ${ended} were ended`;
   context.diagnostic(
     `${kills} kills, ${responses}; ready again after ${median} ms (95 of 100 within ${p95} ms, worst ${worst} ms)`,
   );

@@ -6,7 +6,7 @@ import { grantIdIn } from '../../support/rows.ts';
 import { type ApiClient, retryUntilAvailable } from './api-client.ts';
 import { fetchCsrf, type Person, post, type TestBusiness } from './businesses.ts';
 import type { Gate } from './gate.ts';
-import { isLive, type Journal, type Lineage, newest } from './journal.ts';
+import { type GrantHistory, isLive, type Journal, newest } from './journal.ts';
 
 interface Work {
   business: TestBusiness;
@@ -49,14 +49,14 @@ function choose({ business, journal }: Work): (work: Work) => Promise<void> {
   return step === connectOwner && live >= MAX_LIVE ? revokeOne : step;
 }
 
-const liveOf = ({ lineages }: Journal, business: TestBusiness) =>
-  lineages.filter((lineage) => lineage.business === business && isLive(lineage));
+const liveOf = ({ histories }: Journal, business: TestBusiness) =>
+  histories.filter((history) => history.business === business && isLive(history));
 
-function oneOf(items: Lineage[]): Lineage {
-  return items[randomInt(items.length)] as Lineage;
+function oneOf(items: GrantHistory[]): GrantHistory {
+  return items[randomInt(items.length)] as GrantHistory;
 }
 
-async function allow({ business, apiClient }: Work, { browser }: Person): Promise<Lineage> {
+async function allow({ business, apiClient }: Work, { browser }: Person): Promise<GrantHistory> {
   const code = await retryUntilAvailable(async () => {
     const page = await browser.open(apiClient.authorizeUrl(business.app));
     const response = page.status === 200 ? await browser.submit(page, '/consent', { decision: 'allow' }) : page;
@@ -66,46 +66,46 @@ async function allow({ business, apiClient }: Work, { browser }: Person): Promis
 }
 
 async function leaveCode(work: Work): Promise<void> {
-  work.journal.lineages.push(await allow(work, work.business.owner));
+  work.journal.histories.push(await allow(work, work.business.owner));
 }
 
 async function connectOwner(work: Work): Promise<void> {
   await connect(work, work.business.owner);
 }
 
-async function connect(work: Work, person: Person): Promise<Lineage | undefined> {
+async function connect(work: Work, person: Person): Promise<GrantHistory | undefined> {
   const { business, journal, apiClient } = work;
-  const lineage = await allow(work, person);
-  const grant = grantIdIn(lineage.code);
+  const history = await allow(work, person);
+  const grant = grantIdIn(history.code);
   let tries = 0;
   const response = await retryUntilAvailable(() => {
     tries += 1;
-    return apiClient.exchange(business.app, lineage.code);
+    return apiClient.exchange(business.app, history.code);
   });
   // An exchange without a response may have succeeded. The retry then used the code a second time.
   if (!journal.write('exchange', grant, response, ...(tries > 1 ? [400] : []))) return undefined;
-  lineage.pairs.push(response.body);
-  journal.lineages.push(lineage);
-  return lineage;
+  history.pairs.push(response.body);
+  journal.histories.push(history);
+  return history;
 }
 
 async function refreshOne({ business, journal, apiClient }: Work): Promise<void> {
-  const lineage = oneOf(liveOf(journal, business));
-  const response = await retryUntilAvailable(() => apiClient.refresh(business.app, newest(lineage).refresh_token));
-  if (journal.write('refresh', grantIdIn(lineage.code), response)) lineage.pairs.push(response.body);
+  const history = oneOf(liveOf(journal, business));
+  const response = await retryUntilAvailable(() => apiClient.refresh(business.app, newest(history).refresh_token));
+  if (journal.write('refresh', grantIdIn(history.code), response)) history.pairs.push(response.body);
 }
 
 async function revokeOne({ business, journal, apiClient }: Work): Promise<void> {
-  const lineage = oneOf(liveOf(journal, business));
-  const response = await retryUntilAvailable(() => apiClient.revoke(newest(lineage).refresh_token));
-  if (journal.write('revoke', grantIdIn(lineage.code), response)) lineage.endedBy = 'revoked_by_app';
+  const history = oneOf(liveOf(journal, business));
+  const response = await retryUntilAvailable(() => apiClient.revoke(newest(history).refresh_token));
+  if (journal.write('revoke', grantIdIn(history.code), response)) history.endedBy = 'revoked_by_app';
 }
 
 async function revokeAccess({ business, journal, apiClient }: Work): Promise<void> {
-  const lineage = oneOf(liveOf(journal, business));
-  const { access_token } = newest(lineage);
+  const history = oneOf(liveOf(journal, business));
+  const { access_token } = newest(history);
   const response = await retryUntilAvailable(() => apiClient.revoke(access_token));
-  if (journal.write('revoke access', grantIdIn(lineage.code), response)) lineage.revokedAccess.add(access_token);
+  if (journal.write('revoke access', grantIdIn(history.code), response)) history.revokedAccess.add(access_token);
 }
 
 /** Ends all grants of the owner. */
@@ -114,7 +114,8 @@ async function disconnect({ business, journal }: Work): Promise<void> {
   const path = `/businesses/${businessId}/connected-apps/disconnect`;
   const response = await retryUntilAvailable(() => post(owner, path, { app: app.id }));
   if (!journal.write('disconnect', app.id, response)) return;
-  for (const lineage of journal.lineages) if (lineage.business === business) lineage.endedBy ??= 'disconnected_by_user';
+  for (const history of journal.histories)
+    if (history.business === business) history.endedBy ??= 'disconnected_by_user';
 }
 
 async function disable({ business, journal }: Work): Promise<void> {
@@ -144,7 +145,7 @@ async function addAndRemoveMember(work: Work): Promise<void> {
   // After an attempt without a response, the link may have been used.
   const isUsed = attempts > 1 && joined.status === 410;
   if (!journal.write('join', member.user.id, joined, ...(isUsed ? [410] : [])) && !isUsed) return;
-  const lineage = await connect(work, member);
+  const history = await connect(work, member);
   const path = `/businesses/${businessId}/members/${member.user.id}/remove`;
   let tries = 0;
   const removed = await retryUntilAvailable(() => {
@@ -153,7 +154,7 @@ async function addAndRemoveMember(work: Work): Promise<void> {
   });
   // A removal without a response may have succeeded.
   journal.write('remove', member.user.id, removed, ...(tries > 1 ? [404] : []));
-  if (lineage) lineage.endedBy = 'member_removed';
+  if (history) history.endedBy = 'member_removed';
 }
 
 /** Registers an app, adds a secret and removes the first; gives up if the state is unknown. */

@@ -6,7 +6,7 @@ import { DAY } from '../../../src/lib/clock.ts';
 import { removeExpired } from '../../../src/storage/retention.ts';
 import { startTestServer, type TestServer } from '../../support/test-server.ts';
 
-const act = {
+const entry = {
   action: 'business.added',
   actor: OPERATOR,
   businessId: null,
@@ -19,7 +19,7 @@ const readAuditEntries = (server: TestServer) =>
 test('the database rejects changing, replacing or removing an audit entry', async () => {
   const server = await startTestServer();
   const { durable } = server.storage();
-  await recordAudit(durable, act, server.clock());
+  await recordAudit(durable, entry, server.clock());
   const [written] = await readAuditEntries(server);
   assert.ok(written);
 
@@ -43,7 +43,7 @@ test('a change that is rolled back leaves no audit entry', async () => {
   const server = await startTestServer();
 
   const undone = server.storage().transaction(async (db) => {
-    await recordAudit(db, act, server.clock());
+    await recordAudit(db, entry, server.clock());
     throw new Error('and now something fails');
   });
 

@@ -9,7 +9,7 @@ const server = await startTestServer();
 const run = createCommandRunner(server);
 
 /** The entries since then: action, actor, business and subject. */
-async function actsOf(work: () => Promise<unknown>) {
+async function entriesOf(work: () => Promise<unknown>) {
   const all = () => server.storage().durable.selectFrom('audit_entries').selectAll().orderBy('id').execute();
   const known = (await all()).length;
   await work();
@@ -21,7 +21,7 @@ async function actsOf(work: () => Promise<unknown>) {
 
 test('the operator’s changes to users and members are recorded, with the business that they concern', async () => {
   const acme = server.acme.id;
-  const acts = await actsOf(async () => {
+  const entries = await entriesOf(async () => {
     const business = await run('business add', { name: 'Bolt' });
     const typed = { email: 'bob@example.com', name: 'Bob', password: PASSWORD };
     const { id: user } = await run('user add', { ...typed, business: business.id, 'platform-admin': '' });
@@ -36,10 +36,10 @@ test('the operator’s changes to users and members are recorded, with the busin
     await run('user set-password', { user, password: 'another fine password' });
   });
 
-  const bolt = acts[0]?.businessId;
+  const bolt = entries[0]?.businessId;
   const admin = { role: 'platform admin' };
   assert.ok(bolt);
-  assert.deepEqual(acts, [
+  assert.deepEqual(entries, [
     { action: 'business.added', businessId: bolt, subject: 'Bolt', detail: {} },
     { action: 'user.added', businessId: null, subject: 'Bob', detail: admin },
     { action: 'member.added', businessId: bolt, subject: 'Bob', detail: { role: 'member' } },
@@ -54,7 +54,7 @@ test('the operator’s changes to users and members are recorded, with the busin
 
 test('the operator’s changes to an app and its secrets are recorded for the business that owns it', async () => {
   let hint = '';
-  const acts = await actsOf(async () => {
+  const entries = await entriesOf(async () => {
     const typed = { name: 'Shelf', 'redirect-uri': REDIRECT_URI, scope: 'read:invoices', business: server.acme.id };
     const { client_id: app, client_secret } = await run('app add', typed);
     hint = client_secret.slice(-4);
@@ -68,9 +68,9 @@ test('the operator’s changes to an app and its secrets are recorded for the bu
     await run('app delete', { app });
   });
 
-  assert.ok(acts.every(({ businessId }) => businessId === server.acme.id));
+  assert.ok(entries.every(({ businessId }) => businessId === server.acme.id));
   assert.deepEqual(
-    acts.map(({ action, subject }) => [action, subject]),
+    entries.map(({ action, subject }) => [action, subject]),
     [
       ['app.registered', 'Shelf'],
       ['app.changed', 'Shelf'],
@@ -80,13 +80,13 @@ test('the operator’s changes to an app and its secrets are recorded for the bu
       ['app.deleted', 'Shelves'],
     ],
   );
-  assert.deepEqual(acts[1]?.detail, { changed: 'name, PKCE' });
-  assert.deepEqual(acts[7]?.detail, { secret: `gcs_…${hint}` });
+  assert.deepEqual(entries[1]?.detail, { changed: 'name, PKCE' });
+  assert.deepEqual(entries[7]?.detail, { secret: `gcs_…${hint}` });
 });
 
 test('the operator’s changes to an endpoint are recorded with its host only', async () => {
   const app = server.ledger.id;
-  const acts = await actsOf(async () => {
+  const entries = await entriesOf(async () => {
     const { id: endpoint } = await run('endpoint add', {
       app,
       url: 'https://hooks.example/T0KEN',
@@ -99,24 +99,24 @@ test('the operator’s changes to an endpoint are recorded with its host only', 
   });
 
   assert.deepEqual(
-    acts.map(({ action }) => action),
+    entries.map(({ action }) => action),
     ['added', 'changed', 'disabled', 'enabled', 'secret_replaced', 'removed'].map((done) => `endpoint.${done}`),
   );
-  assert.ok(acts.every(({ subject, businessId }) => subject === 'hooks.example' && businessId === server.acme.id));
-  assert.deepEqual(acts[0]?.detail, { app: 'Ledger', events: 'invoice.paid' });
-  assert.deepEqual(acts[1]?.detail, { app: 'Ledger', events: 'grant.created' });
-  assert.doesNotMatch(JSON.stringify(acts), /T0KEN|whsec_/);
+  assert.ok(entries.every(({ subject, businessId }) => subject === 'hooks.example' && businessId === server.acme.id));
+  assert.deepEqual(entries[0]?.detail, { app: 'Ledger', events: 'invoice.paid' });
+  assert.deepEqual(entries[1]?.detail, { app: 'Ledger', events: 'grant.created' });
+  assert.doesNotMatch(JSON.stringify(entries), /T0KEN|whsec_/);
 });
 
 test('a command that fails leaves no audit entry', async () => {
-  const acts = await actsOf(async () => {
+  const entries = await entriesOf(async () => {
     await assert.rejects(run('member remove', { user: server.ada.id, business: (await server.addBusiness('Cog')).id }));
     await assert.rejects(run('app remove-secret', { app: server.ledger.id, secret: 'none' }));
     await assert.rejects(run('user add', { email: 'ada@example.com', name: 'Ada', password: PASSWORD }));
     await assert.rejects(run('endpoint add', { app: server.ledger.id, url: 'ftp://hooks.example' }));
   });
 
-  assert.deepEqual(acts, []);
+  assert.deepEqual(entries, []);
 });
 
 test('a user whom an operator disables is signed out, and stays signed out once enabled again', async () => {

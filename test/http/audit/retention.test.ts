@@ -9,8 +9,8 @@ import { startTestServer, type TestServer } from '../../support/test-server.ts';
 
 async function addActs(server: TestServer, name: string, count = 1): Promise<void> {
   const subject = { kind: 'business', id: 'some', name } as const;
-  const act = { action: 'business.added', actor: OPERATOR, businessId: null, subject } as const;
-  for (let i = 0; i < count; i++) await recordAudit(server.storage().durable, act, server.clock());
+  const entry = { action: 'business.added', actor: OPERATOR, businessId: null, subject } as const;
+  for (let i = 0; i < count; i++) await recordAudit(server.storage().durable, entry, server.clock());
 }
 
 const names = async (server: TestServer) => (await readAuditEntries(server)).map(({ subject_name }) => subject_name);

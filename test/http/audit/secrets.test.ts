@@ -64,9 +64,9 @@ test('no audit entry contains a password, a session, a secret, a code, a token, 
   const held = [PASSWORD, NEW_PASSWORD, firstSession, session(), ...ofApp, ...ofGrant, ...ofInvitation];
   await fill(browser, '/sign-out', '/sign-out');
 
-  const acts = await readAuditEntries(server);
+  const entries = await readAuditEntries(server);
 
-  const all = JSON.stringify(acts);
+  const all = JSON.stringify(entries);
   assert.equal(new Set(held).size, 12);
   for (const secret of held) {
     assert.ok(secret.length > 4);
@@ -74,7 +74,7 @@ test('no audit entry contains a password, a session, a secret, a code, a token, 
     assert.ok(!all.includes(secret.replace(/^[a-z]+_/, '')), secret);
   }
   assert.deepEqual(
-    acts.map(({ action }) => action),
+    entries.map(({ action }) => action),
     [
       'session.started',
       'app.registered',

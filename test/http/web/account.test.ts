@@ -112,8 +112,8 @@ test('a user changes their name, and every page shows the new one', async () => 
 
   assert.match(page.text, /role="status">Your name has been changed\./);
   assert.match(page.text, /popovertarget="account" aria-current="true">.*<span>Nia {2}Núñez<\/span>/);
-  const [act] = await actsOf(user.id, 'user.renamed');
-  assert.deepEqual([act?.subject_name, act?.detail, act?.business_id], ['Nia', '{"to":"Nia  Núñez"}', null]);
+  const [entry] = await entriesOf(user.id, 'user.renamed');
+  assert.deepEqual([entry?.subject_name, entry?.detail, entry?.business_id], ['Nia', '{"to":"Nia  Núñez"}', null]);
 });
 
 test('an unreadable name is rejected beside its field, and the input is kept', async () => {
@@ -132,7 +132,7 @@ test('an unreadable name is rejected beside its field, and the input is kept', a
     assert.ok(page.text.includes(`value="${name.replace('<b>', '&lt;b&gt;')}"`));
   }
   assert.match((await browser.open(PATH)).text, /name="name" type="text" value="Oda"/);
-  assert.deepEqual(await actsOf(user.id, 'user.renamed'), []);
+  assert.deepEqual(await entriesOf(user.id, 'user.renamed'), []);
 });
 
 test('each change of the account is recorded once, for no business, and without a secret', async () => {
@@ -148,13 +148,13 @@ test('each change of the account is recorded once, for no business, and without 
   await browser.submit(first, `${PATH}/name`, { name: 'Pia' });
   await changePassword(browser, PASSWORD, NEXT);
 
-  const acts = (await actsOf(user.id)).filter(({ action }) => action !== 'session.started');
+  const entries = (await entriesOf(user.id)).filter(({ action }) => action !== 'session.started');
   assert.deepEqual(
-    acts.map(({ action }) => action),
+    entries.map(({ action }) => action),
     ['session.ended', 'session.others_ended', 'user.password_changed'],
   );
-  assert.ok(acts.every(({ business_id, address }) => business_id === null && address !== null));
-  assert.doesNotMatch(JSON.stringify(acts), new RegExp(`${PASSWORD}|${NEXT}`));
+  assert.ok(entries.every(({ business_id, address }) => business_id === null && address !== null));
+  assert.doesNotMatch(JSON.stringify(entries), new RegExp(`${PASSWORD}|${NEXT}`));
 });
 
 test('of two simultaneous password changes, the one with the outdated current password is rejected', async () => {
@@ -167,12 +167,12 @@ test('of two simultaneous password changes, the one with the outdated current pa
   ]);
 
   assert.equal(pages.filter(({ url }) => url.includes('done=password_changed')).length, 1);
-  assert.equal((await actsOf(user.id, 'user.password_changed')).length, 1);
+  assert.equal((await entriesOf(user.id, 'user.password_changed')).length, 1);
 });
 
-async function actsOf(actorId: string, action?: string) {
-  const acts = await server.storage().durable.selectFrom('audit_entries').selectAll().orderBy('id').execute();
-  return acts.filter((act) => act.actor_id === actorId && (!action || act.action === action));
+async function entriesOf(actorId: string, action?: string) {
+  const entries = await server.storage().durable.selectFrom('audit_entries').selectAll().orderBy('id').execute();
+  return entries.filter((entry) => entry.actor_id === actorId && (!action || entry.action === action));
 }
 
 test('the bar of the account page names its sections by their titles, in their order', async () => {

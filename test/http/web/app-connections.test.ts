@@ -18,8 +18,8 @@ async function newApp(name: string, openToAnyBusiness = false) {
   const app = await server.addApp({ name, ownerBusinessId: server.acme.id, openToAnyBusiness });
   const client = createClient({ ...server, user: server.ada, app, business: server.acme });
   const path = `${DEVELOPER}/${app.id}`;
-  const act = async (verb: string) => browser.submit(await browser.open(path), `${path}/${verb}`);
-  return { app, client, path, act };
+  const submitAction = async (action: string) => browser.submit(await browser.open(path), `${path}/${action}`);
+  return { app, client, path, submitAction };
 }
 
 /** Business and number of users, of each row. */
@@ -164,8 +164,8 @@ test('an app’s own page warns of webhooks that do not arrive, to those who may
 });
 
 test('each change of an app is recorded once, for its business, and the page says what was done [D4]', async () => {
-  const { app, path, act } = await newApp('Audited');
-  const { secret } = shownCredentials(await act('secrets'));
+  const { app, path, submitAction } = await newApp('Audited');
+  const { secret } = shownCredentials(await submitAction('secrets'));
   const [oldest = ''] = removableSecrets(await browser.open(path));
   const page = await browser.open(path);
 
@@ -183,14 +183,14 @@ test('each change of an app is recorded once, for its business, and the page say
   const enabled = await submit(disabled, '/enable');
   const list = await submit(await browser.open(`${path}/delete`), '/delete');
 
-  const acts = await db()
+  const entries = await db()
     .selectFrom('audit_entries')
     .selectAll()
     .where('subject_id', '=', app.id)
     .orderBy('id')
     .execute();
   assert.deepEqual(
-    acts.map(({ action, detail }) => [action, JSON.parse(detail)]),
+    entries.map(({ action, detail }) => [action, JSON.parse(detail)]),
     [
       ['secret.added', { secret: `gcs_…${secret.slice(-4)}` }],
       ['secret.removed', { secret: `gcs_…${app.secret.slice(-4)}` }],
@@ -200,7 +200,7 @@ test('each change of an app is recorded once, for its business, and the page say
       ['app.deleted', {}],
     ],
   );
-  for (const { business_id, actor_name, subject_name } of acts) {
+  for (const { business_id, actor_name, subject_name } of entries) {
     assert.deepEqual([business_id, actor_name, subject_name], [server.acme.id, 'Ada', 'Audited']);
   }
   const expected: [BrowserPage, RegExp][] = [
@@ -215,9 +215,9 @@ test('each change of an app is recorded once, for its business, and the page say
 
 // This test comes last, since it advances the clock by a week, which ends the sessions of the others.
 test('while the older of two secrets is in use the page says so, and later that it can be removed [D4]', async () => {
-  const { app, client, path, act } = await newApp('Pair');
+  const { app, client, path, submitAction } = await newApp('Pair');
   await client.refresh('grt_x');
-  const { secret } = shownCredentials(await act('secrets'));
+  const { secret } = shownCredentials(await submitAction('secrets'));
   const inUse = await browser.open(path);
   server.advanceClock(8 * DAY);
   const later = await server.signedIn();

@@ -16,21 +16,21 @@ const mia = await server.addUser('Mia', [
   [bolt, 'member'],
 ]);
 
-async function addAct(name: string, user = server.ada, businessId = server.acme.id): Promise<void> {
+async function addEntry(name: string, user = server.ada, businessId = server.acme.id): Promise<void> {
   const subject = { kind: 'app', id: server.ledger.id, name } as const;
   const entry = { action: 'app.changed', actor: userActor(user, '127.0.0.1'), businessId, subject } as const;
   await recordAudit(server.storage().durable, entry, server.clock());
 }
 
 // Entries on 1, 2 and 3 January 2030; Mia's is on the second.
-await addAct('First');
+await addEntry('First');
 server.advanceClock(DAY);
-await addAct('Second', mia);
-await addAct('Elsewhere', mia, bolt.id);
+await addEntry('Second', mia);
+await addEntry('Elsewhere', mia, bolt.id);
 server.advanceClock(DAY - 1);
-await addAct('Last of the second');
+await addEntry('Last of the second');
 server.advanceClock(1);
-await addAct('Third');
+await addEntry('Third');
 const browser = await server.signedIn();
 const found = async (query: string) =>
   parseAuditTable(await browser.open(`${LOG}?${query}`)).map(({ onWhat }) => onWhat);
@@ -73,7 +73,7 @@ test('the address of a stranger and one without an account give the same page [S
 });
 
 test('the next page and the export keep every filter', async () => {
-  for (let i = 0; i < 60; i++) await addAct(`Hay ${i}`, mia);
+  for (let i = 0; i < 60; i++) await addEntry(`Hay ${i}`, mia);
   const query = `q=hay&kind=app&by=${encodeURIComponent(mia.email)}&from=2030-01-03&to=2030-01-03`;
 
   const first = await browser.open(`${LOG}?${query}`);

@@ -15,20 +15,24 @@ async function workOnEndpoint(browser: Browser, list: string): Promise<void> {
   const typed = { url: 'https://hooks.example/T0KEN', events: 'invoice.paid' };
   await browser.submit(await browser.open(`${list}/new`), list, typed);
   const [, path = ''] = /<a href="([^"]*endpoints\/[\w-]{36})"/.exec((await browser.open(list)).text) ?? [];
-  const act = async (verb: string, fields: Fields = {}) =>
-    browser.submit(await browser.open(verb === '/remove' ? `${path}/remove` : path), path + verb, fields);
-  await act('', { ...typed, events: 'grant.created' });
-  await act('/disable');
-  await act('/enable');
-  await act('/secret');
-  await act('/remove');
+  const submitAction = async (action: string, fields: Fields = {}) =>
+    browser.submit(await browser.open(action === '/remove' ? `${path}/remove` : path), path + action, fields);
+  await submitAction('', { ...typed, events: 'grant.created' });
+  await submitAction('/disable');
+  await submitAction('/enable');
+  await submitAction('/secret');
+  await submitAction('/remove');
 }
 
 /** An entry of Acme's log with the current time. */
-async function addAct(server: TestServer, name: string, action: 'app.registered' | 'member.added' = 'app.registered') {
+async function addEntry(
+  server: TestServer,
+  name: string,
+  action: 'app.registered' | 'member.added' = 'app.registered',
+) {
   const subject = { kind: 'app', id: newId(server.clock()), name } as const;
-  const act = { action, actor: { ...OPERATOR, name: 'Olga', address: '203.0.113.9' }, businessId: server.acme.id };
-  await recordAudit(server.storage().durable, { ...act, subject, detail: { role: 'admin' } }, server.clock());
+  const entry = { action, actor: { ...OPERATOR, name: 'Olga', address: '203.0.113.9' }, businessId: server.acme.id };
+  await recordAudit(server.storage().durable, { ...entry, subject, detail: { role: 'admin' } }, server.clock());
 }
 
 test('changes by users and apps are in the owner’s log, newest first, with who, when and from where', async () => {
@@ -40,9 +44,9 @@ test('changes by users and apps are in the owner’s log, newest first, with who
 
   const page = await browser.open(LOG);
 
-  const acts = parseAuditTable(page);
+  const entries = parseAuditTable(page);
   assert.deepEqual(
-    acts.map(({ who, what, onWhat }) => [who, what, onWhat]),
+    entries.map(({ who, what, onWhat }) => [who, what, onWhat]),
     [
       ['Ledger app', 'The app ended its own access', 'Ledger'],
       ['Ada', 'Allowed the app', 'Ledger'],
@@ -54,8 +58,8 @@ test('changes by users and apps are in the owner’s log, newest first, with who
       ['Ada', 'Added a webhook endpoint', 'hooks.example'],
     ],
   );
-  assert.ok(acts.every(({ when, where }) => when === '2030-01-01 00:00:00 UTC' && where === '127.0.0.1'));
-  assert.deepEqual([acts[0]?.more, acts[7]?.more], ['User: Ada', 'App: Ledger; events: invoice.paid']);
+  assert.ok(entries.every(({ when, where }) => when === '2030-01-01 00:00:00 UTC' && where === '127.0.0.1'));
+  assert.deepEqual([entries[0]?.more, entries[7]?.more], ['User: Ada', 'App: Ledger; events: invoice.paid']);
   assert.doesNotMatch(page.text, /T0KEN/);
 });
 
@@ -168,24 +172,24 @@ test('signing in and out is recorded once, and so is an attempt that fails', asy
   const page = await browser.open('/sign-out');
   await Promise.all([browser.submit(page, '/sign-out'), browser.submit(page, '/sign-out')]);
 
-  const acts = await readAuditEntries(server);
+  const entries = await readAuditEntries(server);
 
   assert.deepEqual(
-    acts.map((act) => [act.action, act.actor_name, act.address, act.business_id]),
+    entries.map((entry) => [entry.action, entry.actor_name, entry.address, entry.business_id]),
     [
       ['session.failed', 'Someone', '127.0.0.1', null],
       ['session.started', 'Ada', '127.0.0.1', null],
       ['session.ended', 'Ada', '127.0.0.1', null],
     ],
   );
-  assert.equal(acts[1]?.subject_id, acts[2]?.subject_id);
+  assert.equal(entries[1]?.subject_id, entries[2]?.subject_id);
 });
 
 test('a log is searched by name, address and id, and narrowed by kind and by person; invalid filters are ignored', async () => {
   const server = await startTestServer();
   const browser = await server.signedIn();
-  await addAct(server, 'Édouard & Söhne');
-  await addAct(server, '100%', 'member.added');
+  await addEntry(server, 'Édouard & Söhne');
+  await addEntry(server, '100%', 'member.added');
   await server.connect({}, browser);
   const found = async (query: string) =>
     parseAuditTable(await browser.open(`${LOG}?${query}`)).map(({ onWhat }) => onWhat);
@@ -217,7 +221,7 @@ test('a log is searched by name, address and id, and narrowed by kind and by per
 test('a log of 10,000 entries is shown 50 at a time, each once and none twice, in pages under 50 kB', async () => {
   const server = await startTestServer();
   const browser = await server.signedIn();
-  await addAct(server, 'Needle', 'member.added');
+  await addEntry(server, 'Needle', 'member.added');
   const [row] = await readAuditEntries(server);
   assert.ok(row);
   for (let batch = 0; batch < 20; batch++) {
@@ -249,21 +253,21 @@ test('a log of 10,000 entries is shown 50 at a time, each once and none twice, i
 test('an export is a file of plain text, with times in UTC, and runs nothing in a spreadsheet', async () => {
   const server = await startTestServer();
   const browser = await server.signedInByPassword();
-  await addAct(server, '=cmd|"/c calc"!A1');
-  await addAct(server, 'Other', 'member.added');
+  await addEntry(server, '=cmd|"/c calc"!A1');
+  await addEntry(server, 'Other', 'member.added');
 
   const response = await browser.fetch(`${LOG}.csv?kind=app`);
-  const [act, ...more] = await fetchAuditExport(browser, `${LOG}.csv?kind=app`);
+  const [entry, ...more] = await fetchAuditExport(browser, `${LOG}.csv?kind=app`);
 
   assert.equal(response.headers.get('content-type'), 'text/csv; charset=utf-8');
   assert.equal(response.headers.get('content-disposition'), 'attachment; filename="audit-log-2030-01-01.csv"');
   assert.equal(response.headers.get('cache-control'), 'no-store');
   assert.equal(response.headers.get('x-content-type-options'), 'nosniff');
   assert.equal(response.headers.get('cross-origin-resource-policy'), 'same-origin');
-  assert.equal(act?.subject, `'=cmd|"/c calc"!A1`);
-  assert.equal(act?.time, '2030-01-01T00:00:00.000Z');
+  assert.equal(entry?.subject, `'=cmd|"/c calc"!A1`);
+  assert.equal(entry?.time, '2030-01-01T00:00:00.000Z');
   assert.deepEqual(
-    [act?.action, act?.what, act?.actor_kind, act?.actor, act?.address, act?.business, act?.detail],
+    [entry?.action, entry?.what, entry?.actor_kind, entry?.actor, entry?.address, entry?.business, entry?.detail],
     ['app.registered', 'Registered the app', 'operator', 'Olga', '203.0.113.9', 'Acme', 'Role: admin'],
   );
   assert.deepEqual(more, []);
@@ -272,7 +276,7 @@ test('an export is a file of plain text, with times in UTC, and runs nothing in 
 test('names of users and apps are text in the log, never markup [S17]', async () => {
   const server = await startTestServer();
   const browser = await server.signedInByPassword();
-  await addAct(server, '<script>alert(1)</script>');
+  await addEntry(server, '<script>alert(1)</script>');
 
   const page = await browser.open(`${LOG}?q=${encodeURIComponent('"><script>')}`);
   const all = await browser.open(LOG);
@@ -290,10 +294,10 @@ test('the details of an audit entry are shown in words', async () => {
   await browser.submit(await browser.open(invite), invite, { role: 'member', email: 'kim@example.com' });
   const root = await server.signedInByPassword(await server.addUser('Root', [], true));
 
-  const acts = parseAuditTable(await root.open(PLATFORM_LOG));
+  const entries = parseAuditTable(await root.open(PLATFORM_LOG));
 
   assert.deepEqual(
-    acts.map(({ what, more, onWhat }) => [what, more, onWhat]),
+    entries.map(({ what, more, onWhat }) => [what, more, onWhat]),
     [
       ['Signed in', 'With a password', 'Unknown browser'],
       ['Invited someone', 'Role: member', 'kim@example.com'],

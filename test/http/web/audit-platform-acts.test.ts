@@ -45,9 +45,9 @@ test('no search of a business finds a platform admin by name, email, address or 
 });
 
 test('the platform’s own log names the admin who did it', async () => {
-  const [act] = parseAuditTable(await root.open('/platform/audit-log'));
+  const [entry] = parseAuditTable(await root.open('/platform/audit-log'));
 
-  assert.deepEqual([act?.who, act?.email, act?.where], ['Rosalind platform', admin.email, '127.0.0.1']);
+  assert.deepEqual([entry?.who, entry?.email, entry?.where], ['Rosalind platform', admin.email, '127.0.0.1']);
 });
 
 test('the command line exports for a business what its owners see, and everything otherwise', async () => {

@@ -9,15 +9,15 @@ import { startTestServer, type TestServer } from '../../support/test-server.ts';
 
 const LOG = '/settings/audit-log';
 
-async function addAct(server: TestServer, name: string): Promise<void> {
+async function addEntry(server: TestServer, name: string): Promise<void> {
   const subject = { kind: 'app', id: newId(server.clock()), name } as const;
-  const act = { action: 'app.registered', actor: OPERATOR, businessId: server.acme.id, subject } as const;
-  await recordAudit(server.storage().durable, act, server.clock());
+  const entry = { action: 'app.registered', actor: OPERATOR, businessId: server.acme.id, subject } as const;
+  await recordAudit(server.storage().durable, entry, server.clock());
 }
 
 /** Entries of the same log, newer than all others. */
 async function addHay(server: TestServer, count: number): Promise<void> {
-  await addAct(server, 'Hay');
+  await addEntry(server, 'Hay');
   const row = (await readAuditEntries(server)).at(-1);
   assert.ok(row);
   for (let added = 0; added < count; added += 1000) {
@@ -31,11 +31,11 @@ const furtherBack = ({ text }: { text: string }) =>
 
 test('a log shows and searches the last 90 days, says so, and can go further back', async () => {
   const server = await startTestServer();
-  await addAct(server, 'Ancient');
+  await addEntry(server, 'Ancient');
   server.advanceClock(200 * DAY);
-  await addAct(server, 'Older');
+  await addEntry(server, 'Older');
   server.advanceClock(91 * DAY);
-  await addAct(server, 'Recent');
+  await addEntry(server, 'Recent');
   const browser = await server.signedIn();
   const names = async (address: string) => parseAuditTable(await browser.open(address)).map(({ onWhat }) => onWhat);
 
@@ -62,7 +62,7 @@ test('a log shows and searches the last 90 days, says so, and can go further bac
 
 test('one search reads a bounded part of a long log, and a link searches on from there until everything is read [X9]', async () => {
   const server = await startTestServer();
-  await addAct(server, 'Needle');
+  await addEntry(server, 'Needle');
   await addHay(server, 25_000);
   const browser = await server.signedIn();
 

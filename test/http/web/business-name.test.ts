@@ -27,9 +27,9 @@ async function newBusiness() {
 const nameOf = async ({ id }: { id: string }) => (await findBusiness(db(), id))?.name;
 const isVerified = async (app: { id: string }) => (await findApp(db(), app.id))?.verifiedAt !== null;
 
-async function actsOn({ id }: { id: string }) {
-  const acts = db().selectFrom('audit_entries').selectAll().where('subject_id', '=', id).orderBy('id');
-  return (await acts.execute()).map(({ action, actor_name, subject_name, detail }) => [
+async function entriesOn({ id }: { id: string }) {
+  const entries = db().selectFrom('audit_entries').selectAll().where('subject_id', '=', id).orderBy('id');
+  return (await entries.execute()).map(({ action, actor_name, subject_name, detail }) => [
     action,
     actor_name,
     subject_name,
@@ -48,7 +48,7 @@ test('an owner renames the business, and pages, apps and the audit log show the 
 
   assert.match(page.text, /The business has been renamed\..*<h1>Harbour Coffee/s);
   assert.deepEqual(body, [{ id: business.id, name: 'Harbour Coffee' }]);
-  assert.deepEqual((await actsOn(business)).at(-1), [
+  assert.deepEqual((await entriesOn(business)).at(-1), [
     'business.renamed',
     user.name,
     business.name,
@@ -59,7 +59,7 @@ test('an owner renames the business, and pages, apps and the audit log show the 
 
 test('the same name changes nothing, and an invalid name is rejected at its field', async () => {
   const { business, owner } = await newBusiness();
-  const before = await actsOn(business);
+  const before = await entriesOn(business);
 
   const same = await owner.submit(await owner.open(SETTINGS), NAME, { name: business.name });
   const none = await owner.submit(await owner.open(SETTINGS), NAME, { name: ' ' });
@@ -71,7 +71,7 @@ test('the same name changes nothing, and an invalid name is rejected at its fiel
     assert.match(text, /id="name-problem"/);
   }
   assert.equal(await nameOf(business), business.name);
-  assert.deepEqual(await actsOn(business), before);
+  assert.deepEqual(await entriesOn(business), before);
 });
 
 test('a user who is no longer an owner cannot rename the business with a page that they opened before', async () => {
@@ -101,7 +101,7 @@ test('a new name removes the mark of a verified publisher from the apps of the b
   await owner.submit(await owner.open(SETTINGS), NAME, { name: 'Somebody Else Ltd' });
 
   assert.deepEqual([await isVerified(own), await isVerified(other)], [false, true]);
-  const [action, , , detail] = (await actsOn(own)).at(-1) ?? [];
+  const [action, , , detail] = (await entriesOn(own)).at(-1) ?? [];
   assert.deepEqual([action, detail], ['app.verification_removed', { reason: 'the business was renamed' }]);
 });
 
@@ -139,6 +139,6 @@ test('an operator renames a business on the command line', async () => {
   const changed = await operator('business change', { business: business.id, name: 'Harbour Tea' });
 
   assert.deepEqual([changed.name, changed.requiresSecondFactor], ['Harbour Tea', false]);
-  assert.deepEqual((await actsOn(business)).at(-1)?.slice(0, 2), ['business.renamed', 'Operator']);
+  assert.deepEqual((await entriesOn(business)).at(-1)?.slice(0, 2), ['business.renamed', 'Operator']);
   await assert.rejects(operator('business change', { business: business.id }), /Give --name or --require-second/);
 });

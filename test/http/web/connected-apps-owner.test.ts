@@ -44,8 +44,8 @@ const rowsOf = (page: BrowserPage, { name }: RegisteredApp) =>
     .map(({ row }) => row)
     .join('');
 async function listEntries(app: RegisteredApp): Promise<string[]> {
-  const acts = db().selectFrom('audit_entries').selectAll().where('action', '=', 'grant.disconnected');
-  const rows = await acts.where('subject_id', '=', app.id).where('business_id', '=', server.acme.id).execute();
+  const entries = db().selectFrom('audit_entries').selectAll().where('action', '=', 'grant.disconnected');
+  const rows = await entries.where('subject_id', '=', app.id).where('business_id', '=', server.acme.id).execute();
   return rows.map(({ actor_name, subject_name, detail }) => `${actor_name} ${subject_name} ${detail}`);
 }
 

@@ -99,13 +99,13 @@ test('each Allow is in the audit log of the business: who, from where, which app
   const allow = () => browser.submit(page, '/consent', { decision: 'allow', optional_scope: 'read:contacts' });
   await Promise.all([allow(), allow()]);
 
-  const acts = (await listEntries()).filter(
+  const entries = (await listEntries()).filter(
     ({ actor_id, action }) => actor_id === member.id && action === 'grant.allowed',
   );
 
-  assert.equal(acts.length, 1, 'a double click is one act');
+  assert.equal(entries.length, 1, 'a double click leaves one entry');
   assert.deepEqual(
-    acts.map(({ id, at, ...act }) => act),
+    entries.map(({ id, at, ...entry }) => entry),
     [
       {
         action: 'grant.allowed',
@@ -136,9 +136,11 @@ test('a silent authorization is in the log as such, once for each grant', async 
 
   assert.ok(redirectParams(silent.leftTo?.href).code);
   assert.ok(redirectParams(ours.leftTo?.href).code);
-  const acts = (await listEntries()).filter((act) => act.actor_id === member.id && act.action === 'grant.allowed');
+  const entries = (await listEntries()).filter(
+    (entry) => entry.actor_id === member.id && entry.action === 'grant.allowed',
+  );
   assert.deepEqual(
-    acts.map(({ subject_name, business_id, address, detail }) => [subject_name, business_id, address, detail]),
+    entries.map(({ subject_name, business_id, address, detail }) => [subject_name, business_id, address, detail]),
     [
       ['Ledger', server.acme.id, '127.0.0.1', '{"scope":"read:invoices"}'],
       ['Ledger', server.acme.id, '127.0.0.1', '{"scope":"read:invoices","how":"without asking"}'],

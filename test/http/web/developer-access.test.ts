@@ -15,7 +15,7 @@ const secretsOf = async (appId: string) =>
   );
 
 /** Every path below an app, with valid form fields. */
-function verbsOf(id: string, secretId: string): [method: 'GET' | 'POST', path: string, fields: Fields][] {
+function requestsOf(id: string, secretId: string): [method: 'GET' | 'POST', path: string, fields: Fields][] {
   const path = `${DEVELOPER}/${id}`;
   return [
     ['GET', path, {}],
@@ -31,7 +31,7 @@ function verbsOf(id: string, secretId: string): [method: 'GET' | 'POST', path: s
   ];
 }
 
-async function send(browser: Browser, [method, path, fields]: ReturnType<typeof verbsOf>[number]) {
+async function send(browser: Browser, [method, path, fields]: ReturnType<typeof requestsOf>[number]) {
   return method === 'GET' ? browser.open(path) : browser.post(path, { ...fields, csrf: await browser.csrf() });
 }
 
@@ -53,9 +53,9 @@ for (const [whose, id] of STRANGE) {
     const [secret] = await secretsOf(id);
     const before = await snapshot();
 
-    for (const verb of verbsOf(id, secret?.id ?? id)) {
-      const { status, text } = await send(owner, verb);
-      assert.equal(status, 404, verb.slice(0, 2).join(' '));
+    for (const request of requestsOf(id, secret?.id ?? id)) {
+      const { status, text } = await send(owner, request);
+      assert.equal(status, 404, request.slice(0, 2).join(' '));
       assert.doesNotMatch(text, /Foreign|Console/);
     }
     assert.deepEqual(await snapshot(), before);
@@ -95,11 +95,15 @@ test('a member who sends a change anyway gets 404, and nothing changes', async (
   const browser = await server.signedIn(max);
   const [secret] = await secretsOf(server.ledger.id);
   const before = await snapshot();
-  const verbs = verbsOf(server.ledger.id, secret?.id ?? '').slice(1);
+  const requests = requestsOf(server.ledger.id, secret?.id ?? '').slice(1);
 
-  for (const verb of [...verbs, ['GET', `${DEVELOPER}/new`, {}], ['POST', DEVELOPER, APP_FIELDS]] as typeof verbs) {
-    const { status } = await send(browser, verb);
-    assert.equal(status, 404, verb.slice(0, 2).join(' '));
+  for (const request of [
+    ...requests,
+    ['GET', `${DEVELOPER}/new`, {}],
+    ['POST', DEVELOPER, APP_FIELDS],
+  ] as typeof requests) {
+    const { status } = await send(browser, request);
+    assert.equal(status, 404, request.slice(0, 2).join(' '));
   }
   assert.deepEqual(await snapshot(), before);
 });

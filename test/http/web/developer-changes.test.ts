@@ -14,11 +14,11 @@ async function newApp(name: string) {
   const app = await server.addApp({ name, ownerBusinessId: server.acme.id });
   const client = createClient({ ...server, user: server.ada, app, business: server.acme });
   const path = `${DEVELOPER}/${app.id}`;
-  const act = async (verb: string) => {
-    const page = await browser.open(verb === 'disable' ? `${path}/disable` : path);
-    return browser.submit(page, `${path}/${verb}`);
+  const submitAction = async (action: string) => {
+    const page = await browser.open(action === 'disable' ? `${path}/disable` : path);
+    return browser.submit(page, `${path}/${action}`);
   };
-  return { app, client, path, act };
+  return { app, client, path, submitAction };
 }
 
 test('a change of an app is shown at once and applies to the next request', async () => {
@@ -58,14 +58,14 @@ test('a rejected change leaves the app unchanged, and keeps the input', async ()
 });
 
 test('a disabled app stops at once, and works again once it is enabled', async () => {
-  const { client, act } = await newApp('Switch');
+  const { client, submitAction } = await newApp('Switch');
   const tokens = await client.connect({}, browser);
 
-  const page = await act('disable');
+  const page = await submitAction('disable');
   const disabled = await client.listInvoices(tokens.access_token);
   const rejected = await client.refresh(tokens.refresh_token);
   const authorized = await client.authorize({}, browser);
-  await act('enable');
+  await submitAction('enable');
 
   assert.match(page.text, /class="badge warn">Disabled</);
   assert.equal(disabled.status, 401);
@@ -101,10 +101,10 @@ test('opening the confirmation page deletes nothing [D1]', async () => {
 });
 
 test('a second secret works beside the first, and each says when it was last used [D4]', async () => {
-  const { app, client, path, act } = await newApp('Pair');
+  const { app, client, path, submitAction } = await newApp('Pair');
   const first = await client.connect({}, browser);
 
-  const { id, secret } = shownCredentials(await act('secrets'));
+  const { id, secret } = shownCredentials(await submitAction('secrets'));
   const withSecond = await client.refresh(first.refresh_token, { client_secret: secret });
   const withFirst = await client.refresh(withSecond.body.refresh_token);
 
@@ -119,9 +119,9 @@ test('a second secret works beside the first, and each says when it was last use
 });
 
 test('removing a secret that is in use needs confirmation, and the page says when it was last used [D4]', async () => {
-  const { app, client, path, act } = await newApp('Careful');
+  const { app, client, path, submitAction } = await newApp('Careful');
   await client.refresh('grt_x');
-  await act('secrets');
+  await submitAction('secrets');
   const page = await browser.open(path);
   const [older = '', newer = ''] = removableSecrets(page);
 
@@ -154,9 +154,9 @@ test('disabling and deleting need confirmation, and the page says who has connec
 });
 
 test('a removed secret is rejected from then on, and the other still works [D4]', async () => {
-  const { app, client, path, act } = await newApp('Rotated');
+  const { app, client, path, submitAction } = await newApp('Rotated');
   const tokens = await client.connect({}, browser);
-  const { secret } = shownCredentials(await act('secrets'));
+  const { secret } = shownCredentials(await submitAction('secrets'));
   const page = await browser.open(path);
   const [oldest = ''] = removableSecrets(page);
 
@@ -171,7 +171,7 @@ test('a removed secret is rejected from then on, and the other still works [D4]'
 });
 
 test('an app has at most two secrets, even if several are requested at once [D4]', async () => {
-  const { path, act } = await newApp('Full');
+  const { path, submitAction } = await newApp('Full');
   const csrf = await browser.csrf();
 
   const responses = await Promise.all(Array.from({ length: 4 }, () => browser.post(`${path}/secrets`, { csrf })));
@@ -179,7 +179,7 @@ test('an app has at most two secrets, even if several are requested at once [D4]
   assert.deepEqual(responses.map(({ status }) => status).toSorted(), [200, 400, 400, 400]);
   const rejected = responses.find(({ status }) => status === 400);
   assert.match(rejected?.text ?? '', /at most two secrets\. Remove the old one first/);
-  await assert.rejects(act('secrets'), 'the page offers no third secret');
+  await assert.rejects(submitAction('secrets'), 'the page offers no third secret');
 });
 
 test('the last secret of an app cannot be removed [D4]', async () => {
@@ -197,8 +197,8 @@ test('the last secret of an app cannot be removed [D4]', async () => {
 });
 
 test('two secrets that are removed at once leave one [D4]', async () => {
-  const { app, path, act } = await newApp('Race');
-  await act('secrets');
+  const { app, path, submitAction } = await newApp('Race');
+  await submitAction('secrets');
   const both = removableSecrets(await browser.open(path));
 
   await Promise.allSettled(

@@ -30,18 +30,18 @@ const endpoints = {
   platform: await listen(platform.id),
 };
 
-type Verb = [method: 'GET' | 'POST', path: string, fields: Fields];
+type Request = [method: 'GET' | 'POST', path: string, fields: Fields];
 
 /** Every path of one endpoint, with valid form fields. */
-function verbsOfOne(path: string): Verb[] {
-  const posts: Verb[] = ['disable', 'enable', 'secret', 'test', 'remove', `deliveries/${UNKNOWN_ID}/resend`].map(
-    (verb) => ['POST', `${path}/${verb}`, { old_secret_until: '' }],
+function verbsOfOne(path: string): Request[] {
+  const posts: Request[] = ['disable', 'enable', 'secret', 'test', 'remove', `deliveries/${UNKNOWN_ID}/resend`].map(
+    (action) => ['POST', `${path}/${action}`, { old_secret_until: '' }],
   );
-  const pages: Verb[] = ['', '/remove', `/deliveries/${UNKNOWN_ID}`].map((page) => ['GET', path + page, {}]);
+  const pages: Request[] = ['', '/remove', `/deliveries/${UNKNOWN_ID}`].map((page) => ['GET', path + page, {}]);
   return [...pages, ['POST', path, TYPED], ...posts];
 }
 
-function verbsOf(section: string, appId: string, endpointId: string): Verb[] {
+function requestsOf(section: string, appId: string, endpointId: string): Request[] {
   const list = `${section}/${appId}/endpoints`;
   return [['GET', list, {}], ['GET', `${list}/new`, {}], ['POST', list, TYPED], ...verbsOfOne(`${list}/${endpointId}`)];
 }
@@ -51,10 +51,10 @@ const snapshot = async () => [
   await db().selectFrom('events').select('id').where('type', '=', 'endpoint.test').execute(),
 ];
 
-async function assertNotFound(browser: Browser, verbs: Verb[]): Promise<void> {
+async function assertNotFound(browser: Browser, requests: Request[]): Promise<void> {
   const csrf = await browser.csrf();
   const before = await snapshot();
-  for (const [method, path, fields] of verbs) {
+  for (const [method, path, fields] of requests) {
     const page = method === 'GET' ? await browser.open(path) : await browser.post(path, { ...fields, csrf });
     assert.equal(page.status, 404, `${method} ${path}`);
     assert.doesNotMatch(page.text, /private\.example|Foreign|Console|whsec_/);
@@ -71,7 +71,7 @@ const STRANGE: [whose: string, appId: string, endpointId: string][] = [
 
 for (const [whose, appId, endpointId] of STRANGE) {
   test(`the endpoints of an app of ${whose} are not found, for every request [D5]`, async () => {
-    await assertNotFound(await server.signedIn(), verbsOf(DEVELOPER, appId, endpointId));
+    await assertNotFound(await server.signedIn(), requestsOf(DEVELOPER, appId, endpointId));
   });
 }
 
@@ -85,23 +85,23 @@ test('for a member who may not change the app its endpoints are 404, and no page
   const mia = await server.signedIn(await server.addUser('Mia', [[server.acme, 'member']]));
 
   assert.doesNotMatch((await mia.open(`${DEVELOPER}/${server.ledger.id}`)).text, /endpoints"/);
-  await assertNotFound(mia, verbsOf(DEVELOPER, server.ledger.id, endpoints.own));
+  await assertNotFound(mia, requestsOf(DEVELOPER, server.ledger.id, endpoints.own));
 });
 
 test('the owner of another business gets 404 for all of them [D5]', async () => {
   const olaf = await server.signedIn(await server.addUser('Olaf', [[bolt, 'owner']]));
 
-  await assertNotFound(olaf, verbsOf(DEVELOPER, server.ledger.id, endpoints.own));
+  await assertNotFound(olaf, requestsOf(DEVELOPER, server.ledger.id, endpoints.own));
 });
 
 test('an owner of a business gets 404 below the platform’s apps [D5]', async () => {
-  await assertNotFound(await server.signedIn(), verbsOf(PLATFORM, platform.id, endpoints.platform));
+  await assertNotFound(await server.signedIn(), requestsOf(PLATFORM, platform.id, endpoints.platform));
 });
 
 test('a platform admin finds no endpoints of a business below the platform’s apps [D5]', async () => {
   const root = await server.signedIn(await server.addUser('Root', [], true));
 
-  await assertNotFound(root, verbsOf(PLATFORM, server.ledger.id, endpoints.own));
+  await assertNotFound(root, requestsOf(PLATFORM, server.ledger.id, endpoints.own));
 });
 
 test('a visitor without a session is sent to sign in, and sees nothing', async () => {
@@ -131,7 +131,7 @@ for (const [what, token, headers] of FORGERIES) {
   test(`no form about endpoints is accepted ${what}, and nothing changes [S6] [D1]`, async () => {
     const before = await snapshot();
 
-    for (const [method, path, fields] of verbsOf(DEVELOPER, server.ledger.id, endpoints.own)) {
+    for (const [method, path, fields] of requestsOf(DEVELOPER, server.ledger.id, endpoints.own)) {
       if (method === 'GET') continue;
       const body = toBody({ ...fields, ...token });
       assert.equal((await owner.fetch(path, { method, body, headers })).status, 403, path);

@@ -27,9 +27,9 @@ async function newEndpoint() {
   const addition = { appId: app.id, url: URL_, eventTypes: ['grant.created', 'grant.revoked'] };
   const { endpoint, secret } = await insertEndpoint(db(), keys, addition, server.clock());
   const path = `${list}/${endpoint.id}`;
-  const act = async (verb: string, fields: Fields = {}) =>
-    browser.submit(await browser.open(path), verb ? `${path}/${verb}` : path, fields);
-  return { app, appPath, list, endpoint, secret, path, act };
+  const submitAction = async (action: string, fields: Fields = {}) =>
+    browser.submit(await browser.open(path), action ? `${path}/${action}` : path, fields);
+  return { app, appPath, list, endpoint, secret, path, submitAction };
 }
 
 function shownSecret({ status, text }: BrowserPage): string {
@@ -148,9 +148,9 @@ test('an app has at most ten endpoints', async () => {
 });
 
 test('a change of an endpoint is shown at once', async () => {
-  const { list, path, act } = await newEndpoint();
+  const { list, path, submitAction } = await newEndpoint();
 
-  const page = await act('', { url: 'https://moved.example/', events: 'invoice.paid' });
+  const page = await submitAction('', { url: 'https://moved.example/', events: 'invoice.paid' });
 
   assert.equal(page.url, `${server.web}${path}?done=saved`);
   assert.match(page.text, /<h2 class="title">https:\/\/moved\.example\//);
@@ -159,11 +159,11 @@ test('a change of an endpoint is shown at once', async () => {
 });
 
 test('an endpoint can be disabled and enabled, and shows its status', async () => {
-  const { list, act } = await newEndpoint();
+  const { list, submitAction } = await newEndpoint();
 
-  const off = await act('disable');
+  const off = await submitAction('disable');
   const listed = await browser.open(list);
-  const on = await act('enable');
+  const on = await submitAction('enable');
 
   for (const { text } of [off, listed]) assert.match(text, />Off<.*Off since .*It was switched off here/s);
   assert.match(on.text, />On</);
@@ -180,14 +180,14 @@ test('an endpoint that was disabled because of its response says why', async () 
 });
 
 test('an endpoint that has failed for a day shows a warning, until it is enabled again', async () => {
-  const { list, path, endpoint, act } = await newEndpoint();
+  const { list, path, endpoint, submitAction } = await newEndpoint();
   const [warning, visit] = [/No delivery has succeeded since .* switched off at /, () => browser.open(list)];
   await recordFailure(db(), endpoint, 0.5, server.clock() - DAY + HOUR);
   const early = await visit();
   server.advanceClock(HOUR);
   const late = [await visit(), await browser.open(path)];
-  await act('disable');
-  await act('enable');
+  await submitAction('disable');
+  await submitAction('enable');
 
   assert.doesNotMatch(early.text, warning);
   for (const { text } of late) assert.match(text, warning);
@@ -195,9 +195,9 @@ test('an endpoint that has failed for a day shows a warning, until it is enabled
 });
 
 test('a replaced secret is shown once, with the time until which both sign', async () => {
-  const { endpoint, secret, path, act } = await newEndpoint();
+  const { endpoint, secret, path, submitAction } = await newEndpoint();
 
-  const page = await act('secret');
+  const page = await submitAction('secret');
   const newer = shownSecret(page);
   const { text } = await browser.open(path);
 

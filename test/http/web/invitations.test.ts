@@ -33,9 +33,9 @@ async function membersOf(businessId: string): Promise<string[]> {
   return rows.filter(({ business_id }) => business_id === businessId).map(({ user_id }) => user_id);
 }
 
-async function actsIn(businessId: string): Promise<string[]> {
-  const acts = await server.storage().durable.selectFrom('audit_entries').selectAll().orderBy('id').execute();
-  return acts.filter(({ business_id }) => business_id === businessId).map(({ action }) => action);
+async function actionsIn(businessId: string): Promise<string[]> {
+  const entries = await server.storage().durable.selectFrom('audit_entries').selectAll().orderBy('id').execute();
+  return entries.filter(({ business_id }) => business_id === businessId).map(({ action }) => action);
 }
 
 test('an owner sees the link once, and the invited person joins in the chosen role', async () => {
@@ -63,7 +63,7 @@ test('an owner sees the link once, and the invited person joins in the chosen ro
   assert.equal((await browser.open('/settings/developer/new')).status, 200);
   assert.equal((await browser.open(INVITE)).status, 404);
   assert.ok((await membersOf(business.id)).includes(user.id));
-  assert.deepEqual(await actsIn(business.id), ['member.invited', 'member.joined']);
+  assert.deepEqual(await actionsIn(business.id), ['member.invited', 'member.joined']);
 });
 
 test('the business that a user joins becomes their current business', async () => {
@@ -83,12 +83,12 @@ test('the link is in no list and in no table: only its hash is stored [T28]', as
 
   const listed = await owner.open(`${MEMBERS}/invitations`);
   const rows = await server.storage().durable.selectFrom('invitations').selectAll().execute();
-  const acts = await server.storage().durable.selectFrom('audit_entries').selectAll().execute();
+  const entries = await server.storage().durable.selectFrom('audit_entries').selectAll().execute();
 
   assert.match(listed.text, /<strong>kim@example\.com<\/strong>.*?<span class="badge">Member<\/span>/s);
   assert.match(listed.text, /Invitations \(1\)/);
   assert.ok(rows.some(({ token_hash }) => token_hash === hashSecret(token)));
-  for (const text of [listed.text, JSON.stringify(rows), JSON.stringify(acts)]) assert.ok(!text.includes(token));
+  for (const text of [listed.text, JSON.stringify(rows), JSON.stringify(entries)]) assert.ok(!text.includes(token));
 });
 
 test('submitting the form twice creates one invitation and shows the same link', async () => {
@@ -101,7 +101,7 @@ test('submitting the form twice creates one invitation and shows the same link',
 
   assert.equal(new Set(responses.map(invitationLink)).size, 1);
   assert.equal((await listWithdrawActions(owner)).length, 1);
-  assert.deepEqual(await actsIn(business.id), ['member.invited']);
+  assert.deepEqual(await actionsIn(business.id), ['member.invited']);
 });
 
 test('a new invitation ends the earlier ones of the same address in the same business, and no others', async () => {
@@ -119,8 +119,8 @@ test('a new invitation ends the earlier ones of the same address in the same bus
   assert.deepEqual([await statusOf(first), await statusOf(second)], [410, 200]);
   for (const link of others) assert.equal(await statusOf(link), 200);
   assert.equal((await listWithdrawActions(owner)).length, 2);
-  const acts = ['member.invited', 'member.invited', 'member.invitation_withdrawn', 'member.invited'];
-  assert.deepEqual(await actsIn(business.id), acts);
+  const entries = ['member.invited', 'member.invited', 'member.invitation_withdrawn', 'member.invited'];
+  assert.deepEqual(await actionsIn(business.id), entries);
 });
 
 test('of five invitations of one address at the same time, one stays open', async () => {
@@ -152,7 +152,7 @@ test('a form whose invitation was withdrawn or used does not create another one'
 
   assert.match(again.text, /No open invitations/);
   assert.equal((await server.browse().open(link)).status, 410);
-  assert.deepEqual(await actsIn(business.id), ['member.invited', 'member.invitation_withdrawn']);
+  assert.deepEqual(await actionsIn(business.id), ['member.invited', 'member.invitation_withdrawn']);
 });
 
 test('an error is shown beside the field, and the input is kept', async () => {
@@ -216,7 +216,7 @@ test('of eight simultaneous clicks on one link in eight browsers, one joins', as
 
   assert.ok(responses.some(({ text }) => /Welcome to the business\./.test(text)));
   assert.equal((await membersOf(business.id)).length, 2);
-  assert.deepEqual(await actsIn(business.id), ['member.invited', 'member.joined']);
+  assert.deepEqual(await actionsIn(business.id), ['member.invited', 'member.joined']);
 });
 
 test('the page of a used link says so, and a second click by the person who used it changes nothing', async () => {
@@ -276,7 +276,7 @@ test('a withdrawn link does not work, even in a form that was opened before', as
   assert.equal(rejected.status, 410);
   assert.match(rejected.text, /This invitation was withdrawn/);
   assert.equal((await membersOf(business.id)).length, 1);
-  assert.deepEqual(await actsIn(business.id), ['member.invited', 'member.invitation_withdrawn']);
+  assert.deepEqual(await actionsIn(business.id), ['member.invited', 'member.invitation_withdrawn']);
 });
 
 test('an invitation that was used meanwhile cannot be withdrawn, and the page says so', async () => {
@@ -400,8 +400,8 @@ test('a new user creates an account with the link, is signed in and a member, an
   assert.match(joined.text, /Nora New/);
   assert.match(signedIn.text, /Connected apps/);
   assert.equal((await membersOf(business.id)).length, 2);
-  const acts = await server.storage().durable.selectFrom('audit_entries').selectAll().orderBy('id').execute();
-  const theirs = acts.filter(({ actor_name }) => actor_name === 'Nora New').map(({ action }) => action);
+  const entries = await server.storage().durable.selectFrom('audit_entries').selectAll().orderBy('id').execute();
+  const theirs = entries.filter(({ actor_name }) => actor_name === 'Nora New').map(({ action }) => action);
   assert.deepEqual(theirs.slice(0, 3), ['user.added', 'member.joined', 'session.started']);
   const [row] = await server.storage().durable.selectFrom('users').selectAll().where('name', '=', 'Nora New').execute();
   assert.equal(row?.platform_admin, 0);

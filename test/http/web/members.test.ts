@@ -45,9 +45,9 @@ async function rolesIn(businessId: string): Promise<string[]> {
   return rows.filter(({ business_id }) => business_id === businessId).map((row) => row.role);
 }
 
-async function actsIn(businessId: string) {
-  const acts = await server.storage().durable.selectFrom('audit_entries').selectAll().orderBy('id').execute();
-  return acts
+async function entriesIn(businessId: string) {
+  const entries = await server.storage().durable.selectFrom('audit_entries').selectAll().orderBy('id').execute();
+  return entries
     .filter(({ business_id, action }) => business_id === businessId && action.startsWith('member.'))
     .map(({ action, actor_name, subject_name, detail }) => [action, actor_name, subject_name, JSON.parse(detail)]);
 }
@@ -138,7 +138,7 @@ test('a new role applies from the next request on, and the log names the old and
   assert.notEqual(before.status, 200);
   assert.match(done.text, /The role has been changed\./);
   assert.deepEqual([after.status, asOwner.status, noMore.status], [200, 200, 404]);
-  assert.deepEqual(await actsIn(business.id), [
+  assert.deepEqual(await entriesIn(business.id), [
     ['member.role_changed', 'Dan', 'Dot', { from: 'member', to: 'admin' }],
     ['member.role_changed', 'Dan', 'Dot', { from: 'admin', to: 'owner' }],
     ['member.role_changed', 'Dan', 'Dot', { from: 'owner', to: 'member' }],
@@ -159,7 +159,7 @@ test('an unknown role is rejected beside the field, and the same role again chan
   await owner.submit(page, role(user.id), { role: 'member' });
 
   assert.deepEqual((await rolesIn(business.id)).sort(), ['member', 'owner']);
-  assert.deepEqual(await actsIn(business.id), []);
+  assert.deepEqual(await entriesIn(business.id), []);
 });
 
 test('the grants of a removed member stop at the next call, and the next refresh says why [P10]', async () => {
@@ -222,7 +222,7 @@ test('every member can leave, and an owner can while there is another one', asyn
     assert.match(rejected.text, /A business keeps at least one owner\./);
   }
   assert.deepEqual(await rolesIn(business.id), ['owner']);
-  assert.deepEqual(await actsIn(business.id), [
+  assert.deepEqual(await entriesIn(business.id), [
     ['member.removed', 'Gem', 'Gem', { role: 'member' }],
     ['member.removed', 'Gus', 'Gus', { role: 'owner' }],
   ]);
@@ -284,7 +284,7 @@ test('a removed member is removed once, however often the form is sent', async (
   const responses = await Promise.all([1, 2, 3].map(() => owner.submit(page, removal(user.id))));
 
   assert.deepEqual(responses.map(({ status }) => status).sort(), [200, 404, 404]);
-  assert.equal((await actsIn(business.id)).length, 1);
+  assert.equal((await entriesIn(business.id)).length, 1);
 });
 
 test('a form changes the business of its page, and not the one that the owner of both chose meanwhile', async () => {

@@ -35,7 +35,7 @@ async function signIn(
   return { browser, page: await postSignIn(browser, key.get(options, overrides)) };
 }
 
-async function actsOf(user: { id: string }) {
+async function entriesOf(user: { id: string }) {
   return (await readAuditEntries(server)).filter(({ actor_id }) => actor_id === user.id);
 }
 
@@ -63,8 +63,8 @@ test('a passkey that was added signs in, and the account page says when it was u
   assert.equal(page.url, server.web + server.acmePath('connected-apps'));
   const { text } = await browser.open(ACCOUNT);
   assert.match(text, /<strong>My phone<\/strong>\s*<p class="muted small">Added <time.*?last used <time/s);
-  const acts = (await actsOf(user)).map(({ action, business_id, detail }) => [action, business_id, detail]);
-  assert.deepEqual(acts, [
+  const entries = (await entriesOf(user)).map(({ action, business_id, detail }) => [action, business_id, detail]);
+  assert.deepEqual(entries, [
     ['session.started', null, '{"with":"password"}'],
     ['passkey.added', null, '{}'],
     ['session.started', null, '{"with":"passkey"}'],
@@ -111,7 +111,7 @@ test('a passkey signs in after the password was changed, and not after it was re
   assertRejected(await signIn(key));
   assert.equal((await browser.post(action, { csrf: await browser.csrf() })).status, 404);
   assert.deepEqual(
-    (await actsOf(user)).filter(({ subject_kind }) => subject_kind === 'passkey').map(({ action }) => action),
+    (await entriesOf(user)).filter(({ subject_kind }) => subject_kind === 'passkey').map(({ action }) => action),
     ['passkey.added', 'passkey.removed'],
   );
 });

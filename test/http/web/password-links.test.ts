@@ -148,11 +148,11 @@ test('only its hash is stored, and only the page that created it shows it [T28]'
   const token = link.replace('/password/', '');
   const db = server.storage().durable;
   const rows = await db.selectFrom('password_links').selectAll().execute();
-  const acts = await db.selectFrom('audit_entries').selectAll().execute();
+  const entries = await db.selectFrom('audit_entries').selectAll().execute();
 
   assert.ok(rows.some(({ token_hash }) => token_hash === hashSecret(token)));
   const page = await owner.open(`${MEMBERS}/${user.id}`);
-  for (const text of [page.text, JSON.stringify(rows), JSON.stringify(acts)]) assert.ok(!text.includes(token));
+  for (const text of [page.text, JSON.stringify(rows), JSON.stringify(entries)]) assert.ok(!text.includes(token));
 });
 
 test('an unknown, a used and a replaced link get the same response [E6]', async () => {

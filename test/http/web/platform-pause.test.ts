@@ -27,9 +27,9 @@ async function connectedApp(name: string) {
   return { app, path: `/platform/apps/${app.id}`, statuses: () => Promise.all(calls.map((call) => call())) };
 }
 
-async function actsOn(id: string) {
-  const acts = server.storage().durable.selectFrom('audit_entries').selectAll().where('subject_id', '=', id);
-  const switches = await acts.where('action', 'in', ['app.paused', 'app.resumed']).orderBy('id').execute();
+async function entriesOn(id: string) {
+  const entries = server.storage().durable.selectFrom('audit_entries').selectAll().where('subject_id', '=', id);
+  const switches = await entries.where('action', 'in', ['app.paused', 'app.resumed']).orderBy('id').execute();
   return switches.map(({ action, actor_id, business_id }) => ({ action, actor_id, business_id }));
 }
 
@@ -47,7 +47,7 @@ test('a platform admin pauses an app everywhere, after being shown whom it affec
   assert.deepEqual(whilePaused, [401, 401, 401]);
   assert.match(resumed.text, /The app is resumed\./);
   assert.deepEqual(await statuses(), [200, 200, 200]);
-  assert.deepEqual(await actsOn(app.id), [
+  assert.deepEqual(await entriesOn(app.id), [
     { action: 'app.paused', actor_id: root.id, business_id: server.acme.id },
     { action: 'app.resumed', actor_id: root.id, business_id: server.acme.id },
   ]);
@@ -76,7 +76,7 @@ test('a form that is sent twice pauses once, and one sent late changes nothing',
   assert.equal(again.status, 200);
   assert.deepEqual(after, since);
   assert.deepEqual(await statuses(), [401, 401, 401]);
-  assert.equal((await actsOn(app.id)).length, 1);
+  assert.equal((await entriesOn(app.id)).length, 1);
 });
 
 test('the confirmation page of an app that is paused already says so', async () => {

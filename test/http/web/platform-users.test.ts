@@ -10,9 +10,9 @@ const admin = await server.signedInByPassword(root);
 const pathOf = ({ id }: User) => `/platform/users/${id}`;
 const rowOf = ({ id }: User) =>
   server.storage().durable.selectFrom('users').selectAll().where('id', '=', id).executeTakeFirstOrThrow();
-async function actsOn({ id }: User) {
-  const acts = server.storage().durable.selectFrom('audit_entries').selectAll().where('subject_id', '=', id);
-  const switches = await acts.where('action', 'in', ['user.disabled', 'user.enabled']).orderBy('id').execute();
+async function entriesOn({ id }: User) {
+  const entries = server.storage().durable.selectFrom('audit_entries').selectAll().where('subject_id', '=', id);
+  const switches = await entries.where('action', 'in', ['user.disabled', 'user.enabled']).orderBy('id').execute();
   return switches.map(({ action, actor_id, business_id }) => ({ action, actor_id, business_id }));
 }
 
@@ -41,7 +41,7 @@ test('a platform admin disables a user, after being shown what it affects, and e
   assert.deepEqual(sessions, []);
   assert.match(enabled.text, /The user is enabled\./);
   assert.equal(await call(), 200);
-  assert.deepEqual(await actsOn(bob), [
+  assert.deepEqual(await entriesOn(bob), [
     { action: 'user.disabled', actor_id: root.id, business_id: null },
     { action: 'user.enabled', actor_id: root.id, business_id: null },
   ]);
@@ -139,5 +139,5 @@ test('a form that is sent twice disables once', async () => {
   await admin.submit(confirmation, `${pathOf(finn)}/disable`);
 
   assert.deepEqual(await rowOf(finn), before);
-  assert.equal((await actsOn(finn)).length, 1);
+  assert.equal((await entriesOn(finn)).length, 1);
 });

@@ -85,14 +85,16 @@ test('the authorization response returns to the playground if its page is a redi
   assert.match(page.text, /The authorization server that responded/);
   assert.match(tokens.text, /200 OK/);
   assert.ok(!removed.text.includes(`value="${RETURN}"`));
-  const acts = await server
+  const entries = await server
     .storage()
     .durable.selectFrom('audit_entries')
     .selectAll()
     .where('subject_id', '=', app.id)
     .execute();
   assert.deepEqual(
-    acts.filter(({ action }) => action === 'app.changed').map(({ actor_id, business_id }) => [actor_id, business_id]),
+    entries
+      .filter(({ action }) => action === 'app.changed')
+      .map(({ actor_id, business_id }) => [actor_id, business_id]),
     [
       [server.ada.id, server.acme.id],
       [server.ada.id, server.acme.id],
@@ -111,13 +113,13 @@ test('adding the playground’s redirect URI twice has no further effect, and an
   assert.equal(added.text.split(`value="${RETURN}"`).length, 2);
   assert.equal(removed.status, 400);
   assert.match(removed.text, /Enter at least one redirect URI/);
-  const acts = await server
+  const entries = await server
     .storage()
     .durable.selectFrom('audit_entries')
     .selectAll()
     .where('subject_id', '=', app.id)
     .execute();
-  assert.equal(acts.length, 0);
+  assert.equal(entries.length, 0);
 });
 
 test('a first-party app is tried from the platform’s pages, and asks for no consent', async () => {

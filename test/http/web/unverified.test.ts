@@ -144,14 +144,14 @@ test('a platform admin marks an address as verified, and the account can join an
   assert.match(marked.text, /The email address is marked as verified\./);
   assert.doesNotMatch(marked.text, BADGE);
   assert.match(joined.text, /Welcome to the business\./);
-  const acts = await server
+  const entries = await server
     .storage()
     .durable.selectFrom('audit_entries')
     .selectAll()
     .where('subject_id', '=', user.id)
     .execute();
-  const act = acts.find(({ action }) => action === 'user.email_verified');
-  assert.deepEqual([act?.actor_kind, act?.actor_name, act?.business_id], ['platform', 'Root', null]);
+  const entry = entries.find(({ action }) => action === 'user.email_verified');
+  assert.deepEqual([entry?.actor_kind, entry?.actor_name, entry?.business_id], ['platform', 'Root', null]);
 });
 
 test('an operator cannot add an unverified account to a business until the address is verified [E2]', async () => {

@@ -135,7 +135,7 @@ test('an endpoint without pending deliveries is no longer failing', async () => 
   assert.equal(receiver.received.length, 1);
 });
 
-const ACTS: [what: string, act: (endpoint: Endpoint) => Promise<unknown>][] = [
+const CHANGES: [what: string, change: (endpoint: Endpoint) => Promise<unknown>][] = [
   ['switched off', ({ id }) => markEndpointDisabled(db(), id, 'by_owner', server.clock())],
   ['removed', ({ id, appId }) => deleteEndpoint(db(), appId, id)],
   [
@@ -145,7 +145,7 @@ const ACTS: [what: string, act: (endpoint: Endpoint) => Promise<unknown>][] = [
   ],
 ];
 
-for (const [what, act] of ACTS) {
+for (const [what, change] of CHANGES) {
   test(`once an endpoint is ${what}, nothing more is sent to its old URL`, async () => {
     const held: ServerResponse[] = [];
     const [receiver, passRounds] = [
@@ -156,7 +156,7 @@ for (const [what, act] of ACTS) {
     await recordEvents(5);
     await receiver.waitFor(1);
 
-    await act(endpoint);
+    await change(endpoint);
     receiver.respondWith(respondWithStatus(204));
     held[0]?.end();
     await passRounds();

@@ -14,13 +14,13 @@ export function watchRevoked(journal: Journal, apis: string[]): () => Promise<nu
   const watch = async (api: string) => {
     const apiClient = createApiClient(() => api);
     for (; !isOver; await setTimeout(PAUSE)) {
-      const ended = journal.lineages.filter(({ endedBy, pairs }) => endedBy && pairs.length > 0).slice(-RECENT);
-      const lineage = ended[randomInt(Math.max(1, ended.length))];
-      const [pair] = lineage?.pairs.slice(-1) ?? [];
-      if (!lineage || !pair) continue;
+      const ended = journal.histories.filter(({ endedBy, pairs }) => endedBy && pairs.length > 0).slice(-RECENT);
+      const history = ended[randomInt(Math.max(1, ended.length))];
+      const [pair] = history?.pairs.slice(-1) ?? [];
+      if (!history || !pair) continue;
       const response = await apiClient.use(pair.access_token);
       if (response?.status === 401) rejected += 1;
-      if (response?.status === 200) journal.wrong.push(`a revoked token worked at ${api}: ${grantIdIn(lineage.code)}`);
+      if (response?.status === 200) journal.wrong.push(`a revoked token worked at ${api}: ${grantIdIn(history.code)}`);
     }
   };
   const watching = Promise.all(apis.map(watch));
