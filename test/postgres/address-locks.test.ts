@@ -39,6 +39,6 @@ test('of two accounts that confirm one new address at the same time, the second 
   const rejection = await late;
 
   assert.ok(rejection instanceof FormError, String(rejection));
-  assert.match(rejection.message, /Another account has this address/);
+  assert.match(rejection.message, /Another account now has this address/);
   assert.deepEqual([await emailOf(first.user), await emailOf(second.user)], ['new@example.org', second.user.email]);
 });
