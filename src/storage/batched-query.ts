@@ -47,6 +47,7 @@ export function batchedQuery<Values extends object, Row extends object>(
     setImmediate(() => {
       if (batches.get(adapter) === batch) flush(db, batch);
     });
+    pipelinesOf(db)?.scheduleSend();
   }
 
   return (db, values) =>

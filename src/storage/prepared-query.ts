@@ -43,6 +43,8 @@ interface Runner {
     includes(tx: Database): boolean;
     /** Whether a statement can contain several writes, or the reads of several requests. */
     combinesStatements(): boolean;
+    /** Statements that are sent at the end of this event loop iteration do not wait for the next. */
+    scheduleSend(): void;
   };
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Duplex } from 'node:stream';
 import { after, test } from 'node:test';
 import pg from 'pg';
-import { batchWrites } from '../../src/storage/postgres/write-batch.ts';
+import { batchWrites, scheduleSend } from '../../src/storage/postgres/write-batch.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 
 const server = await startPostgres();
@@ -44,6 +44,26 @@ test('statements of one event loop iteration are sent together', async () => {
   );
   assert.equal(first, 1);
   assert.equal(writes.count, 2);
+  await client.end();
+});
+
+test('what is written at the end of an event loop iteration is sent before the next', async () => {
+  const { client, writes } = await connect();
+  let sent = 0;
+  const running = new Promise<pg.QueryResult>((resolve) => {
+    setImmediate(() => {
+      batchWrites(client);
+      resolve(client.query('select 1 as a'));
+    });
+  });
+
+  scheduleSend();
+  setImmediate(() => {
+    sent = writes.count;
+  });
+
+  assert.deepEqual((await running).rows, [{ a: 1 }]);
+  assert.equal(sent, 1);
   await client.end();
 });
 

@@ -19,6 +19,7 @@ import { createPipeline, PIPELINE_LOCK_TIMEOUT, type Pipeline, retryLocked } fro
 import { describeServers, openPools, type Pools, poolUse } from './pools.ts';
 import { trackPrimary } from './primary.ts';
 import { readPostgresUrl } from './url.ts';
+import { scheduleSend } from './write-batch.ts';
 
 /** One pool per durability class, which sets `synchronous_commit`; and two pipelined connections for short statements. */
 export function openPostgres(url: string, timeouts: TimeoutProfile): Storage {
@@ -38,7 +39,7 @@ export function openPostgres(url: string, timeouts: TimeoutProfile): Storage {
   const writeRelaxed: Execute = (text, values) => runNamed(writes.run, text, values);
   for (const [db, run] of [[durable, write] as const, [relaxed, writeRelaxed] as const]) {
     const combinesStatements = () => readPools.isSharded === false;
-    const pipelines = { begin: pipelineTransaction, includes: isPipelined, combinesStatements };
+    const pipelines = { begin: pipelineTransaction, includes: isPipelined, combinesStatements, scheduleSend };
     setRunner(db, { alone: runAlone(reads, run), inTransaction: runInTransaction, pipelines });
   }
   return {

@@ -1,7 +1,9 @@
 import type { Duplex } from 'node:stream';
 import type pg from 'pg';
 
-const batching = new WeakSet<Duplex>();
+/** Whose writes are held back. */
+const corked = new Set<Duplex>();
+let scheduledSends = 0;
 
 /**
  * Sends what is written to this connection by one system call, once the event loop has handled its current input: the
@@ -10,11 +12,18 @@ const batching = new WeakSet<Duplex>();
  */
 export function batchWrites(client: pg.ClientBase): void {
   const { stream } = (client as unknown as { connection: pg.Connection }).connection;
-  if (batching.has(stream)) return;
-  batching.add(stream);
+  if (corked.has(stream)) return;
+  corked.add(stream);
   stream.cork();
+  if (scheduledSends === 0) scheduleSend();
+}
+
+/** After what is scheduled for the end of this event loop iteration already: what that writes is sent at once. */
+export function scheduleSend(): void {
+  scheduledSends += 1;
   setImmediate(() => {
-    batching.delete(stream);
-    stream.uncork();
+    scheduledSends -= 1;
+    for (const stream of corked) stream.uncork();
+    corked.clear();
   });
 }
