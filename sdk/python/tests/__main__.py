@@ -8,13 +8,13 @@ from pathlib import Path
 
 class Lines(unittest.TestResult):
     def stopTest(self, test: unittest.TestCase) -> None:
-        troubles = [text for failed, text in [*self.failures, *self.errors] if _belongs(failed, test)]
+        problems = [text for failed, text in [*self.failures, *self.errors] if _belongs(failed, test)]
         skips = [why for skipped, why in self.skipped if _belongs(skipped, test)]
         print(
             json.dumps(
                 {
                     "sentence": _sentence(test),
-                    "trouble": "\n".join(troubles) or None,
+                    "problem": "\n".join(problems) or None,
                     "skipped": "; ".join(skips) or None,
                 }
             ),

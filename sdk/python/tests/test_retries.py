@@ -34,11 +34,11 @@ class Retries(unittest.TestCase):
             return clock.waits, len(server.requests)
 
     def test_reading_is_tried_up_to_three_times_after_a_temporary_failure(self) -> None:
-        for trouble in (hang_up, *(reply(status, b"<html>") for status in (429, 502, 503, 504))):
-            with self.subTest(trouble=trouble):
-                waits, asked = self.list_businesses(trouble, trouble, GOOD)
+        for fault in (hang_up, *(reply(status, b"<html>") for status in (429, 502, 503, 504))):
+            with self.subTest(fault=fault):
+                waits, requests = self.list_businesses(fault, fault, GOOD)
 
-                self.assertEqual(asked, 3)
+                self.assertEqual(requests, 3)
                 self.assertTrue(0.125 <= waits[0] <= 0.25 and 0.25 <= waits[1] <= 0.5, waits)
 
     def test_after_three_attempts_the_last_failure_is_the_error(self) -> None:
@@ -75,8 +75,8 @@ class Retries(unittest.TestCase):
             "Mon, 01 Jan 0000 00:00:00 GMT",
         ):
             with self.subTest(date=date):
-                waits, asked = self.list_businesses(reply(503, BUSY, Retry_After=date), GOOD)
-                self.assertTrue(asked == 2 and waits[0] <= 0.25, waits)
+                waits, requests = self.list_businesses(reply(503, BUSY, Retry_After=date), GOOD)
+                self.assertTrue(requests == 2 and waits[0] <= 0.25, waits)
 
     def test_a_wait_of_more_than_half_a_minute_is_left_to_the_caller(self) -> None:
         with FaultyServer(reply(429, BUSY, Retry_After="31")) as server, fake_clock() as clock:
@@ -100,8 +100,8 @@ class Retries(unittest.TestCase):
 
     def test_a_code_is_never_sent_twice_unless_it_was_certainly_not_processed(self) -> None:
         silence: tuple[FaultyResponse, ...] = (hang_up, stay_silent, reply(502, b"<html>"), reply(503, BUSY), reply(504, BUSY))
-        for trouble in silence:
-            with self.subTest(trouble=trouble), FaultyServer(trouble) as server, fake_clock():
+        for fault in silence:
+            with self.subTest(fault=fault), FaultyServer(fault) as server, fake_clock():
                 with self.assertRaises(GatehouseError):
                     self.finish(server, timeout=0.3)
                 self.assertEqual(len(server.requests), 1)
@@ -144,11 +144,11 @@ class Retries(unittest.TestCase):
 
             return response
 
-        for taken, asked in ((8.0, 3), (19.0, 2), (20.0, 1)):
+        for taken, requests in ((8.0, 3), (19.0, 2), (20.0, 1)):
             with self.subTest(taken=taken), FaultyServer(take(taken)) as server, fake_clock(clock):
                 with self.assertRaises(GatehouseError):
                     self.app(server).refresh("grt_1")
-                self.assertEqual(len(server.requests), asked)
+                self.assertEqual(len(server.requests), requests)
 
         with FaultyServer(reply(503, BUSY, Retry_After="21")) as server, fake_clock(clock):
             with self.assertRaises(GatehouseError) as caught:

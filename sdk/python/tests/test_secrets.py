@@ -20,7 +20,7 @@ WHOLE = json.dumps(TOKEN_RESPONSE).encode()
 CHUNKED = b"HTTP/1.1 200 OK\r\nconnection: close\r\ntransfer-encoding: chunked\r\n\r\n"
 
 # Most of them repeat something secret, as a broken server, or one in between, might.
-TROUBLES: tuple[FaultyResponse, ...] = (
+FAULTS: tuple[FaultyResponse, ...] = (
     CUT,
     b"gat_new grt_new\r\n\r\n",
     CHUNKED + b"%x\r\n%s\r\n-5\r\n" % (len(WHOLE), WHOLE),
@@ -78,12 +78,12 @@ class Secrets(unittest.TestCase):
             "api": lambda app: Api(base_url=app_origin(app), access_token="gat_held", timeout=0.1).businesses(),
         }
         for name, call in calls.items():
-            for number, trouble in enumerate(TROUBLES):
-                with self.subTest(call=name, trouble=number):
-                    self.look_for_secrets(call, trouble, arguments_count=name in ("refreshing", "api"))
+            for number, fault in enumerate(FAULTS):
+                with self.subTest(call=name, fault=number):
+                    self.look_for_secrets(call, fault, arguments_count=name in ("refreshing", "api"))
 
-    def look_for_secrets(self, call: Callable[[App], object], trouble: FaultyResponse, arguments_count: bool) -> None:
-        with FaultyServer(trouble) as server, fake_clock():
+    def look_for_secrets(self, call: Callable[[App], object], fault: FaultyResponse, arguments_count: bool) -> None:
+        with FaultyServer(fault) as server, fake_clock():
             try:
                 call(self.app(server.base_url))
             except GatehouseError as caught:
