@@ -26,7 +26,7 @@ import { openNodeStorage } from './storage/open-node.ts';
 import type { Storage } from './storage/storage.ts';
 import { serveMetrics } from './telemetry/listener.ts';
 import { createMetrics, type Metrics } from './telemetry/metrics.ts';
-import { readTraceId, traceRequests } from './telemetry/routes.ts';
+import { traceRequests } from './telemetry/routes.ts';
 import { startTracing, type Tracing } from './telemetry/tracing.ts';
 import { mountAssets } from './web/assets.ts';
 import { type Branding, createBranding, mountBranding } from './web/branding.ts';
@@ -130,7 +130,7 @@ function createHosts(
   const create = (name: 'api' | 'web', publicUrl: string, knowsSessions: boolean) => {
     const pages = { platformName, issuer: baseUrl, languages, ...(knowsSessions && { loadNavigation }) };
     const errors = { issuer: baseUrl, isApiPath, isHiddenPath, sendErrorPage: createErrorPages(pages) };
-    const host = createHost({ ...settings, publicUrl, log, readTraceId, errors });
+    const host = createHost({ ...settings, publicUrl, log, errors });
     host.responseListeners.push(metrics.responseListener(name));
     if (tracing) traceRequests(host, tracing);
     mountAssets(host);

@@ -10,6 +10,7 @@ import { type ErrorOptions, respondToUnparsable, routeError, sendError } from '.
 import { ApiError } from './errors.ts';
 import { LIVENESS } from './health-paths.ts';
 import type { OverloadLimit, ServerTimeouts } from './timeouts.ts';
+import { readTraceparent } from './traceparent.ts';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -18,6 +19,10 @@ declare module 'fastify' {
     /** The methods of every path. */
     methodsByPath: MethodsByPath;
     responseListeners: ResponseListener[];
+  }
+  interface FastifyRequest {
+    /** Set while requests are traced. */
+    traceId: string | undefined;
   }
   interface FastifyReply {
     /** The reason of an API error, for the log and the metrics. */
@@ -51,7 +56,6 @@ export interface HostOptions {
   trustProxy: string | false;
   logLevel: string;
   log: LogOutput;
-  readTraceId(request: FastifyRequest): string | undefined;
   errors: ErrorOptions;
 }
 
@@ -61,6 +65,7 @@ export function createHost(options: HostOptions): FastifyInstance {
   host.decorate('draining', false);
   host.decorate('methodsByPath', collectMethods(host));
   host.decorate('responseListeners', []);
+  host.decorateRequest('traceId', undefined);
   host.decorateReply('reason', undefined);
   host.decorateReply('operation', undefined);
   // A child logger per request costs time even if it is never used; log lines name the request themselves.
@@ -124,7 +129,7 @@ async function sendRouterError(
 ): Promise<void> {
   addCommonHeaders(request, reply, options.publicUrl);
   await sendError(options.errors, error, request, reply);
-  reportResponse(options, request, reply);
+  reportResponse(request, reply);
 }
 
 function addHooks(host: FastifyInstance, options: HostOptions): void {
@@ -141,7 +146,7 @@ function addHooks(host: FastifyInstance, options: HostOptions): void {
     done(null, payload);
   });
   host.addHook('onResponse', (request, reply, done) => {
-    reportResponse(options, request, reply);
+    reportResponse(request, reply);
     done();
   });
 }
@@ -179,13 +184,15 @@ function missingHost(): ApiError {
   return new ApiError({ status: 400, code: 'invalid_request', reason: 'request_unreadable', description });
 }
 
-function reportResponse({ readTraceId }: HostOptions, request: FastifyRequest, reply: FastifyReply): void {
-  const { id: requestId, method, log, routeOptions, server } = request;
+function reportResponse(request: FastifyRequest, reply: FastifyReply): void {
+  const { id: requestId, method, log, routeOptions, server, headers } = request;
   const { statusCode, reason, operation, elapsedTime: took } = reply;
   const { url = 'none' } = routeOptions;
   const route = operation ? `${url} ${operation.name}` : url;
   const status = operation?.status ?? statusCode;
-  log.info({ requestId, method, route, status, reason, traceId: readTraceId(request), ms: Math.round(took) });
+  const sent = headers.traceparent === undefined ? undefined : readTraceparent(headers.traceparent);
+  const traceId = request.traceId ?? sent?.traceId;
+  log.info({ requestId, method, route, status, reason, traceId, ms: Math.round(took) });
   for (const listener of server.responseListeners) listener({ method, route, status, reason, took }, request);
 }
 

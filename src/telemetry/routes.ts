@@ -1,6 +1,6 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import '../http/host.ts';
-import { type RequestTrace, readTraceparent, type Tracing } from './tracing.ts';
+import type { RequestTrace, Tracing } from './tracing.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -14,6 +14,7 @@ export function traceRequests(host: FastifyInstance, tracing: Tracing): void {
   host.decorateRequest('trace', undefined);
   host.addHook('onRequest', (request, _, done) => {
     request.trace = tracing.startRequest(request.headers.traceparent);
+    request.traceId = request.trace.traceId;
     tracing.run(request.trace.context, done);
   });
   // Again, because reading the body loses the async context.
@@ -21,10 +22,4 @@ export function traceRequests(host: FastifyInstance, tracing: Tracing): void {
   host.responseListeners.push((response, request) => {
     if (request?.trace) tracing.endRequest(request.trace, response);
   });
-}
-
-/** The id of the request's own trace, or of the client's. */
-export function readTraceId({ trace, headers: { traceparent } }: FastifyRequest): string | undefined {
-  if (trace) return trace.traceId;
-  return traceparent === undefined ? undefined : readTraceparent(traceparent)?.traceId;
 }

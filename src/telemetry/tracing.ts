@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Attributes, Context, Span, SpanKind } from '@opentelemetry/api';
 import type { ReadableSpan, SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace';
 import type { ResponseSummary } from '../http/host.ts';
+import { readTraceparent } from '../http/traceparent.ts';
 import { preciseClock, SECOND } from '../lib/clock.ts';
 import { type ExecutedStatement, watchStatements } from '../storage/statement-log.ts';
 import { type ObservedAttempt, onAttempt } from '../webhooks/sender.ts';
@@ -125,17 +126,6 @@ function boundedQueue(exporter: SpanExporter, countSpans: CountSpans) {
       shutdown: () => processor.shutdown(),
     }),
   };
-}
-
-/** Later versions may append fields; version ff is invalid. https://www.w3.org/TR/trace-context/ */
-const TRACEPARENT = /^(?!ff)([0-9a-f]{2})-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
-
-/** Here and not the SDK's parser, because log lines name the trace while tracing is off, too. */
-export function readTraceparent(header: unknown): { traceId: string; spanId: string; traceFlags: number } | undefined {
-  if (typeof header !== 'string') return undefined;
-  const [, version, traceId, spanId, flags = '', more] = TRACEPARENT.exec(header) ?? [];
-  if (traceId === undefined || spanId === undefined || (version === '00' && more !== undefined)) return undefined;
-  return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1 };
 }
 
 /** Attribute names: https://opentelemetry.io/docs/specs/semconv/ */

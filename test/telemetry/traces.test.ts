@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
+import { readTraceparent } from '../../src/http/traceparent.ts';
 import { createKeyring } from '../../src/lib/keyring.ts';
-import { readTraceparent } from '../../src/telemetry/tracing.ts';
 import { sendTest } from '../../src/webhooks/deliveries.ts';
 import { insertEndpoint } from '../../src/webhooks/endpoints.ts';
 import { freePort } from '../support/ports.ts';
