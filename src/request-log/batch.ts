@@ -1,14 +1,7 @@
 import { type HourlyCounts, hourOf, type NewScopeUse, scopeUseKey } from './counts.ts';
 import { type NewRequest, type RequestContext, WRONG_SECRET } from './log.ts';
 
-export interface RecordedRequest {
-  method: string;
-  route: string;
-  status: number;
-  reason: string | null;
-  requestId: string;
-  took: number;
-}
+export type RecordedRequest = Pick<NewRequest, 'method' | 'route' | 'status' | 'reason' | 'requestId' | 'took'>;
 
 /** The newest requests of each app, with a limit per app and one for all. */
 interface RequestBuffer {
@@ -67,26 +60,27 @@ function inOrder({ requests, oldest }: Ring): NewRequest[] {
   return [...requests.slice(oldest), ...requests.slice(0, oldest)];
 }
 
-/** Synchronous: recording must not delay a request. */
-export function addToBatch(
-  batch: Batch,
-  appId: string,
-  request: RecordedRequest,
-  context: RequestContext,
-  now: number,
-) {
-  const { method, route, status, reason, requestId, took } = request;
+/** A request that is not in the batch yet. */
+export interface Recorded {
+  appId: string;
+  at: number;
+  request: RecordedRequest;
+  context: RequestContext;
+}
+
+export function addToBatch(batch: Batch, { appId, at, request, context }: Recorded): void {
+  const { status, reason } = request;
   const { businessId = null, userId, scope, scopeUsedBy = appId, grantType = null, usedPkce = false } = context;
   const errors = status >= 400 ? 1 : 0;
   const refreshes = grantType === 'refresh_token' && !errors ? 1 : 0;
   const exchanges = grantType === 'authorization_code' && !errors ? 1 : 0;
   const pkceExchanges = usedPkce ? exchanges : 0;
-  addRequest(batch, { appId, at: now, method, route, grantType, status, reason, requestId, businessId, took });
+  addRequest(batch, { ...request, appId, at, grantType, businessId });
   // Anyone can send a wrong secret, so these requests are not counted as the app's own.
   if (reason === WRONG_SECRET) return;
-  addToCounts(batch, { appId, hour: hourOf(now), requests: 1, errors, refreshes, exchanges, pkceExchanges });
+  addToCounts(batch, { appId, hour: hourOf(at), requests: 1, errors, refreshes, exchanges, pkceExchanges });
   if (scope === undefined || userId === undefined || businessId === null || errors) return;
-  addToUses(batch, { businessId, appId: scopeUsedBy, userId, scope, uses: 1, lastAt: now });
+  addToUses(batch, { businessId, appId: scopeUsedBy, userId, scope, uses: 1, lastAt: at });
 }
 
 export function mergeBatches(older: Batch, newer: Batch): Batch {
