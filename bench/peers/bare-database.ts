@@ -1,5 +1,5 @@
 import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite';
-import { type Checkpoints, createCheckpoints } from '../../src/storage/sqlite/checkpoint.ts';
+import { type Checkpoints, COMMITS_PER_CHECKPOINT, createCheckpoints } from '../../src/storage/sqlite/checkpoint.ts';
 import { returnArrays, type ToRows, WAL_SETTINGS } from '../../src/storage/sqlite/connection.ts';
 import type { Durability } from '../../src/storage/sqlite/group-commit.ts';
 import { openWal, type Wal } from '../../src/storage/sqlite/wal-sync.ts';
@@ -73,6 +73,7 @@ interface Deps {
 function createGroupCommit({ statements, checkpoints, wal }: Deps) {
   let waiting: (() => void)[] | undefined;
   let isDurable = false;
+  let commits = 0;
 
   function commit(): void {
     const callbacks = waiting ?? [];
@@ -84,7 +85,8 @@ function createGroupCommit({ statements, checkpoints, wal }: Deps) {
     else callAll();
     waiting = undefined;
     isDurable = false;
-    checkpoints.onCommit();
+    commits += 1;
+    if (commits % COMMITS_PER_CHECKPOINT === 0) checkpoints.start();
   }
 
   return {

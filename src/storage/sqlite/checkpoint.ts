@@ -3,11 +3,12 @@ import { dirname, resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
 
-/** Commits between two checks of the size of the log. */
-const CHECK_EVERY = 128;
+/** How many commits there are between two calls of `start`. */
+export const COMMITS_PER_CHECKPOINT = 128;
 
 export interface Checkpoints {
-  onCommit(): void;
+  /** Runs one if the log is long enough, and none is running. */
+  start(): void;
   stop(): Promise<void>;
 }
 
@@ -22,32 +23,28 @@ export function createCheckpoints(
   commit: (then: () => void) => Promise<void>,
 ): Checkpoints {
   let thread: Worker | undefined;
-  let [commits, isRunning] = [0, path === ':memory:'];
+  let isRunning = path === ':memory:';
 
-  function reset(): void {
-    [commits, isRunning] = [0, false];
-  }
-
-  function start(): void {
-    isRunning = true;
-    try {
-      thread ??= startThread(resolve(path))
-        .on('message', (isNearlyDone) => (isNearlyDone ? commit(() => checkpoint(file)).then(reset) : reset()))
-        .on('exit', () => {
-          thread = undefined;
-          reset();
-        });
-      thread.postMessage('checkpoint');
-    } catch {
-      // The system allows no further thread. Later it may.
-      reset();
-    }
+  function end(): void {
+    isRunning = false;
   }
 
   return {
-    onCommit() {
-      commits += 1;
-      if (commits >= CHECK_EVERY && !isRunning) start();
+    start() {
+      if (isRunning) return;
+      isRunning = true;
+      try {
+        thread ??= startThread(resolve(path))
+          .on('message', (isNearlyDone) => (isNearlyDone ? commit(() => checkpoint(file)).then(end) : end()))
+          .on('exit', () => {
+            thread = undefined;
+            end();
+          });
+        thread.postMessage('checkpoint');
+      } catch {
+        // The system allows no further thread. Later it may.
+        end();
+      }
     },
     async stop() {
       await thread?.terminate();

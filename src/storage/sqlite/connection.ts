@@ -134,14 +134,14 @@ export function returnArrays(statement: StatementSync): ToRows | undefined {
     const arrays = found as unknown[][];
     // Another process may have added a column: SQLite compiles `select *` again then.
     if (arrays[0] && arrays[0].length !== names.length) names = readNames();
-    return arrays.map((values) => toRow(names, values)) as Row[];
+    const rows: Record<string, unknown>[] = [];
+    for (const values of arrays) {
+      const row: Record<string, unknown> = {};
+      for (let i = 0; i < names.length; i++) row[names[i] as string] = values[i];
+      rows.push(row);
+    }
+    return rows as Row[];
   };
-}
-
-function toRow(names: string[], values: unknown[]): object {
-  const row: Record<string, unknown> = {};
-  for (let i = 0; i < names.length; i++) row[names[i] as string] = values[i];
-  return row;
 }
 
 /** SQLite's result codes about the file, the disk or another process, and not about the statement. */

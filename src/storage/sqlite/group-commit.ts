@@ -31,7 +31,7 @@ export function createGroupCommit(connection: Connection, scheduleCommit: () => 
   return {
     join(durability) {
       // A refresh that cannot be confirmed would replace a token whose successor the app never receives.
-      wal.assertNotStalled();
+      if (wal.stalled) throw wal.stalled;
       if (!group) {
         begin(connection);
         scheduleCommit();

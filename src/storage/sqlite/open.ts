@@ -3,7 +3,7 @@ import { setRunner } from '../prepared-query.ts';
 import { statementLog } from '../statement-log.ts';
 import { type ColumnTypes, type Database, inTransaction, type Storage } from '../storage.ts';
 import type { Tables } from '../tables.ts';
-import { createCheckpoints } from './checkpoint.ts';
+import { COMMITS_PER_CHECKPOINT, createCheckpoints } from './checkpoint.ts';
 import { openConnection } from './connection.ts';
 import { createDialect, type Engine, omitRowLocks, runAlone, runInTransaction, vacuumStep } from './dialect.ts';
 import { createGroupCommit, type Durability } from './group-commit.ts';
@@ -42,12 +42,17 @@ function openEngine(path: string): { engine: Engine; close(): Promise<void> } {
   const connection = openConnection(path);
   const { file, wal } = connection;
   const lock = createConnectionLock();
-  const commits = createGroupCommit(connection, () => setImmediate(commit, checkpoints.onCommit));
-  const commit = async (then: () => void) => {
+  let scheduled = 0;
+  const commits = createGroupCommit(connection, () => {
+    setImmediate(commit);
+    scheduled += 1;
+    if (scheduled % COMMITS_PER_CHECKPOINT === 0) checkpoints.start();
+  });
+  const commit = async (then?: () => void) => {
     await lock.acquire();
     try {
       commits.commit();
-      then();
+      then?.();
     } finally {
       lock.release();
     }

@@ -17,7 +17,7 @@ interface PendingRead {
  * Runs the reads of one event loop iteration at its end, in one transaction. Alone, each read would lock the file, and
  * find SQLite's code and data evicted from the processor's caches (docs/decisions/0016). A read that fails fails alone.
  */
-export function createReadBatch(connection: Connection, lock: ConnectionLock, commits: GroupCommit): BatchRead {
+export function createReadBatch({ file, run }: Connection, lock: ConnectionLock, commits: GroupCommit): BatchRead {
   let pending: PendingRead[] = [];
 
   async function runPending(): Promise<void> {
@@ -28,7 +28,18 @@ export function createReadBatch(connection: Connection, lock: ConnectionLock, co
     try {
       // Reads see committed rows only: a commit that fails rolls back what was written before it.
       commits.commit();
-      runBatch(batch, connection);
+      // All of them see the same snapshot.
+      const isTransaction = batch.length > 1;
+      if (isTransaction) run('begin');
+      for (const { read, resolve, reject } of batch) {
+        try {
+          resolve(read());
+        } catch (error) {
+          reject(error);
+        }
+      }
+      // Nothing was written. A rollback cannot fail, as a commit could. After an I/O error SQLite has rolled back already.
+      if (isTransaction && file.isTransaction) run('rollback');
     } catch (error) {
       const reason = translateError(error);
       for (const { reject } of batch) reject(reason);
@@ -43,19 +54,4 @@ export function createReadBatch(connection: Connection, lock: ConnectionLock, co
       if (pending.length === 1) setImmediate(runPending);
       if (pending.length === MAX_BATCH) runPending();
     });
-}
-
-/** All reads of a batch see the same snapshot. */
-function runBatch(batch: PendingRead[], { file, run }: Connection): void {
-  const isTransaction = batch.length > 1;
-  if (isTransaction) run('begin');
-  for (const { read, resolve, reject } of batch) {
-    try {
-      resolve(read());
-    } catch (error) {
-      reject(error);
-    }
-  }
-  // Nothing was written. A rollback cannot fail, as a commit could. After an I/O error SQLite has rolled back already.
-  if (isTransaction && file.isTransaction) run('rollback');
 }

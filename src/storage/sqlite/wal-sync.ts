@@ -8,8 +8,8 @@ export interface Wal {
   sync(): Promise<void>;
   /** The same for commits that are being synced; undefined if there are none. */
   pendingSync(): Promise<void> | undefined;
-  /** Throws while a sync is overdue. */
-  assertNotStalled(): void;
+  /** Set while a sync is overdue: no write may begin. */
+  stalled: StorageUnavailable | undefined;
   close(): void;
 }
 
@@ -26,68 +26,62 @@ const SYNC_TIMEOUT = 4 * SECOND;
 export function openWal(path: string, sync: Sync = fdatasync, timeout = SYNC_TIMEOUT): Wal {
   if (path === ':memory:') return IN_MEMORY;
   const file = openSync(`${path}-wal`, 'r');
-  const state: SyncState = {
+  const wal: WalOnDisk = {
     flush: (done) => sync(file, done),
     timeout,
     running: undefined,
     next: undefined,
     stalled: undefined,
-  };
-  return {
     sync() {
-      if (!state.running) return startSync(state, createDeferred());
-      state.next ??= createDeferred();
-      if (state.stalled) state.next.reject(state.stalled);
-      return state.next.promise;
+      if (!wal.running) return startSync(wal, createDeferred());
+      wal.next ??= createDeferred();
+      if (wal.stalled) wal.next.reject(wal.stalled);
+      return wal.next.promise;
     },
-    pendingSync: () => (state.next ?? state.running)?.promise,
-    assertNotStalled() {
-      if (state.stalled) throw state.stalled;
-    },
+    pendingSync: () => (wal.next ?? wal.running)?.promise,
     close() {
-      state.next = undefined;
+      wal.next = undefined;
       closeSync(file);
     },
   };
+  return wal;
 }
 
-interface SyncState {
+interface WalOnDisk extends Wal {
   flush(done: (error: Error | null) => void): void;
   timeout: number;
   running: PromiseWithResolvers<void> | undefined;
   /** Starts when the running one is done. */
   next: PromiseWithResolvers<void> | undefined;
-  /** Set while the running sync is overdue. */
-  stalled: StorageUnavailable | undefined;
 }
 
-function startSync(state: SyncState, synced: PromiseWithResolvers<void>): Promise<void> {
-  state.running = synced;
-  state.next = undefined;
+function startSync(wal: WalOnDisk, synced: PromiseWithResolvers<void>): Promise<void> {
+  wal.running = synced;
+  wal.next = undefined;
   // If this process itself was stopped, the sync may be done by now: its callback runs before the immediate.
-  const timer = setTimeout(() => setImmediate(giveUp, state, synced), state.timeout);
-  state.flush((error) => {
+  const timer = setTimeout(() => setImmediate(giveUp, wal, synced), wal.timeout);
+  wal.flush((error) => {
     // Ends the process: the system may have dropped pages that SQLite believes to be written.
     if (error) throw error;
     clearTimeout(timer);
-    const { stalled, next } = state;
-    state.running = state.stalled = undefined;
-    if (next) startSync(state, stalled ? createDeferred() : next);
+    const { stalled, next } = wal;
+    wal.running = wal.stalled = undefined;
+    if (next) startSync(wal, stalled ? createDeferred() : next);
     synced.resolve();
   });
   return synced.promise;
 }
 
 /** Rejects all waiting commits, and later ones until the sync is done. */
-function giveUp(state: SyncState, synced: PromiseWithResolvers<void>): void {
-  if (state.running !== synced) return;
-  const seconds = state.timeout / SECOND;
-  state.stalled = new StorageUnavailable(`The disk has not confirmed a flush within ${seconds} seconds.`);
-  synced.reject(state.stalled);
-  state.next?.reject(state.stalled);
+function giveUp(wal: WalOnDisk, synced: PromiseWithResolvers<void>): void {
+  if (wal.running !== synced) return;
+  const seconds = wal.timeout / SECOND;
+  wal.stalled = new StorageUnavailable(`The disk has not confirmed a flush within ${seconds} seconds.`);
+  synced.reject(wal.stalled);
+  wal.next?.reject(wal.stalled);
 }
 
-const IN_MEMORY: Wal = { sync: async () => {}, pendingSync: () => undefined, assertNotStalled() {}, close() {} };
+const IN_MEMORY: Wal = { sync: async () => {}, pendingSync: () => undefined, stalled: undefined, close() {} };
 
 /** Its rejection is never unhandled: the write that would await it may have failed before. */
 export function createDeferred(): PromiseWithResolvers<void> {
