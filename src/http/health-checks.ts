@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { Type } from 'typebox';
 import { type Storage, StorageUnavailable } from '../storage/storage.ts';
 import { LIVENESS, READINESS } from './health-paths.ts';
-import { EVEN_IF_OVERLOADED } from './host.ts';
+import { EVEN_IF_OVERLOADED } from './load-shedding.ts';
 import { REQUEST_ID, SERVER_ERRORS } from './openapi.ts';
 
 const OK = Type.Object({ status: Type.Literal('ok', { description: 'Always `ok`.' }) });

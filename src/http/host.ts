@@ -1,6 +1,4 @@
-import underPressure from '@fastify/under-pressure';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
-import { Overloaded } from '../lib/errors.ts';
 import { newRandomId } from '../lib/ids.ts';
 import { LOG_SERIALIZERS, type LogOutput } from '../lib/log-output.ts';
 import { InvalidSetting } from '../lib/setting-values.ts';
@@ -9,6 +7,7 @@ import { BODY_LIMIT } from './body-parsers.ts';
 import { type ErrorOptions, respondToUnparsable, routeError, sendError } from './error-handler.ts';
 import { ApiError } from './errors.ts';
 import { LIVENESS } from './health-paths.ts';
+import { shedLoad } from './load-shedding.ts';
 import type { OverloadLimit, ServerTimeouts } from './timeouts.ts';
 import { readTraceparent } from './traceparent.ts';
 
@@ -233,25 +232,3 @@ export function delayUntilFlushed(host: FastifyInstance, { storage, errors }: Fl
 
 /** The other headers belong to the response that is not sent. */
 const ON_EVERY_RESPONSE = /^(?:x-|access-control-|strict-transport-security$)/;
-
-/** Route option for health checks: they still succeed on an overloaded node. */
-export const EVEN_IF_OVERLOADED = { config: { pressureHandler: () => undefined } };
-
-function shedLoad(host: FastifyInstance, { minRequests, ...limit }: OverloadLimit): void {
-  let inProgress = 0;
-  host.addHook('onRequest', (_request, { raw }, done) => {
-    inProgress += 1;
-    raw.on('close', () => {
-      inProgress -= 1;
-    });
-    done();
-  });
-  host.register(underPressure, {
-    ...limit,
-    pressureHandler: (_request, _reply, _type, delay) => {
-      // Infinity means that one stall covered the whole interval, so there was no sample.
-      const isOverloaded = inProgress >= minRequests && delay !== Number.POSITIVE_INFINITY;
-      return isOverloaded ? Promise.reject(new Overloaded()) : undefined;
-    },
-  });
-}
