@@ -5,6 +5,7 @@ import { DAY, MINUTE } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import { formatScopes, type Scopes } from '../lib/scope-lists.ts';
 import { newSalt } from '../lib/secrets.ts';
+import { batchedUpdate } from '../storage/batched-update.ts';
 import { chainedWrites } from '../storage/chained-writes.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import { retentionStep } from '../storage/retention.ts';
@@ -100,19 +101,31 @@ const insertGrant = chainedWrites({
  * exist for years.
  */
 export async function markExchanged(db: Database, grantId: string, now: number): Promise<boolean> {
-  const { numAffectedRows } = await markOnce(db, { id: grantId, exchanged_at: now, ...rotatedNow(now) });
-  return numAffectedRows === 1n;
+  return markOnce(db, { id: grantId, exchanged_at: now, ...rotatedNow(now) });
 }
 
-const markOnce = preparedQuery(
-  (db, { id, exchanged_at, rotated_at, refresh_expires_at, removable_on }: Omit<Rotation, 'from' | 'to'>) =>
+const EXCHANGE = {
+  table: 'grants',
+  key: 'id',
+  types: {
+    id: 'uuid',
+    exchanged_at: 'bigint',
+    rotated_at: 'bigint',
+    refresh_expires_at: 'bigint',
+    removable_on: 'bigint',
+  },
+} as const;
+
+const markOnce = batchedUpdate({
+  ...EXCHANGE,
+  change: (db, { id, exchanged_at, rotated_at, refresh_expires_at, removable_on }: Omit<Rotation, 'from' | 'to'>) =>
     db
       .updateTable('grants')
       .set({ exchanged_at, rotated_at, refresh_expires_at, removable_on, redirect_uri: null, code_challenge: null })
       .where('id', '=', id)
       .where('exchanged_at', 'is', null)
       .where('revoked_at', 'is', null),
-);
+});
 
 /**
  * Moves the row from the rotation it was read at to the one after the token's. Atomic: true for one caller only. If the
@@ -131,8 +144,10 @@ export async function rotate(
     ...rotatedNow(now),
   };
   const update = rotation.removable_on === grant.removableOn ? rotateWithinDay : rotateToNewDay;
-  return (await update(db, rotation)).numAffectedRows === 1n;
+  return update(db, rotation);
 }
+
+const ROTATION = { ...EXCHANGE, types: { ...EXCHANGE.types, from: 'bigint', to: 'bigint' } } as const;
 
 interface Rotation extends ReturnType<typeof rotatedNow> {
   id: string;
@@ -141,12 +156,13 @@ interface Rotation extends ReturnType<typeof rotatedNow> {
   exchanged_at: number;
 }
 
-const rotateToNewDay = preparedQuery((db, row: Rotation) =>
-  updateRotation(db, row).set({ removable_on: row.removable_on }),
-);
+const rotateToNewDay = batchedUpdate({
+  ...ROTATION,
+  change: (db, row: Rotation) => updateRotation(db, row).set({ removable_on: row.removable_on }),
+});
 
 /** Leaves `removable_on` out: SQLite writes to its index even if the value is the same, as it mostly is. */
-const rotateWithinDay = preparedQuery(updateRotation);
+const rotateWithinDay = batchedUpdate({ ...ROTATION, change: updateRotation });
 
 function updateRotation(db: Database, { id, from, to, exchanged_at, rotated_at, refresh_expires_at }: Rotation) {
   return db

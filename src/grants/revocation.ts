@@ -3,7 +3,7 @@ import { insertDependentEntry } from '../audit/entries.ts';
 import { insertDependentEvent, recordEvents } from '../events/events.ts';
 import type { InactiveReason } from '../http/errors.ts';
 import { newId } from '../lib/ids.ts';
-import { chainedWrites, type DependentQuery } from '../storage/chained-writes.ts';
+import { batchedWrites, type DependentQuery } from '../storage/chained-writes.ts';
 import { jsonObject } from '../storage/json-object.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
@@ -30,6 +30,9 @@ interface Revocation {
 }
 
 const revocation = {
+  table: 'grants' as const,
+  key: 'grantId' as const,
+  types: { grantId: 'uuid', reason: 'text', now: 'bigint', eventId: 'uuid' } as const,
   columns: ['grantId', 'appId', 'businessId', 'userId'] as const,
   change: (db: Database, { grantId, reason, now }: Revocation) =>
     updateRevoked(db, { reason, now }).where('id', '=', grantId),
@@ -41,7 +44,7 @@ const revocation = {
   },
 };
 
-const revokeOne = chainedWrites({ ...revocation, dependents: [revocation.insertEvent] });
+const revokeOne = batchedWrites({ ...revocation, dependents: [revocation.insertEvent] });
 
 /** Needs a transaction. Returns the users who had allowed the apps. */
 export async function revokeGrants(
@@ -132,8 +135,9 @@ interface RevocationByApp extends Revocation {
   entryId: string;
 }
 
-const revokeAndAudit = chainedWrites({
-  columns: revocation.columns,
+const revokeAndAudit = batchedWrites({
+  ...revocation,
+  types: { ...revocation.types, address: 'text', entryId: 'uuid' },
   change: (db, values: RevocationByApp) => revocation.change(db, values),
   dependents: [revocation.insertEvent, insertAudit],
 });

@@ -1,7 +1,9 @@
 import type { Compilable, QueryCreator } from 'kysely';
+import { type BatchedUpdate, type Changed, runInBatches, type Untyped, withChanged } from './batched-update.ts';
 import { pipelinesOf, preparedQuery } from './prepared-query.ts';
 import { type Database, inTransaction, isSqlite } from './storage.ts';
 import type { Tables } from './tables.ts';
+import { canJoinBatch, valueReferences } from './value-lists.ts';
 
 /** Builds a write that reads the rows of the first write from the table `changed`. */
 export type DependentQuery<Row> = QueryCreator<Tables & { changed: Row }>;
@@ -21,7 +23,10 @@ interface Chain<Values, Row> {
 export function chainedWrites<Values extends object, Row extends object>(
   chain: Chain<Values, Row>,
 ): (db: Database, values: Values) => Promise<Row[]> {
-  const combined = preparedQuery((db, values: Values) => combine(db, chain, values));
+  const combined = preparedQuery((db, values: Values) => {
+    const changed = (db as unknown as Untyped).with('changed', () => chain.change(db, values));
+    return combine(db, changed, chain, values);
+  });
   const change = preparedQuery(chain.change);
   const dependents = chain.dependents.map((each) =>
     preparedQuery((db, values: Values & Row) => each(withRow(db, chain.columns, values), values, db)),
@@ -36,19 +41,31 @@ export function chainedWrites<Values extends object, Row extends object>(
   };
 }
 
-// Kysely's types cannot express a list of common table expressions.
-type Untyped = { with(name: string, query: () => unknown): Untyped } & QueryCreator<Record<string, object>>;
+/** For chains that begin with an update: on PostgreSQL, those of one event loop iteration are one statement. */
+export function batchedWrites<Values extends object, Row extends object>(
+  chain: Chain<Values, Row> & BatchedUpdate<Values, Row>,
+): (db: Database, values: Values) => Promise<Row[]> {
+  const writeOne = chainedWrites(chain);
+  const writeMany = preparedQuery((db, lists: Record<string, string>) => {
+    const changed = withChanged(db, lists, chain);
+    return combine<Values, Row & Changed>(db, changed, chain, valueReferences(chain.types, 'changed'));
+  });
+  const writeInBatch = runInBatches(chain.types, writeOne, writeMany, (row) => [row as unknown as Row]);
+  return (db, values) => (canJoinBatch(db, chain.types, values) ? writeInBatch(db, values) : writeOne(db, values));
+}
 
+/** Adds the dependent writes to the change. */
 function combine<Values, Row>(
   db: Database,
-  { change, dependents }: Chain<Values, Row>,
+  changed: Untyped,
+  { dependents }: Pick<Chain<Values, Row>, 'dependents'>,
   values: Values,
 ): Compilable<Row> {
-  let query = (db as unknown as Untyped).with('changed', () => change(db, values));
   const dependent = db as unknown as DependentQuery<Row>;
-  for (const [index, write] of dependents.entries()) {
-    query = query.with(`dependent_${index}`, () => write(dependent, values, db));
-  }
+  const query = dependents.reduce(
+    (all, write, index) => all.with(`dependent_${index}`, () => write(dependent, values, db)),
+    changed,
+  );
   return query.selectFrom('changed').selectAll() as unknown as Compilable<Row>;
 }
 

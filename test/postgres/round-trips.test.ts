@@ -143,6 +143,24 @@ test('a revocation takes one round trip to read, and one statement for the grant
   assert.deepEqual(await count(() => revoke(tokens)), { trips: 2, statements: 2 });
 });
 
+test('refreshes in one event loop iteration are one statement to read and one to write', async () => {
+  const tokens = [await connect(), await connect(), await connect()];
+
+  assert.deepEqual(await count(() => Promise.all(tokens.map(refresh))), { trips: 2, statements: 2 });
+});
+
+test('code exchanges in one event loop iteration are one statement to read and one to write', async () => {
+  const codes = [await allow(await newAuthorization()), await allow(await newAuthorization())];
+
+  assert.deepEqual(await count(() => Promise.all(codes.map(exchange))), { trips: 2, statements: 2 });
+});
+
+test('revocations in one event loop iteration are one statement to read and one to write', async () => {
+  const tokens = [await connect(), await connect(), await connect()];
+
+  assert.deepEqual(await count(() => Promise.all(tokens.map(revoke))), { trips: 2, statements: 2 });
+});
+
 test('a reused code ends its grant with one statement', async () => {
   const code = await allow(await newAuthorization());
   await exchange(code);

@@ -1,0 +1,71 @@
+import { type AliasedRawBuilder, type RawBuilder, sql } from 'kysely';
+import { isId } from '../lib/ids.ts';
+import { pipelinesOf } from './prepared-query.ts';
+import type { Database } from './storage.ts';
+
+/** PostgreSQL's names of the types of values. */
+export type ValueTypes<Values> = Record<keyof Values & string, 'uuid' | 'bigint' | 'text'>;
+
+/** Which call of a batch a row is for, from 1 on. */
+export interface Numbered {
+  call_number: number;
+}
+
+/**
+ * Whether the call can join a batch. One whose values PostgreSQL rejects would fail all others, so it runs alone. So does each call in a
+ * transaction, and on Citus, which cannot push a join with a list to one shard.
+ */
+export function canJoinBatch<Values extends object>(db: Database, types: ValueTypes<Values>, values: Values): boolean {
+  return pipelinesOf(db)?.combinesStatements() === true && !db.isTransaction && isWellFormed(types, values);
+}
+
+function isWellFormed<Values extends object>(types: ValueTypes<Values>, values: Values): boolean {
+  return Object.entries(types).every(([name, type]) =>
+    IS_WELL_FORMED[type as ValueTypes<Values>[keyof ValueTypes<Values>]](values[name as keyof Values] as never),
+  );
+}
+
+const IS_WELL_FORMED = {
+  uuid: isId,
+  bigint: Number.isSafeInteger,
+  text: (value: string) => typeof value === 'string' && !value.includes('\0'),
+};
+
+/** The values of a batch, one list for each name, in PostgreSQL's notation of arrays. */
+export function listsOf<Values>(types: ValueTypes<Values>, batch: { values: Values }[]): Record<string, string> {
+  const names = Object.keys(types) as (keyof Values & string)[];
+  return Object.fromEntries(
+    names.map((name) => {
+      const list = batch.map(({ values }) => values[name]);
+      return [name, `{${types[name] === 'text' ? list.map(quote) : list.join()}}`];
+    }),
+  );
+}
+
+function quote(value: unknown): string {
+  return `"${String(value).replace(/["\\]/g, '\\$&')}"`;
+}
+
+/** The lists as a table named `input`: a row for each call, with its values in columns named `value_…`, and its number. */
+export function inputTable<Values>(
+  types: ValueTypes<Values>,
+  lists: Record<string, string>,
+): AliasedRawBuilder<Numbered, 'input'> {
+  const names = Object.keys(types) as (keyof Values & string)[];
+  // In a subquery, so that PostgreSQL does not know how long they are: else it plans short lists again for each execution.
+  const arrays = names.map((name) => sql`(select cast(${lists[name]} as ${sql.raw(types[name])}[]))`);
+  const columns = [...names.map(columnOf), 'call_number'].map((name) => sql.id(name));
+  return sql<Numbered>`unnest(${sql.join(arrays)}) with ordinality`.as<'input'>(sql`input(${sql.join(columns)})`);
+}
+
+/** The column of a value. The prefix tells it from the columns of the tables that it is joined with. */
+export function columnOf(name: string): string {
+  return `value_${name}`;
+}
+
+/** In place of the values of one call: references to the columns of `table`. */
+export function valueReferences<Values>(types: ValueTypes<Values>, table: string): Values {
+  const names = Object.keys(types);
+  const references = names.map((name): [string, RawBuilder<unknown>] => [name, sql.ref(`${table}.${columnOf(name)}`)]);
+  return Object.fromEntries(references) as Values;
+}
