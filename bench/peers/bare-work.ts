@@ -1,4 +1,5 @@
-import { type Grant, REFRESH_LIFETIME } from '../../src/grants/grants.ts';
+import type { Grant } from '../../src/grants/grants.ts';
+import { REFRESH_LIFETIME } from '../../src/grants/lifetimes.ts';
 import { DAY, MINUTE, SECOND } from '../../src/lib/clock.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { type Keyring, sign } from '../../src/lib/keyring.ts';

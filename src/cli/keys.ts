@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { OPERATOR } from '../audit/entries.ts';
 import { type KeySource, readSecretKeys } from '../config.ts';
-import { REFRESH_LIFETIME } from '../grants/grants.ts';
+import { REFRESH_LIFETIME } from '../grants/lifetimes.ts';
 import { DAY, systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import { createKeyring, replaceKeyFile, writeKeyFile } from '../lib/keyring.ts';

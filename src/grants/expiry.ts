@@ -1,7 +1,8 @@
 import { recordEvent } from '../events/events.ts';
 import { DAY } from '../lib/clock.ts';
 import type { Database } from '../storage/storage.ts';
-import { markWarned, removableOn } from './grants.ts';
+import { markWarned } from './grants.ts';
+import { removableOn } from './lifetimes.ts';
 import { revokeGrants } from './revocation.ts';
 import { needsWarning, selectLiveGrants, selectUnrevoked } from './status.ts';
 

@@ -1,7 +1,7 @@
 import { expressionBuilder } from 'kysely';
 import { insertDependentEvent } from '../events/events.ts';
 import type { InactiveReason } from '../http/errors.ts';
-import { DAY, MINUTE } from '../lib/clock.ts';
+import { DAY } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import { formatScopes, type Scopes } from '../lib/scope-lists.ts';
 import { newSalt } from '../lib/secrets.ts';
@@ -11,6 +11,7 @@ import { preparedQuery } from '../storage/prepared-query.ts';
 import { retentionStep } from '../storage/retention.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
+import { CODE_LIFETIME, ROTATED_TYPES, removableOn, rotatedNow } from './lifetimes.ts';
 import { type Grant, type GrantParties, needsWarning, selectBetween } from './status.ts';
 
 export { findGrant, type Grant } from './status.ts';
@@ -28,12 +29,6 @@ type NewGrant = Pick<
   | 'redirectUri'
   | 'codeChallenge'
 >;
-
-const CODE_LIFETIME = 10 * MINUTE;
-export const REFRESH_LIFETIME = 30 * DAY;
-
-/** A row is kept this long after its last token has expired, so that a late request still gets the reason. */
-const RETENTION = DAY;
 
 /** The fields that a code is derived from. */
 export type NewCode = Pick<Grant, 'id' | 'salt' | 'codeExpiresAt'>;
@@ -101,23 +96,16 @@ const insertGrant = chainedWrites({
  * exist for years.
  */
 export async function markExchanged(db: Database, grantId: string, now: number): Promise<boolean> {
-  return markOnce(db, { id: grantId, exchanged_at: now, ...rotatedNow(now) });
+  const { numAffectedRows } = await markOnce(db, { id: grantId, exchanged_at: now, ...rotatedNow(now) });
+  return numAffectedRows === 1n;
 }
 
-const EXCHANGE = {
-  table: 'grants',
-  key: 'id',
-  types: {
-    id: 'uuid',
-    exchanged_at: 'bigint',
-    rotated_at: 'bigint',
-    refresh_expires_at: 'bigint',
-    removable_on: 'bigint',
-  },
-} as const;
+const EXCHANGE_TYPES = { id: 'uuid', exchanged_at: 'bigint', ...ROTATED_TYPES } as const;
 
 const markOnce = batchedUpdate({
-  ...EXCHANGE,
+  table: 'grants',
+  key: 'id',
+  types: EXCHANGE_TYPES,
   change: (db, { id, exchanged_at, rotated_at, refresh_expires_at, removable_on }: Omit<Rotation, 'from' | 'to'>) =>
     db
       .updateTable('grants')
@@ -144,10 +132,11 @@ export async function rotate(
     ...rotatedNow(now),
   };
   const update = rotation.removable_on === grant.removableOn ? rotateWithinDay : rotateToNewDay;
-  return update(db, rotation);
+  return (await update(db, rotation)).numAffectedRows === 1n;
 }
 
-const ROTATION = { ...EXCHANGE, types: { ...EXCHANGE.types, from: 'bigint', to: 'bigint' } } as const;
+const ROTATION_TYPES = { ...EXCHANGE_TYPES, from: 'bigint', to: 'bigint' } as const;
+const ROTATION = { table: 'grants', key: 'id', types: ROTATION_TYPES } as const;
 
 interface Rotation extends ReturnType<typeof rotatedNow> {
   id: string;
@@ -254,13 +243,3 @@ export async function markWarned(
 }
 
 export const inactiveGrants = retentionStep('grants', ['id'], 'removable_on', (now) => Math.floor(now / DAY));
-
-function rotatedNow(now: number) {
-  const refresh_expires_at = now + REFRESH_LIFETIME;
-  return { rotated_at: now, refresh_expires_at, removable_on: removableOn(refresh_expires_at) };
-}
-
-/** In days since 1970. */
-export function removableOn(expiresAt: number): number {
-  return Math.ceil((expiresAt + RETENTION) / DAY);
-}

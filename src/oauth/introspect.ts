@@ -1,4 +1,4 @@
-import { REFRESH_LIFETIME } from '../grants/grants.ts';
+import { REFRESH_LIFETIME } from '../grants/lifetimes.ts';
 import type { ConnectedFor } from '../grants/transfers.ts';
 import { SECOND } from '../lib/clock.ts';
 import { formatScopes } from '../lib/scope-lists.ts';

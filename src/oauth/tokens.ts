@@ -1,4 +1,5 @@
-import { findGrant, type Grant, REFRESH_LIFETIME } from '../grants/grants.ts';
+import { findGrant, type Grant } from '../grants/grants.ts';
+import { REFRESH_LIFETIME } from '../grants/lifetimes.ts';
 import { HOUR, SECOND } from '../lib/clock.ts';
 import { readId, writeId } from '../lib/ids.ts';
 import type { Key, Keyring } from '../lib/keyring.ts';

@@ -1,6 +1,6 @@
 import type { Compilable, SelectQueryBuilder } from 'kysely';
 import { collectBatches, type PendingCall } from './batches.ts';
-import { preparedQuery } from './prepared-query.ts';
+import { pipelinesOf, preparedQuery } from './prepared-query.ts';
 import type { Database } from './storage.ts';
 import { canJoinBatch, inputTable, listsOf, type Numbered, type ValueTypes, valueReferences } from './value-lists.ts';
 
@@ -26,7 +26,10 @@ export function batchedQuery<Values extends object, Row extends object>(
     if (first && batch.length === 1) first.resolve(await readOne(db, first.values));
     else distribute((await readMany(db, listsOf(types, batch))).rows, batch);
   });
-  return (db, values) => (canJoinBatch(db, types, values) ? readInBatch(db, values) : readOne(db, values));
+  return (db, values) =>
+    pipelinesOf(db)?.combinesStatements() && canJoinBatch(db, types, values)
+      ? readInBatch(db, values)
+      : readOne(db, values);
 }
 
 /** The same query, for each row of the lists. PostgreSQL plans it as a join. */

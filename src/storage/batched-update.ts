@@ -1,6 +1,6 @@
 import { type Compilable, type QueryCreator, sql, type UpdateQueryBuilder } from 'kysely';
 import { collectBatches } from './batches.ts';
-import { preparedQuery } from './prepared-query.ts';
+import { pipelinesOf, preparedQuery } from './prepared-query.ts';
 import type { Database } from './storage.ts';
 import type { Tables } from './tables.ts';
 import {
@@ -23,18 +23,21 @@ export interface BatchedUpdate<Values, Row> {
   change(db: Database, values: Values): UpdateQueryBuilder<any, any, any, Row>;
 }
 
-/**
- * A prepared update of one row. True if it has changed the row. On PostgreSQL the same updates of one event loop iteration are one
- * statement.
- */
+interface Updated {
+  numAffectedRows?: bigint;
+}
+
+/** A prepared update of one row. On PostgreSQL the same updates of one event loop iteration are one statement. */
 export function batchedUpdate<Values extends object>(
   update: BatchedUpdate<Values, unknown>,
-): (db: Database, values: Values) => Promise<boolean> {
-  const changeOne = preparedQuery(update.change);
-  const updateOne = async (db: Database, values: Values) => (await changeOne(db, values)).numAffectedRows === 1n;
+): (db: Database, values: Values) => Promise<Updated> {
+  const updateOne: (db: Database, values: Values) => Promise<Updated> = preparedQuery(update.change);
   const updateMany = preparedQuery((db, lists: Record<string, string>) => selectChanged(db, lists, update));
-  const updateInBatch = runInBatches(update.types, updateOne, updateMany, () => true);
-  return (db, values) => (canJoinBatch(db, update.types, values) ? updateInBatch(db, values) : updateOne(db, values));
+  const updateInBatch = runInBatches(update.types, updateOne, updateMany, () => ({ numAffectedRows: 1n }));
+  return (db, values) =>
+    pipelinesOf(db)?.combinesStatements() && canJoinBatch(db, update.types, values)
+      ? updateInBatch(db, values)
+      : updateOne(db, values);
 }
 
 /** What an update has returned. */

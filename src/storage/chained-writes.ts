@@ -51,7 +51,10 @@ export function batchedWrites<Values extends object, Row extends object>(
     return combine<Values, Row & Changed>(db, changed, chain, valueReferences(chain.types, 'changed'));
   });
   const writeInBatch = runInBatches(chain.types, writeOne, writeMany, (row) => [row as unknown as Row]);
-  return (db, values) => (canJoinBatch(db, chain.types, values) ? writeInBatch(db, values) : writeOne(db, values));
+  return (db, values) =>
+    pipelinesOf(db)?.combinesStatements() && canJoinBatch(db, chain.types, values)
+      ? writeInBatch(db, values)
+      : writeOne(db, values);
 }
 
 /** Adds the dependent writes to the change. */

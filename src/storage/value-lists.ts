@@ -1,6 +1,5 @@
 import { type AliasedRawBuilder, type RawBuilder, sql } from 'kysely';
 import { isId } from '../lib/ids.ts';
-import { pipelinesOf } from './prepared-query.ts';
 import type { Database } from './storage.ts';
 
 /** PostgreSQL's names of the types of values. */
@@ -11,12 +10,9 @@ export interface Numbered {
   call_number: number;
 }
 
-/**
- * Whether the call can join a batch. One whose values PostgreSQL rejects would fail all others, so it runs alone. So does each call in a
- * transaction, and on Citus, which cannot push a join with a list to one shard.
- */
+/** A call in a transaction runs alone, and so does one whose values PostgreSQL rejects: it would fail all others. */
 export function canJoinBatch<Values extends object>(db: Database, types: ValueTypes<Values>, values: Values): boolean {
-  return pipelinesOf(db)?.combinesStatements() === true && !db.isTransaction && isWellFormed(types, values);
+  return !db.isTransaction && isWellFormed(types, values);
 }
 
 function isWellFormed<Values extends object>(types: ValueTypes<Values>, values: Values): boolean {

@@ -20,6 +20,8 @@ for (const width of [360, 1280]) {
       const body = text.replaceAll(' autofocus', '');
       await page.route(url, (route) => route.fulfill({ body, contentType: 'text/html; charset=utf-8' }));
       await page.goto(url);
+      // Until then the text may be set in another font, and what is below it moves.
+      await page.evaluate(() => document.fonts.ready.then(() => {}));
       wrong.push(...(await findJumps(page)).map((jump) => `${name}: ${jump}`));
     }
     assert.deepEqual(wrong, []);

@@ -27,6 +27,7 @@ const WRONG: [what: string, url: string, sentence: RegExp][] = [
   ['of a database that does not exist', databaseUrl(postgres.url, 'nowhere'), /"nowhere" does not exist.*DATABASE_URL/],
   ['without a listener', `postgres://a:b@127.0.0.1:${await freePort()}/x`, /ECONNREFUSED.*DATABASE_URL/],
   ['with a pool_size of nothing', `${empty}?pool_size=0`, /DATABASE_URL.*pool_size/],
+  ['with a connect_timeout of an hour', `${empty}?connect_timeout=3600`, /DATABASE_URL.*connect_timeout.*1 to 60/],
   ['of a database that is not up to date', empty, /not up to date.*gatehouse migrate/],
   ['of another program’s database', databaseUrl(postgres.url, 'foreign_one'), /not Gatehouse's.*users/],
 ];

@@ -74,8 +74,10 @@ async function createPostgresDatabase(server: string): Promise<TestDatabase> {
   // The default strategy, wal_log, takes three times as long.
   await runAsAdmin(server, [`create database ${name} template ${TEMPLATE} strategy file_copy`]);
   const disconnectAll = `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`;
+  const url = databaseUrl(server, name);
   return {
-    url: databaseUrl(server, name),
+    // On a busy machine a connection takes seconds to open.
+    url: `${url}${url.includes('?') ? '&' : '?'}connect_timeout=20`,
     async rejectWrites(storage) {
       await runAsAdmin(server, [`alter database ${name} set default_transaction_read_only = on`, disconnectAll]);
       await reconnect(storage);

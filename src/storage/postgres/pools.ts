@@ -22,7 +22,6 @@ export interface Pools {
 }
 
 /** Short, so that requests fail soon instead of queueing behind a database that does not respond. */
-const CONNECT_TIMEOUT = 2 * SECOND;
 const QUERY_TIMEOUT = 4 * SECOND;
 
 export interface PoolOptions extends SessionOptions {
@@ -56,7 +55,7 @@ export function openPools(target: PostgresTarget, timeouts: TimeoutProfile, opti
 
 /** How to connect to each of the servers. */
 export function describeServers(target: PostgresTarget, timeouts: TimeoutProfile): pg.ClientConfig[] {
-  const { hosts, user, password, database, ssl } = target;
+  const { hosts, user, password, database, ssl, connectTimeout } = target;
   return hosts.map(({ host, port }) => ({
     host,
     port,
@@ -64,7 +63,7 @@ export function describeServers(target: PostgresTarget, timeouts: TimeoutProfile
     password,
     database,
     ssl,
-    connectionTimeoutMillis: CONNECT_TIMEOUT,
+    connectionTimeoutMillis: connectTimeout * SECOND,
     ...(timeouts === 'serving' && { query_timeout: QUERY_TIMEOUT }),
     keepAlive: true,
     application_name: `gatehouse ${VERSION}`,

@@ -8,6 +8,8 @@ export interface PostgresTarget {
   database: string;
   /** Connections of each durability class. */
   poolSize: number;
+  /** In seconds, also for a free connection of the pool. */
+  connectTimeout: number;
   ssl: { rejectUnauthorized: boolean } | false;
   /** A pooler in transaction mode keeps no session: settings, and mostly named statements, are lost after each transaction. */
   pooler: 'none' | 'transaction';
@@ -20,7 +22,7 @@ export const maxConnections = ({ poolSize, hosts }: PostgresTarget): number =>
 
 /** `URL.parse` accepts one host only, so the list is split off first. */
 const MULTI_HOST_URL = /^(postgres(?:ql)?:\/\/(?:[^@/?]*@)?)([^@/?]+)(\/[^?]*(?:\?.*)?)?$/;
-const PARAMETERS = ['sslmode', 'pool_size', 'pooler', 'prepared_statements'];
+const PARAMETERS = ['sslmode', 'pool_size', 'connect_timeout', 'pooler', 'prepared_statements'];
 const SSL_MODES = ['disable', 'require', 'verify-full'];
 const POOLERS = ['none', 'transaction'] as const;
 const SWITCHES = ['on', 'off'] as const;
@@ -48,7 +50,8 @@ export function readPostgresUrl(text: string): PostgresTarget {
     user,
     password: password || undefined,
     database,
-    poolSize: readPoolSize(searchParams.get('pool_size')),
+    poolSize: readNumber(searchParams, { name: 'pool_size', usual: 10, most: 1000 }),
+    connectTimeout: readNumber(searchParams, { name: 'connect_timeout', usual: 2, most: 60 }),
     ssl: sslMode === 'disable' ? false : { rejectUnauthorized: sslMode === 'verify-full' },
     pooler,
     namesStatements: prepared === 'on',
@@ -69,10 +72,11 @@ function readHost(text: string): { host: string; port: number } {
   return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) };
 }
 
-function readPoolSize(text: string | null): number {
-  const size = Number(text ?? 10);
-  if (!Number.isInteger(size) || size < 1 || size > 1000) {
-    throw new StorageError('DATABASE_URL has a pool_size that is not a number from 1 to 1000.');
-  }
-  return size;
+function readNumber(
+  parameters: URLSearchParams,
+  { name, usual, most }: { name: string; usual: number; most: number },
+): number {
+  const value = Number(parameters.get(name) ?? usual);
+  if (Number.isInteger(value) && value >= 1 && value <= most) return value;
+  throw new StorageError(`DATABASE_URL has a ${name} that is not a number from 1 to ${most}.`);
 }

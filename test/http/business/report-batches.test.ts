@@ -45,6 +45,6 @@ for (const [path, read] of QUERIES) {
     assert.equal(status, 200);
     assert.equal(read(body as never), TOTAL);
     // The first one may have ended before the report began, and the last one after it.
-    assert.ok(completed > 3, `${completed} requests`);
+    assert.ok(completed >= 3, `${completed} requests`);
   });
 }
