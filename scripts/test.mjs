@@ -17,6 +17,7 @@ import {
   readFileSync,
   rmSync,
   statfsSync,
+  statSync,
 } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -40,8 +41,8 @@ const SHARED_FOLDERS = [
 ];
 /** These start programs or PostgreSQL, kill processes, or fill a disk. */
 const ON_DISK = ['faults', 'nodes', 'browser', 'guides', 'sdk', 'postgres'];
-/** They take longest, so they start first: otherwise one process would run them alone at the end. */
-const FIRST = ['test/http/tenancy/', 'test/http/mcp/', 'test/reference/'];
+/** They take longest, so they start first, and then the largest files: otherwise one process would end alone. */
+const FIRST = ['test/http/tenancy/', 'test/http/mcp/', 'test/storage/', 'test/reference/'];
 /** Many tests wait for processes that they have started, or for time to pass. */
 const PROCESSES = availableParallelism() + 3;
 /** A disk in memory, if the system has one: most tests would wait for fsync. Programs may not run from it. */
@@ -158,8 +159,9 @@ function sharedParts(title, files, env) {
   const count = Math.min(PROCESSES, files.length);
   const taken = join(folder, `taken-${++runs}`);
   mkdirSync(taken);
-  const first = FIRST.flatMap((folder) => files.filter((file) => file.startsWith(folder)));
-  const sorted = [...new Set([...first, ...files])];
+  const bySize = files.toSorted((one, other) => statSync(other).size - statSync(one).size);
+  const first = FIRST.flatMap((folder) => bySize.filter((file) => file.startsWith(folder)));
+  const sorted = [...new Set([...first, ...bySize])];
   const variables = { ...(env.TEST_LEAKS && { TEST_LOG_LEVEL: 'trace' }), ...env, TEST_TAKEN: taken };
   return Array.from({ length: count }, (_, part) => ({
     title: `${title}, process ${part + 1} of ${count}`,

@@ -185,7 +185,7 @@ test('an internal error is logged with its request id, on the API host and the w
           [undefined, 500],
         ],
       );
-      assert.match(lines[0]?.err?.stack ?? '', /no such table/);
+      assert.match(lines.find(({ err }) => err)?.err?.stack ?? '', /no such table/);
     }
   } finally {
     await sql`alter table mislaid rename to apps`.execute(durable);
