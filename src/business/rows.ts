@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely';
 import { formatAmount, isCurrency, parseAmount } from '../lib/money.ts';
-import { type Field, FieldError, type Resource, type Values } from '../resources/resource.ts';
+import { type Field, FieldError, type Resource, type Stored, type Values } from '../resources/resource.ts';
 import type { Database } from '../storage/storage.ts';
 import type { RecordsTable } from '../storage/tables.ts';
 
@@ -24,23 +24,34 @@ export function columnsOf(resource: Resource, withDetails: boolean): string[] {
   return ['id', ...names.map((name) => (columnOf(name) === name ? name : `${columnOf(name)} as ${name}`))];
 }
 
-/** The fields that are stored in another form than the API shows. A page has up to a hundred rows of the same fields. */
-const convertedFieldsOf = new WeakMap<Resource, [name: string, field: Field][]>();
+type FromColumn = (value: string | number, currency: string) => unknown;
 
-function convertedFields(resource: Resource): [name: string, field: Field][] {
-  const known = convertedFieldsOf.get(resource);
-  if (known) return known;
-  const isConverted = ({ stored }: Field) => stored === 'amount' || stored === 'json' || stored === 'flag';
-  const converted = Object.entries(resource.fields).filter(([, field]) => isConverted(field));
-  convertedFieldsOf.set(resource, converted);
-  return converted;
+/** By how a value is stored. All others are stored as the API shows them. */
+const FROM_COLUMN: Partial<Record<Stored, FromColumn>> = {
+  amount: formatAmount,
+  json: (value) => JSON.parse(String(value)),
+  flag: (value) => value === 1,
+};
+
+/** The fields that are stored in another form than the API shows. A page has up to a hundred rows of the same fields. */
+const convertedFieldsOf = new WeakMap<Resource, [name: string, fromColumn: FromColumn][]>();
+
+function findConvertedFields(resource: Resource): [name: string, fromColumn: FromColumn][] {
+  const found = Object.entries(resource.fields).flatMap(([name, { stored }]): [string, FromColumn][] => {
+    const fromColumn = FROM_COLUMN[stored];
+    return fromColumn ? [[name, fromColumn]] : [];
+  });
+  convertedFieldsOf.set(resource, found);
+  return found;
 }
 
 /** Changes a row that was read with `columnsOf` into the values of the record. */
 export function fromRow(resource: Resource, row: Row): Values {
   const values: Values = row;
-  for (const [name, field] of convertedFields(resource)) {
-    if (name in values) values[name] = fromColumn(field, row[name] ?? null, row.currency);
+  const currency = String(row.currency);
+  for (const [name, fromColumn] of convertedFieldsOf.get(resource) ?? findConvertedFields(resource)) {
+    const value = row[name] ?? null;
+    if (value !== null) values[name] = fromColumn(value, currency);
   }
   values.createdAt = formatTime(Number(row.createdAt));
   values.updatedAt = formatTime(Number(row.updatedAt));
@@ -60,13 +71,6 @@ let lastTime = { at: Number.NaN, text: '' };
 function formatTime(at: number): string {
   if (at !== lastTime.at) lastTime = { at, text: new Date(at).toISOString() };
   return lastTime.text;
-}
-
-function fromColumn({ stored }: Field, value: string | number | null, currency: unknown): unknown {
-  if (value === null) return null;
-  if (stored === 'amount') return formatAmount(String(value), String(currency));
-  if (stored === 'json') return JSON.parse(String(value));
-  return stored === 'flag' ? value === 1 : value;
 }
 
 /** Throws `FieldError` for an amount or currency that does not exist. */

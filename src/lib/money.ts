@@ -30,7 +30,7 @@ export function parseAmount(text: string, currency: string): bigint | undefined 
 }
 
 /** With two decimals, or with as many as the currency has if those are more. */
-export function formatAmount(minor: bigint | string, currency: string): string {
+export function formatAmount(minor: bigint | number | string, currency: string): string {
   const text = minor.toString();
   const [sign, digits] = text.startsWith('-') ? ['-', text.slice(1)] : ['', text];
   const decimals = decimalsOf(currency);
