@@ -6,9 +6,23 @@ import { pathToFileURL } from 'node:url';
 import { test } from './test-context.mjs';
 
 const { TEST_TAKEN: taken } = process.env;
+/** In milliseconds. */
+const TIME_TO_END = 10_000;
+let hasFailedToLoad = false;
 
 for (const [index, file] of process.argv.slice(2).entries()) {
-  if (takes(index)) await test(file, () => import(pathToFileURL(resolve(file)).href));
+  if (takes(index)) await test(file, () => load(file));
+}
+if (hasFailedToLoad) setTimeout(process.exit, TIME_TO_END).unref();
+
+/** A file that fails here may leave a server open, which would keep the process running for ever. */
+async function load(file) {
+  try {
+    await import(pathToFileURL(resolve(file)).href);
+  } catch (error) {
+    hasFailedToLoad = true;
+    throw error;
+  }
 }
 
 /** Only one process can create the folder of a file. */
