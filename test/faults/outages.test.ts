@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { sql } from 'kysely';
 import pg from 'pg';
 import { openStorage } from '../../src/storage/open.ts';
 import type { ApiResponse, Client } from '../support/client.ts';
@@ -54,11 +54,15 @@ const OUTAGES: [what: string, begin: () => Promise<void>, end: () => Promise<voi
 /** All processes of the server. Each has its own process group. */
 let paused: number[] = [];
 async function signalPostgres(signal: 'SIGSTOP' | 'SIGCONT'): Promise<void> {
-  if (signal === 'SIGSTOP') {
-    const { rows } = await sql<{ pid: number }>`select pid from pg_stat_activity`.execute(storage.durable);
-    const [postmaster = ''] = readFileSync(join(postgres.folder, 'data', 'postmaster.pid'), 'utf8').split('\n');
-    paused = [Number(postmaster), ...rows.map(({ pid }) => pid)];
+  if (signal === 'SIGCONT') {
+    for (const pid of paused) process.kill(pid, signal);
+    return;
   }
+  const [postmaster = ''] = readFileSync(join(postgres.folder, 'data', 'postmaster.pid'), 'utf8').split('\n');
+  // First the process that accepts connections: another one would start between the list and its signal.
+  process.kill(Number(postmaster), signal);
+  const children = execFileSync('pgrep', ['-P', postmaster], { encoding: 'utf8' }).trim().split('\n');
+  paused = [postmaster, ...children].map(Number);
   for (const pid of paused) process.kill(pid, signal);
 }
 after(() => signalPostgres('SIGCONT').catch(() => {}));
