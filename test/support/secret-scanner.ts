@@ -111,14 +111,16 @@ export async function readDatabaseBytes(storage: Storage, folder: string): Promi
   const files = readdirSync(folder).filter((name) => name.includes('.db'));
   if (files.length > 0) return files.map((name) => readFileSync(join(folder, name)));
   const tables = await storage.durable.introspection.getTables();
-  const rows = tables.map(async ({ name }) => {
+  const stored: Uint8Array[] = [];
+  // One after the other: all at once, they would open as many connections as there are tables.
+  for (const { name } of tables) {
     const found = await storage.durable
       .selectFrom(name as 'users')
       .selectAll()
       .execute();
-    return Buffer.from(found.map((row) => Object.values(row).map(toText).join('\n')).join('\n'), 'latin1');
-  });
-  return Promise.all(rows);
+    stored.push(Buffer.from(found.map((row) => Object.values(row).map(toText).join('\n')).join('\n'), 'latin1'));
+  }
+  return stored;
 }
 
 function toText(value: unknown): string {
