@@ -4,7 +4,7 @@ import { chmodSync, cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFile
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { brotliCompressSync } from 'node:zlib';
+import { brotliCompressSync, constants } from 'node:zlib';
 import { build, type Metafile, type Plugin } from 'esbuild';
 import { extractScalar } from '../src/web/reference/scalar.ts';
 
@@ -84,7 +84,9 @@ for (const file of globSync(FILES, { cwd: root })) {
 // @fastify/static sends the compressed file to browsers that accept it.
 const scalar = await extractScalar();
 writeFileSync(join(out, 'src/web/assets/scalar.js'), scalar);
-writeFileSync(join(out, 'src/web/assets/scalar.js.br'), brotliCompressSync(scalar));
+// The best quality, 11, takes ten times as long and saves a tenth of the size.
+const params = { [constants.BROTLI_PARAM_QUALITY]: 9 };
+writeFileSync(join(out, 'src/web/assets/scalar.js.br'), brotliCompressSync(scalar, { params }));
 cpSync(
   join(root, 'node_modules/@scalar/fastify-api-reference/LICENSE'),
   join(out, 'src/web/assets/scalar-license.txt'),

@@ -5,12 +5,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { after } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { createMigratedFile } from './databases.ts';
 import { PASSWORD } from './fixtures.ts';
 import { runInProcess } from './in-process.ts';
 import { CHILD_LOG_LEVEL, recordOutput } from './leaks.ts';
 import { freePort } from './ports.ts';
+import { PROGRAM } from './program.ts';
 
 const passwords = mkdtempSync(join(tmpdir(), 'gatehouse-passwords-'));
 process.once('exit', () => rmSync(passwords, { recursive: true, force: true }));
@@ -23,8 +23,6 @@ export function writePassword(password: string): string {
 }
 
 export const PASSWORD_FILE = writePassword(PASSWORD);
-
-const MAIN = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url));
 
 export interface CommandResult {
   status: number | null;
@@ -53,12 +51,11 @@ export function createCommandLine() {
   const baseEnv = {
     PATH: process.env.PATH,
     DATABASE_URL: `sqlite:${join(folder, 'gatehouse.db')}`,
-    NODE_COMPILE_CACHE: fileURLToPath(new URL('../../node_modules/.cache/gatehouse', import.meta.url)),
     LOG_LEVEL: 'silent',
   };
 
   function start(args: string[], env: Record<string, string> = {}) {
-    return spawn(process.execPath, [MAIN, ...args], { cwd: folder, env: { ...baseEnv, ...env } });
+    return spawn(process.execPath, [PROGRAM, ...args], { cwd: folder, env: { ...baseEnv, ...env } });
   }
 
   async function runProcess(args: string[], { env = {}, input = '' }: RunOptions): Promise<CommandResult> {

@@ -8,6 +8,7 @@ import { createClient } from './client.ts';
 import { createFixtures } from './fixtures.ts';
 import { CHILD_LOG_LEVEL, openChildLog, rememberSecret } from './leaks.ts';
 import { freePort } from './ports.ts';
+import { PROGRAM } from './program.ts';
 import { isReady } from './ready.ts';
 
 /** One node: the real `serve` in a child process. */
@@ -64,7 +65,7 @@ function createNode(api: string, web: string, env: Record<string, string>): Node
     web,
     process: undefined,
     async start() {
-      node.process = spawn(process.execPath, ['src/cli/main.js', 'serve'], {
+      node.process = spawn(process.execPath, [PROGRAM, 'serve'], {
         env,
         stdio: ['ignore', openChildLog(), 'inherit'],
       });

@@ -3,7 +3,6 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { after } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { createKeyring } from '../../src/lib/keyring.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import { createBrowser } from './browser.ts';
@@ -11,8 +10,7 @@ import { createClient } from './client.ts';
 import { createFixtures } from './fixtures.ts';
 import { recordOutput, rememberSecret } from './leaks.ts';
 import { freePort } from './ports.ts';
-
-const MAIN = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url));
+import { PROGRAM } from './program.ts';
 
 const KEY = 'the-key-that-all-of-these-workers-sign-with';
 
@@ -21,7 +19,7 @@ export type Workers = Awaited<ReturnType<typeof startWorkers>>;
 /** Starts the real `serve --workers`, and reads its log. */
 export async function startWorkers(count: number | 'auto', databaseUrl: string, env: Record<string, string> = {}) {
   const [api, web] = [`http://127.0.0.1:${await freePort()}`, `http://localhost:${await freePort()}`];
-  const child = spawn(process.execPath, [MAIN, 'serve', '--workers', String(count)], {
+  const child = spawn(process.execPath, [PROGRAM, 'serve', '--workers', String(count)], {
     env: {
       BASE_URL: api,
       CONSENT_URL: web,
@@ -29,7 +27,6 @@ export async function startWorkers(count: number | 'auto', databaseUrl: string, 
       SECRET_KEYS: KEY,
       LIMIT_PER_USER: '1000000',
       LIMIT_CHANGES_PER_USER: '1000000',
-      NODE_COMPILE_CACHE: fileURLToPath(new URL('../../node_modules/.cache/gatehouse', import.meta.url)),
       ...env,
     },
     stdio: ['ignore', 'pipe', 'pipe'],

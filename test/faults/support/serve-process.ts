@@ -3,12 +3,9 @@ import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { after } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
 import { CHILD_LOG_LEVEL, openChildLog, rememberSecret } from '../../support/leaks.ts';
 import { freePort } from '../../support/ports.ts';
-
-const MAIN = fileURLToPath(new URL('../../../src/cli/main.js', import.meta.url));
-const CACHE = fileURLToPath(new URL('../../../node_modules/.cache/gatehouse', import.meta.url));
+import { PROGRAM } from '../../support/program.ts';
 
 const POLL_INTERVAL = 10;
 const KEY = 'the-key-that-the-tests-sign-their-tokens-with';
@@ -73,7 +70,7 @@ export function createServeProcess(
     ...before,
     process.execPath,
     ...(preload ? ['--import', preload] : []),
-    MAIN,
+    PROGRAM,
     'serve',
     ...args,
   ];
@@ -96,7 +93,6 @@ export function createServeProcess(
         LIMIT_PER_USER: '1000000',
         LIMIT_CHANGES_PER_USER: '1000000',
         LOG_LEVEL: isWatched ? CHILD_LOG_LEVEL : 'silent',
-        NODE_COMPILE_CACHE: CACHE,
         ...env,
       },
     });
