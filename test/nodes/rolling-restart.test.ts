@@ -30,7 +30,7 @@ async function sendToAnyNode<Result>(index: number, send: (client: Client) => Pr
       const cause =
         error instanceof Error ? (error.cause as { syscall?: string; code?: string } | undefined) : undefined;
       const isDrained = Date.now() - (stoppedAt.get(nodeIndex) ?? Date.now()) >= DRAIN_TIMEOUT;
-      const isClosed = isDrained && cause?.code === 'UND_ERR_SOCKET';
+      const isClosed = isDrained && ['UND_ERR_SOCKET', 'ECONNRESET'].includes(cause?.code ?? '');
       if (cause?.syscall !== 'connect' && !isClosed) throw error;
     }
   }
