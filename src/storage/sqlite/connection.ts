@@ -85,7 +85,7 @@ function assertNotTruncated(path: string): void {
 /** `other` statements, such as VACUUM and PRAGMA, run outside of transactions. */
 export type Access = 'read' | 'write' | 'other';
 
-interface Prepared {
+export interface Prepared {
   statement: StatementSync;
   access: Access;
   /** Undefined if the statement returns no rows. */
@@ -130,18 +130,27 @@ export function returnArrays(statement: StatementSync): ToRows | undefined {
   const readNames = () => statement.columns().map(({ name }) => name);
   let names = readNames();
   if (names.length === 0) return undefined;
+  // A copy of an object that has all properties is faster to fill than an empty one.
+  let empty = rowOfNulls(names);
   return <Row>(found: unknown) => {
     const arrays = found as unknown[][];
     // Another process may have added a column: SQLite compiles `select *` again then.
-    if (arrays[0] && arrays[0].length !== names.length) names = readNames();
+    if (arrays[0] && arrays[0].length !== names.length) {
+      names = readNames();
+      empty = rowOfNulls(names);
+    }
     const rows: Record<string, unknown>[] = [];
     for (const values of arrays) {
-      const row: Record<string, unknown> = {};
+      const row = { ...empty };
       for (let i = 0; i < names.length; i++) row[names[i] as string] = values[i];
       rows.push(row);
     }
     return rows as Row[];
   };
+}
+
+function rowOfNulls(names: string[]): Record<string, unknown> {
+  return Object.fromEntries(names.map((name) => [name, null]));
 }
 
 /** SQLite's result codes about the file, the disk or another process, and not about the statement. */

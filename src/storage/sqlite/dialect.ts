@@ -13,7 +13,7 @@ import {
 } from 'kysely';
 import type { RunQuery } from '../prepared-query.ts';
 import { StorageUnavailable } from '../storage.ts';
-import { type Connection, translateError } from './connection.ts';
+import { type Connection, type Prepared, translateError } from './connection.ts';
 import type { Durability, GroupCommit } from './group-commit.ts';
 import type { BatchRead } from './read-batch.ts';
 import type { BeginWrite, ConnectionLock } from './write-lock.ts';
@@ -68,9 +68,9 @@ const createAdapter = (): SqliteAdapter =>
 function createConnection(engine: Engine, durability: Durability): DatabaseConnection {
   return {
     async executeQuery<Row>({ sql, parameters }: CompiledQuery) {
-      const { access } = attempt(engine, () => engine.prepare(sql));
-      if (access === 'write' && !engine.lock.isInTransaction) await engine.beginWrite(durability);
-      return execute<Row>(engine, sql, parameters);
+      const prepared = attempt(engine, () => engine.prepare(sql));
+      if (prepared.access === 'write' && !engine.lock.isInTransaction) await engine.beginWrite(durability);
+      return execute<Row>(engine, prepared, parameters);
     },
     streamQuery() {
       throw new Error('Streaming is not supported: lists are read page by page.');
@@ -79,10 +79,10 @@ function createConnection(engine: Engine, durability: Durability): DatabaseConne
 }
 
 /** Needs the connection lock, and `beginWrite` for a write. A read needs the lock only if a transaction has it. */
-function execute<Row>(engine: Engine, text: string, parameters: readonly unknown[]): QueryResult<Row> {
-  const { file, lock, commits, prepare } = engine;
+function execute<Row>(engine: Engine, prepared: Prepared, parameters: readonly unknown[]): QueryResult<Row> {
+  const { file, lock, commits } = engine;
+  const { statement, toRows, access } = prepared;
   return attempt(engine, () => {
-    const { statement, toRows, access } = prepare(text);
     if (lock.isInTransaction && !file.isTransaction) throw new StorageUnavailable('The transaction was rolled back.');
     // Reads see committed rows only, and other statements must run outside of a transaction.
     if (access !== 'write' && !lock.isInTransaction) commits.commit();
@@ -95,12 +95,12 @@ function execute<Row>(engine: Engine, text: string, parameters: readonly unknown
 export function runAlone(engine: Engine, durability: Durability): RunQuery {
   const { lock, prepare, batchRead } = engine;
   return async <Row>({ sql }: CompiledQuery, values: unknown[]) => {
-    const { access } = attempt(engine, () => prepare(sql));
-    if (access === 'read') return batchRead(() => execute<Row>(engine, sql, values));
+    const prepared = attempt(engine, () => prepare(sql));
+    if (prepared.access === 'read') return batchRead(() => execute<Row>(engine, prepared, values));
     await lock.acquire();
     try {
-      if (access === 'write') await engine.beginWrite(durability);
-      return execute<Row>(engine, sql, values);
+      if (prepared.access === 'write') await engine.beginWrite(durability);
+      return execute<Row>(engine, prepared, values);
     } finally {
       const pendingCommit = lock.release();
       if (pendingCommit) await pendingCommit;
@@ -110,7 +110,10 @@ export function runAlone(engine: Engine, durability: Durability): RunQuery {
 
 /** The transaction holds the connection lock. */
 export function runInTransaction(engine: Engine): RunQuery {
-  return async <Row>({ sql }: CompiledQuery, values: unknown[]) => execute<Row>(engine, sql, values);
+  return async <Row>({ sql }: CompiledQuery, values: unknown[]) => {
+    const prepared = attempt(engine, () => engine.prepare(sql));
+    return execute<Row>(engine, prepared, values);
+  };
 }
 
 /** 128 KB at a time: it blocks the event loop for a few milliseconds. */
