@@ -33,7 +33,7 @@ export interface RequestRecorder {
 const FLUSH_INTERVAL = 2 * SECOND;
 
 /** How many requests wait to be added to the batch. Counting them together takes less time than one by one. */
-const MAX_RECORDED = 1000;
+const MAX_RECORDED = 100;
 
 /** In new rows of one app, after which its oldest rows are deleted. */
 const TRIM_INTERVAL = MAX_PER_APP / 2;
