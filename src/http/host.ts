@@ -192,7 +192,8 @@ function reportResponse(request: FastifyRequest, reply: FastifyReply): void {
   const sent = headers.traceparent === undefined ? undefined : readTraceparent(headers.traceparent);
   const traceId = request.traceId ?? sent?.traceId;
   log.info({ requestId, method, route, status, reason, traceId, ms: Math.round(took) });
-  for (const listener of server.responseListeners) listener({ method, route, status, reason, took }, request);
+  const response = { method, route, status, reason, took };
+  for (const listener of server.responseListeners) listener(response, request);
 }
 
 function collectMethods(host: FastifyInstance): MethodsByPath {
@@ -218,10 +219,10 @@ export function delayUntilFlushed(host: FastifyInstance, { storage, errors }: Fl
   const { flushed } = storage;
   if (!flushed) return;
   host.addHook('onSend', (request, reply, payload, done) => {
+    const pending = flushed();
     // The liveness check depends on no database.
-    const isExempt = reply.statusCode === 503 || request.routeOptions.url === LIVENESS;
-    const pending = isExempt ? undefined : flushed();
-    if (!pending) return done(null, payload);
+    const isExempt = () => reply.statusCode === 503 || request.routeOptions.url === LIVENESS;
+    if (!pending || isExempt()) return done(null, payload);
     const send = () => done(null, payload);
     pending.then(send, (error) => {
       for (const name of Object.keys(reply.getHeaders())) if (!ON_EVERY_RESPONSE.test(name)) reply.removeHeader(name);

@@ -40,12 +40,16 @@ function createKey(secret: string): Key {
     derived.set(purpose, key);
     return key;
   };
+  const hmacFor = (purpose: string) => {
+    const hmac = createHmacSha256(keyFor(purpose));
+    hmacs.set(purpose, hmac);
+    return hmac;
+  };
   return {
     id: keyFor('key id').subarray(0, 4),
     keyFor,
     mac(purpose, ...parts) {
-      const hmac = hmacs.get(purpose) ?? createHmacSha256(keyFor(purpose));
-      hmacs.set(purpose, hmac);
+      const hmac = hmacs.get(purpose) ?? hmacFor(purpose);
       return Buffer.from(hmac(parts), 'latin1');
     },
   };
