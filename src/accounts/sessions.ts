@@ -4,7 +4,6 @@ import { hashSecret, newSecret } from '../lib/secrets.ts';
 import { describeUserAgent } from '../lib/user-agents.ts';
 import type { SecondFactor } from '../storage/account-tables.ts';
 import { batchedQuery } from '../storage/batched-query.ts';
-import { preparedQuery } from '../storage/prepared-query.ts';
 import { retentionStep } from '../storage/retention.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
@@ -102,7 +101,7 @@ export async function lockSession(db: Database, id: string): Promise<boolean> {
   return (await readForShare(db, { idHash: hashSecret(id) })).rows.length > 0;
 }
 
-const readForShare = preparedQuery((db, { idHash }: { idHash: string }) =>
+const readForShare = batchedQuery({ idHash: 'text' }, (db, { idHash }: { idHash: string }) =>
   db.selectFrom('sessions').select('id_hash').where('id_hash', '=', idHash).forKeyShare(),
 );
 

@@ -3,7 +3,7 @@ import { mayChangeBusiness } from '../accounts/memberships.ts';
 import { type Actor, recordAudit } from '../audit/entries.ts';
 import { FormError } from '../lib/errors.ts';
 import type { WhoConnects } from '../storage/app-tables.ts';
-import { preparedQuery } from '../storage/prepared-query.ts';
+import { batchedQuery } from '../storage/batched-query.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 
 export type { WhoConnects } from '../storage/app-tables.ts';
@@ -63,7 +63,7 @@ export async function lockAppRulesForShare(tx: Database, businessId: string): Pr
   await lockBusinessForShare(tx, { businessId });
 }
 
-const lockBusinessForShare = preparedQuery((db, { businessId }: { businessId: string }) =>
+const lockBusinessForShare = batchedQuery({ businessId: 'uuid' }, (db, { businessId }: { businessId: string }) =>
   db.selectFrom('businesses').select('id').where('id', '=', businessId).forShare(),
 );
 

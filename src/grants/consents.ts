@@ -49,8 +49,10 @@ export async function findConsentForUpdate(db: Database, key: ConsentKey, now: n
 
 type TimedKey = ConsentKey & { now: number };
 
-const readConsent = batchedQuery({ userId: 'uuid', appId: 'uuid', businessId: 'uuid', now: 'bigint' }, selectConsent);
-const readConsentForShare = preparedQuery((db, key: TimedKey) => selectConsent(db, key).forShare('consents'));
+const KEY_TYPES = { userId: 'uuid', appId: 'uuid', businessId: 'uuid', now: 'bigint' } as const;
+
+const readConsent = batchedQuery(KEY_TYPES, selectConsent);
+const readConsentForShare = batchedQuery(KEY_TYPES, (db, key: TimedKey) => selectConsent(db, key).forShare('consents'));
 
 function selectConsent(db: Database, { userId, appId, businessId, now }: TimedKey) {
   return db

@@ -17,7 +17,7 @@ export function collectBatches<Values, Result>(
   const batches = new WeakMap<object, PendingCall<Values, Result>[]>();
 
   async function flush(db: Database, batch: PendingCall<Values, Result>[]): Promise<void> {
-    batches.delete(db.getExecutor().adapter);
+    batches.delete(keyOf(db));
     try {
       await runMany(db, batch);
     } catch (error) {
@@ -26,17 +26,23 @@ export function collectBatches<Values, Result>(
   }
 
   function join(db: Database, call: PendingCall<Values, Result>): void {
-    const { adapter } = db.getExecutor();
-    const batch = batches.get(adapter) ?? [];
+    const key = keyOf(db);
+    const batch = batches.get(key) ?? [];
     batch.push(call);
     if (batch.length === MAX_BATCH) flush(db, batch);
     if (batch.length > 1) return;
-    batches.set(adapter, batch);
+    batches.set(key, batch);
     setImmediate(() => {
-      if (batches.get(adapter) === batch) flush(db, batch);
+      if (batches.get(key) === batch) flush(db, batch);
     });
     pipelinesOf(db)?.scheduleSend();
   }
 
   return (db, values) => new Promise((resolve, reject) => join(db, { values, resolve, reject }));
+}
+
+/** A database and its copies share one adapter. Each transaction has batches of its own. */
+function keyOf(db: Database): object {
+  const executor = db.getExecutor();
+  return db.isTransaction ? executor : executor.adapter;
 }

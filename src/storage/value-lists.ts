@@ -1,5 +1,6 @@
 import { type AliasedRawBuilder, type RawBuilder, sql } from 'kysely';
 import { isId } from '../lib/ids.ts';
+import { isShared } from './shared-transaction.ts';
 import type { Database } from './storage.ts';
 
 /** PostgreSQL's names of the types of values. */
@@ -10,9 +11,9 @@ export interface Numbered {
   call_number: number;
 }
 
-/** A call in a transaction runs alone, and so does one whose values PostgreSQL rejects: it would fail all others. */
+/** A call in a transaction of its own runs alone, and so does one whose values PostgreSQL rejects: it would fail all others. */
 export function canJoinBatch<Values extends object>(db: Database, types: ValueTypes<Values>, values: Values): boolean {
-  return !db.isTransaction && isWellFormed(types, values);
+  return (!db.isTransaction || isShared(db)) && isWellFormed(types, values);
 }
 
 function isWellFormed<Values extends object>(types: ValueTypes<Values>, values: Values): boolean {

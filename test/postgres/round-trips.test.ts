@@ -176,6 +176,17 @@ test('an authorization without a screen takes one round trip to lock and read, a
   assert.equal(trips, 2);
 });
 
+test('authorizations without a screen in one event loop iteration share a transaction', async () => {
+  const both = [await newAuthorization(), await newAuthorization()];
+  const authorize = () =>
+    Promise.all(both.map((each) => issueCodeSilently(actor, codeDeps, { ...each, consent }, Date.now())));
+
+  const { trips, statements } = await count(authorize);
+
+  // Begin, three locks, three reads and the commit; and one insert each.
+  assert.deepEqual({ trips, statements }, { trips: 2, statements: 10 });
+});
+
 test('Allow takes one round trip to lock and read, and one to write and commit', async () => {
   const authorization = await newAuthorization();
 

@@ -10,6 +10,7 @@ import { type ConnectedFor, canConnectForBusiness, mayConnectForBusiness } from 
 import { errorUri, toErrorCharacters } from '../../http/errors.ts';
 import type { Keyring } from '../../lib/keyring.ts';
 import { commonScopes, formatScopes, type Scopes } from '../../lib/scope-lists.ts';
+import { isShared, RUN_ALONE, sharedTransaction } from '../../storage/shared-transaction.ts';
 import { type Database, inTransaction, pipelineWrites } from '../../storage/storage.ts';
 import type { Callback, CallbackError } from '../errors.ts';
 import { readScopes } from '../scopes.ts';
@@ -149,26 +150,37 @@ export async function issueCodeSilently(
   { consent, ...authorization }: Authorization & { consent: Consent },
   now: number,
 ): Promise<string | undefined> {
-  const { request, businessId, sessionId } = authorization;
-  const decision = { app: request.app, businessId };
-  const expected = silentScopes(request, consent);
+  const expected = silentScopes(authorization.request, consent);
   if (expected.length === 0) return undefined;
-  const { created } = await inTransaction(db, async (tx) => {
-    // Sent at once, as are the writes with the commit.
-    const [isSignedIn, allowed, isRepeat] = await Promise.all([
-      lockSession(tx, sessionId),
-      findSilentConsent(actor, tx, authorization, now),
-      isSilentRepeat(actor, tx, { ...decision, scopes: expected }, now),
-    ]);
-    if (!isSignedIn || formatScopes(allowed.scopes) !== formatScopes(expected)) return { created: undefined };
-    if (!isRepeat) await recordSilentlyAllowed(actor, tx, { ...decision, ...allowed }, now);
-    const grant = createGrant(tx, grantOf(actor, authorization, allowed), now);
-    await pipelineWrites(tx, [grant]);
-    return { created: grant };
-  });
+  const { created } = await allowSilently(db, { actor, authorization, expected, now });
   const code = await created;
   return code && codeOf(keys, code);
 }
+
+interface SilentAuthorization {
+  actor: UserActor;
+  authorization: Authorization;
+  expected: Scopes;
+  now: number;
+}
+
+const allowSilently = sharedTransaction(async (tx, { actor, authorization, expected, now }: SilentAuthorization) => {
+  const { request, businessId, sessionId } = authorization;
+  const decision = { app: request.app, businessId };
+  // Sent at once, as are the writes with the commit.
+  const [isSignedIn, allowed, isRepeat] = await Promise.all([
+    lockSession(tx, sessionId),
+    findSilentConsent(actor, tx, authorization, now),
+    isSilentRepeat(actor, tx, { ...decision, scopes: expected }, now),
+  ]);
+  if (!isSignedIn || formatScopes(allowed.scopes) !== formatScopes(expected)) return { created: undefined };
+  // Of several first ones, each waits until the one before it has committed.
+  if (!isRepeat && isShared(tx)) return RUN_ALONE;
+  if (!isRepeat) await recordSilentlyAllowed(actor, tx, { ...decision, ...allowed }, now);
+  const created = createGrant(tx, grantOf(actor, authorization, allowed), now);
+  await pipelineWrites(tx, [created]);
+  return { created };
+});
 
 function silentScopes(request: AuthorizationRequest, consent: Consent): Scopes {
   if (request.app.isPublic) return [];

@@ -1,0 +1,46 @@
+import { collectBatches, type PendingCall } from './batches.ts';
+import { pipelinesOf } from './prepared-query.ts';
+import { type Database, inTransaction } from './storage.ts';
+
+/** In place of a result: this call needs a transaction of its own. */
+export const RUN_ALONE = Symbol('run alone');
+
+type Work<Values, Result> = (tx: Database, values: Values) => Promise<Result | typeof RUN_ALONE>;
+
+const shared = new WeakSet<object>();
+
+/** Whether calls of several requests run in this transaction. */
+export function isShared(tx: Database): boolean {
+  return shared.has(tx.getExecutor());
+}
+
+/**
+ * Runs `work` in a transaction. On PostgreSQL, the calls of one event loop iteration share one, so that their batched queries are one
+ * statement each. If a call throws there, all are rolled back. `work` must not depend on locks to wait for another call.
+ */
+export function sharedTransaction<Values extends object, Result>(
+  work: Work<Values, Result>,
+): (db: Database, values: Values) => Promise<Result> {
+  const runAlone = (db: Database, values: Values) => inTransaction(db, (tx) => work(tx, values)) as Promise<Result>;
+  const runShared = collectBatches<Values, Result>(async (db, batch) => {
+    const [first] = batch;
+    if (first && batch.length === 1) return first.resolve(await runAlone(db, first.values));
+    const results = await inTransaction(db, (tx) => runAll(tx, batch, work));
+    for (const [index, { values, resolve, reject }] of batch.entries()) {
+      const result = results[index] as Result | typeof RUN_ALONE;
+      if (result === RUN_ALONE) runAlone(db, values).then(resolve, reject);
+      else resolve(result);
+    }
+  });
+  return (db, values) =>
+    pipelinesOf(db)?.combinesStatements() && !db.isTransaction ? runShared(db, values) : runAlone(db, values);
+}
+
+async function runAll<Values, Result>(
+  tx: Database,
+  batch: PendingCall<Values, Result>[],
+  work: Work<Values, Result>,
+): Promise<(Result | typeof RUN_ALONE)[]> {
+  shared.add(tx.getExecutor());
+  return Promise.all(batch.map(({ values }) => work(tx, values)));
+}

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { insertSession } from '../../src/accounts/sessions.ts';
+import { userActor } from '../../src/accounts/users.ts';
+import { endConnections } from '../../src/grants/connections.ts';
+import { saveConsent } from '../../src/grants/consents.ts';
+import { findGrant } from '../../src/grants/grants.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import { newId } from '../../src/lib/ids.ts';
+import { createKeyring } from '../../src/lib/keyring.ts';
+import { readAuthorizationRequest } from '../../src/oauth/authorize/request.ts';
+import { issueCodeSilently } from '../../src/oauth/authorize/response.ts';
+import { isShared, RUN_ALONE, sharedTransaction } from '../../src/storage/shared-transaction.ts';
+import type { Database } from '../../src/storage/storage.ts';
+import { untilLockWait } from '../support/lock-waits.ts';
+import { startPostgresFixtures } from '../support/postgres-fixtures.ts';
+
+const { storage, ada, acme, ledger } = await startPostgresFixtures();
+const db = storage.durable;
+const keys = createKeyring(['the-key-that-the-tests-sign-their-tokens-with']);
+const actor = userActor(ada, '127.0.0.1');
+const parties = { userId: ada.id, appId: ledger.id, businessId: acme.id };
+const consent = { allowed: ['read:invoices'], declined: [], expiresAt: null };
+
+const newSession = async () =>
+  (await insertSession(db, { user: ada, browser: 'A test', address: '127.0.0.1' }, Date.now())).id;
+
+async function newAuthorization(sessionId: string) {
+  const query = new URLSearchParams({
+    response_type: 'code',
+    client_id: ledger.id,
+    scope: 'read:invoices',
+    state: 's',
+  });
+  query.set('redirect_uri', ledger.redirectUris[0] ?? '');
+  const externalClients = { documents: undefined, acceptsRegistrations: false, privateSchemes: [] };
+  const deps = {
+    storage,
+    keys,
+    clock: systemClock,
+    issuer: 'https://api.example.com',
+    servesMcp: true,
+    externalClients,
+  };
+  const request = await readAuthorizationRequest(deps, query.toString(), '127.0.0.1');
+  return { request, grantId: newId(Date.now()), sessionId, businessId: acme.id, consent };
+}
+
+type Authorization = Awaited<ReturnType<typeof newAuthorization>>;
+
+const authorize = (authorization: Authorization) => issueCodeSilently(actor, { db, keys }, authorization, Date.now());
+
+const find = ({ grantId }: Authorization) => findGrant(db, { grantId, rotation: 0 }, Date.now());
+
+/** The first one is recorded in the audit log, and the others are repeats of it. */
+async function newRepeats(count: number): Promise<Authorization[]> {
+  await storage.transaction((tx) => saveConsent(tx, parties, consent, Date.now()));
+  const sessionId = await newSession();
+  assert.ok(await authorize(await newAuthorization(sessionId)));
+  return Promise.all(Array.from({ length: count }, () => newAuthorization(sessionId)));
+}
+
+test('each of several authorizations without a screen in one event loop iteration gets a code of its own', async () => {
+  const authorizations = await newRepeats(3);
+
+  const codes = await Promise.all(authorizations.map(authorize));
+
+  assert.equal(new Set(codes).size, 3);
+  for (const authorization of authorizations) {
+    const { appId, userId, businessId, scopes, inactiveReason } = (await find(authorization)) ?? assert.fail();
+    assert.deepEqual({ appId, userId, businessId }, parties);
+    assert.deepEqual({ scopes, inactiveReason }, { scopes: ['read:invoices'], inactiveReason: null });
+  }
+});
+
+test('of several authorizations in one event loop iteration, only that of an ended session gets no code', async () => {
+  const [first, ended, last] = await newRepeats(3);
+  assert.ok(first && ended && last);
+
+  const codes = await Promise.all([authorize(first), authorize({ ...ended, sessionId: 'ended' }), authorize(last)]);
+
+  assert.deepEqual(codes.map(Boolean), [true, false, true]);
+  assert.equal(await find(ended), undefined);
+});
+
+test('several first authorizations in one event loop iteration leave one audit entry', async () => {
+  await storage.transaction((tx) => endConnections(tx, parties, 'disconnected_by_user', Date.now()));
+  await db.deleteFrom('audit_repeats').execute();
+  await storage.transaction((tx) => saveConsent(tx, parties, consent, Date.now()));
+  const sessionId = await newSession();
+  const entries = () => db.selectFrom('audit_entries').select('id').where('action', '=', 'grant.allowed').execute();
+  const before = await entries();
+  const authorizations = await Promise.all([1, 2, 3].map(() => newAuthorization(sessionId)));
+
+  const codes = await Promise.all(authorizations.map(authorize));
+
+  assert.equal(new Set(codes).size, 3);
+  assert.equal((await entries()).length - before.length, 1);
+});
+
+test('authorizations in one event loop iteration wait for a consent that is being withdrawn, and get no code', async () => {
+  const authorizations = await newRepeats(2);
+  let codes: Promise<(string | undefined)[]> | undefined;
+
+  await storage.transaction(async (tx) => {
+    await endConnections(tx, parties, 'disconnected_by_user', Date.now());
+    codes = Promise.all(authorizations.map(authorize));
+    await untilLockWait(storage);
+  });
+
+  assert.deepEqual(await codes, [undefined, undefined]);
+});
+
+const shareOrFail = sharedTransaction(async (tx: Database, { id, fails }: { id: string; fails: boolean }) => {
+  await tx.insertInto('audit_repeats').values({ key: id, window_start: 0, count: 1 }).execute();
+  if (fails) throw new Error('This call fails.');
+  return id;
+});
+
+const keysOf = async (ids: string[]) =>
+  (await db.selectFrom('audit_repeats').select('key').where('key', 'in', ids).execute()).map(({ key }) => key);
+
+test('if a call of a shared transaction throws, all of its calls fail, and nothing is written', async () => {
+  const ids = [newId(Date.now()), newId(Date.now())];
+
+  const results = await Promise.allSettled(ids.map((id, index) => shareOrFail(db, { id, fails: index === 1 })));
+
+  assert.deepEqual(
+    results.map(({ status }) => status),
+    ['rejected', 'rejected'],
+  );
+  assert.deepEqual(await keysOf(ids), []);
+});
+
+test('a call that needs a transaction of its own gets one, and the others keep theirs', async () => {
+  const seen: boolean[] = [];
+  const work = sharedTransaction(async (tx: Database, { isFirst }: { isFirst: boolean }) => {
+    if (isFirst && isShared(tx)) return RUN_ALONE;
+    seen.push(isShared(tx));
+    return isFirst;
+  });
+
+  const results = await Promise.all([work(db, { isFirst: true }), work(db, { isFirst: false })]);
+
+  assert.deepEqual(results, [true, false]);
+  assert.deepEqual(seen, [true, false]);
+});
