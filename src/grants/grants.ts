@@ -2,54 +2,37 @@ import { expressionBuilder } from 'kysely';
 import { insertDependentEvent } from '../events/events.ts';
 import type { InactiveReason } from '../http/errors.ts';
 import { DAY } from '../lib/clock.ts';
-import { newId } from '../lib/ids.ts';
 import { formatScopes, type Scopes } from '../lib/scope-lists.ts';
-import { newSalt } from '../lib/secrets.ts';
 import { batchedUpdate } from '../storage/batched-update.ts';
-import { chainedWrites } from '../storage/chained-writes.ts';
+import { batchedInserts } from '../storage/chained-writes.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import { retentionStep } from '../storage/retention.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
-import { CODE_LIFETIME, ROTATED_TYPES, removableOn, rotatedNow } from './lifetimes.ts';
+import { ROTATED_TYPES, rotatedNow } from './lifetimes.ts';
+import { GRANT_TYPES, type GrantRow, type NewCode, type NewGrant, newGrantRow } from './new-grants.ts';
 import { type Grant, type GrantParties, needsWarning, selectBetween } from './status.ts';
 
 export { findGrant, type Grant } from './status.ts';
 
-type NewGrant = Pick<
-  Grant,
-  | 'id'
-  | 'appId'
-  | 'userId'
-  | 'businessId'
-  | 'connectedFor'
-  | 'scopes'
-  | 'expiresAt'
-  | 'resource'
-  | 'redirectUri'
-  | 'codeChallenge'
->;
-
-/** The fields that a code is derived from. */
-export type NewCode = Pick<Grant, 'id' | 'salt' | 'codeExpiresAt'>;
-
 /** Undefined if the id is taken, by the first of two clicks on Allow. */
 export async function createGrant(db: Database, grant: NewGrant, now: number): Promise<NewCode | undefined> {
-  const [salt, codeExpiresAt] = [newSalt(), now + CODE_LIFETIME];
-  const { id: grantId, userId, scopes, connectedFor, expiresAt } = grant;
-  const until = expiresAt !== null && { expiresAt: new Date(expiresAt).toISOString() };
-  const created = await insertGrant(db, {
-    ...grant,
-    scopes: formatScopes(scopes),
-    salt,
-    created_at: now,
-    code_expires_at: codeExpiresAt,
-    removable_on: removableOn(codeExpiresAt),
-    eventId: newId(now),
-    eventData: JSON.stringify({ grantId, userId, scopes, connectedFor, ...until }),
-  });
-  return created.length > 0 ? { id: grantId, salt, codeExpiresAt } : undefined;
+  const row = newGrantRow(grant, now);
+  const created = await insertGrant(db, row);
+  return created.length > 0 ? { id: row.id, salt: row.salt, codeExpiresAt: row.code_expires_at } : undefined;
 }
+
+const insertGrant = batchedInserts<GrantRow, { appId: string; businessId: string }>({
+  table: 'grants',
+  types: GRANT_TYPES,
+  columns: ['appId', 'businessId'],
+  returning: ['app_id as appId', 'business_id as businessId'],
+  dependentTypes: { eventId: 'uuid', eventData: 'text' },
+  dependents: [
+    (dependent, { eventId: id, eventData, created_at: now }) =>
+      insertDependentEvent(dependent, { id, type: 'grant.created', data: expressionBuilder().val(eventData), now }),
+  ],
+});
 
 /**
  * Writes the row again. A commit that a crash has interrupted may be missing on the synchronous standbys; this one waits for them, and for all
@@ -65,31 +48,6 @@ const rewriteGrant = preparedQuery((db, { id }: { id: string }) =>
     .set(({ ref }) => ({ salt: ref('salt') }))
     .where('id', '=', id),
 );
-
-type GrantRow = Omit<NewGrant, 'scopes'> &
-  Pick<Row<'grants'>, 'salt' | 'scopes' | 'created_at' | 'code_expires_at' | 'removable_on'> & {
-    eventId: string;
-    eventData: string;
-  };
-
-const insertGrant = chainedWrites({
-  columns: ['appId', 'businessId'],
-  change(db, grant: GrantRow) {
-    const { id, salt, scopes, created_at, code_expires_at, removable_on } = grant;
-    const parties = { app_id: grant.appId, user_id: grant.userId, business_id: grant.businessId };
-    const { connectedFor: connected_for, resource, redirectUri: redirect_uri, codeChallenge: code_challenge } = grant;
-    const request = { connected_for, expires_at: grant.expiresAt, resource, redirect_uri, code_challenge };
-    return db
-      .insertInto('grants')
-      .values({ id, salt, ...parties, scopes, ...request, created_at, code_expires_at, rotation: 0, removable_on })
-      .onConflict((conflict) => conflict.column('id').doNothing())
-      .returning(['app_id as appId', 'business_id as businessId']);
-  },
-  dependents: [
-    (dependent, { eventId: id, eventData, created_at: now }) =>
-      insertDependentEvent(dependent, { id, type: 'grant.created', data: expressionBuilder().val(eventData), now }),
-  ],
-});
 
 /**
  * Atomic: the conditional UPDATE succeeds for one caller only. It clears what only an exchange needs, because a row may

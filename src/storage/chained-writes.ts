@@ -1,9 +1,18 @@
-import type { Compilable, QueryCreator } from 'kysely';
+import { type Compilable, type QueryCreator, sql } from 'kysely';
 import { type BatchedUpdate, type Changed, runInBatches, type Untyped, withChanged } from './batched-update.ts';
+import { collectBatches } from './batches.ts';
 import { pipelinesOf, preparedQuery } from './prepared-query.ts';
 import { type Database, inTransaction, isSqlite } from './storage.ts';
 import type { Tables } from './tables.ts';
-import { canJoinBatch, valueReferences } from './value-lists.ts';
+import {
+  canJoinBatch,
+  columnOf,
+  inputTable,
+  listsOf,
+  type Numbered,
+  type ValueTypes,
+  valueReferences,
+} from './value-lists.ts';
 
 /** Builds a write that reads the rows of the first write from the table `changed`. */
 export type DependentQuery<Row> = QueryCreator<Tables & { changed: Row }>;
@@ -55,6 +64,84 @@ export function batchedWrites<Values extends object, Row extends object>(
     pipelinesOf(db)?.combinesStatements() && canJoinBatch(db, chain.types, values)
       ? writeInBatch(db, values)
       : writeOne(db, values);
+}
+
+interface InsertChain<Values, Row> extends Pick<Chain<Values, Row>, 'columns' | 'dependents'> {
+  table: keyof Tables;
+  /** Of the columns of the new row, whose values have the same names. */
+  types: Partial<ValueTypes<Values>> & { id: 'uuid' };
+  /** Of the values that only the dependents need. */
+  dependentTypes: Partial<ValueTypes<Values>>;
+  /** Which columns of the row have the names in `columns`. */
+  returning: readonly `${string} as ${string}`[];
+}
+
+/**
+ * A new row and the writes that depend on it, none if the id is taken. On PostgreSQL, those of one event loop iteration are one
+ * statement.
+ */
+export function batchedInserts<Values extends object, Row extends object>(
+  chain: InsertChain<Values, Row>,
+): (db: Database, values: Values) => Promise<Row[]> {
+  const types = { ...chain.types, ...chain.dependentTypes } as unknown as ValueTypes<Values>;
+  const insertOne = chainedWrites({ ...chain, change: (db, values: Values) => insertRow(db, chain, values) });
+  const insertMany = preparedQuery((db, lists: Record<string, string>) => {
+    const changed = withInserted(db, inputTable(types, lists), chain);
+    return combine<Values, Row & Numbered>(db, changed, chain, valueReferences(types, 'changed'));
+  });
+  const insertInBatch = collectBatches<Values, Row[]>(async (db, batch) => {
+    const [first] = batch;
+    if (first && batch.length === 1) return first.resolve(await insertOne(db, first.values));
+    const { rows } = await insertMany(db, listsOf(types, batch));
+    const byNumber = Map.groupBy(rows, ({ call_number }) => call_number);
+    for (const [index, { resolve }] of batch.entries()) resolve(byNumber.get(index + 1) ?? []);
+  });
+  return (db, values) =>
+    pipelinesOf(db)?.combinesStatements() && canJoinBatch(db, types, values)
+      ? insertInBatch(db, values)
+      : insertOne(db, values);
+}
+
+function insertRow<Values, Row>(
+  db: Database,
+  { table, types, returning }: InsertChain<Values, Row>,
+  values: Values,
+): Compilable<Row> {
+  const row = Object.fromEntries(Object.keys(types).map((name) => [name, values[name as keyof Values]]));
+  return (db as unknown as Untyped)
+    .insertInto(table)
+    .values(row as never)
+    .onConflict((conflict) => conflict.column('id' as never).doNothing())
+    .returning(returning as never) as unknown as Compilable<Row>;
+}
+
+/** Begins a statement with the rows of a batch. The rows of `changed` have the values of their calls, too. */
+function withInserted<Values, Row>(
+  db: Database,
+  input: ReturnType<typeof inputTable>,
+  { table, types, returning }: InsertChain<Values, Row>,
+): Untyped {
+  const creator = db as unknown as Untyped;
+  const names = Object.keys(types);
+  const rows = creator
+    .selectFrom('input')
+    .select(names.map((name) => sql.ref(`input.${columnOf(name)}`).as(name)) as never);
+  return creator
+    .with('input', () => db.selectFrom(input).selectAll())
+    .with('inserted', () =>
+      creator
+        .insertInto(table)
+        .columns(names as never)
+        .expression(rows)
+        .onConflict((conflict) => conflict.column('id' as never).doNothing())
+        .returning(['id', ...returning] as never),
+    )
+    .with('changed', () =>
+      creator
+        .selectFrom('inserted')
+        .innerJoin('input', (join) => join.onRef(`input.${columnOf('id')}` as never, '=', 'inserted.id' as never))
+        .selectAll(),
+    );
 }
 
 /** Adds the dependent writes to the change. */

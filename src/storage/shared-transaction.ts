@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { collectBatches, type PendingCall } from './batches.ts';
 import { pipelinesOf } from './prepared-query.ts';
 import { type Database, inTransaction } from './storage.ts';
@@ -42,5 +43,8 @@ async function runAll<Values, Result>(
   work: Work<Values, Result>,
 ): Promise<(Result | typeof RUN_ALONE)[]> {
   shared.add(tx.getExecutor());
-  return Promise.all(batch.map(({ values }) => work(tx, values)));
+  const results = await Promise.all(batch.map(({ values }) => work(tx, values)));
+  // The commit is sent after the batches of this event loop iteration.
+  await setImmediate();
+  return results;
 }

@@ -4,7 +4,7 @@ import { isShared } from './shared-transaction.ts';
 import type { Database } from './storage.ts';
 
 /** PostgreSQL's names of the types of values. */
-export type ValueTypes<Values> = Record<keyof Values & string, 'uuid' | 'bigint' | 'text'>;
+export type ValueTypes<Values> = Record<keyof Values & string, 'uuid' | 'bigint' | 'text' | 'bytea'>;
 
 /** Which call of a batch a row is for, from 1 on. */
 export interface Numbered {
@@ -17,30 +17,32 @@ export function canJoinBatch<Values extends object>(db: Database, types: ValueTy
 }
 
 function isWellFormed<Values extends object>(types: ValueTypes<Values>, values: Values): boolean {
-  return Object.entries(types).every(([name, type]) =>
-    IS_WELL_FORMED[type as ValueTypes<Values>[keyof ValueTypes<Values>]](values[name as keyof Values] as never),
-  );
+  return Object.entries(types).every(([name, type]) => {
+    const value = values[name as keyof Values] as never;
+    return value === null || IS_WELL_FORMED[type as keyof typeof IS_WELL_FORMED](value);
+  });
 }
 
 const IS_WELL_FORMED = {
   uuid: isId,
   bigint: Number.isSafeInteger,
-  text: (value: string) => typeof value === 'string' && !value.includes('\0'),
+  text: (value: unknown) => typeof value === 'string' && !value.includes('\0'),
+  bytea: (value: unknown) => value instanceof Uint8Array,
 };
 
 /** The values of a batch, one list for each name, in PostgreSQL's notation of arrays. */
 export function listsOf<Values>(types: ValueTypes<Values>, batch: { values: Values }[]): Record<string, string> {
   const names = Object.keys(types) as (keyof Values & string)[];
   return Object.fromEntries(
-    names.map((name) => {
-      const list = batch.map(({ values }) => values[name]);
-      return [name, `{${types[name] === 'text' ? list.map(quote) : list.join()}}`];
-    }),
+    names.map((name) => [name, `{${batch.map(({ values }) => formatElement(types[name], values[name]))}}`]),
   );
 }
 
-function quote(value: unknown): string {
-  return `"${String(value).replace(/["\\]/g, '\\$&')}"`;
+function formatElement(type: string, value: unknown): string {
+  if (value === null) return 'NULL';
+  if (type === 'text') return `"${String(value).replace(/["\\]/g, '\\$&')}"`;
+  if (type === 'bytea') return `"\\\\x${Buffer.from(value as Uint8Array).toString('hex')}"`;
+  return String(value);
 }
 
 /** The lists as a table named `input`: a row for each call, with its values in columns named `value_…`, and its number. */
