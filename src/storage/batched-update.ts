@@ -81,6 +81,7 @@ export function withChanged<Values, Row>(
     .selectFrom(inputTable(types, lists))
     .innerJoin(table as 'grants', (join) => join.on(sql.ref(`${table}.id`), '=', sql.ref(`input.${columnOf(key)}`)))
     .selectAll('input')
+    .select(sql.ref(`${table}.ctid`).as('location'))
     .forUpdate(table as 'grants')
     .skipLocked();
   return (db as unknown as Untyped)
@@ -88,6 +89,8 @@ export function withChanged<Values, Row>(
     .with('changed', () =>
       change(db, valueReferences(types, 'free'))
         .from('free')
+        // By an id, PostgreSQL would search a table that was small when the statement was planned from its start.
+        .whereRef(`${table}.ctid`, '=', 'free.location')
         .returning(columns.map((column) => `free.${column}`)),
     );
 }
