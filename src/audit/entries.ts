@@ -206,7 +206,7 @@ const insertEntry = preparedQuery((db, entry: Row<'audit_entries'>) =>
 
 type EntryColumns = { [Column in keyof Row<'audit_entries'>]: AliasableExpression<Row<'audit_entries'>[Column]> };
 
-/** The entry of a change that `chainedWrites` makes. `source` has one row if the change happened. */
+/** The entry of a change in a chain of writes. `source` has one row if the change happened. */
 export function insertDependentEntry<Changed, From extends keyof Tables | 'changed', Joined>(
   dependent: DependentQuery<Changed>,
   source: SelectQueryBuilder<Tables & { changed: Changed }, From, Joined>,

@@ -4,7 +4,7 @@ import type { InactiveReason } from '../http/errors.ts';
 import { DAY } from '../lib/clock.ts';
 import { formatScopes, type Scopes } from '../lib/scope-lists.ts';
 import { batchedUpdate } from '../storage/batched-update.ts';
-import { batchedInserts } from '../storage/chained-writes.ts';
+import { chainedInsert } from '../storage/chained-writes.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import { retentionStep } from '../storage/retention.ts';
 import type { Database } from '../storage/storage.ts';
@@ -22,7 +22,7 @@ export async function createGrant(db: Database, grant: NewGrant, now: number): P
   return created.length > 0 ? { id: row.id, salt: row.salt, codeExpiresAt: row.code_expires_at } : undefined;
 }
 
-const insertGrant = batchedInserts<GrantRow, { appId: string; businessId: string }>({
+const insertGrant = chainedInsert<GrantRow, { appId: string; businessId: string }>({
   table: 'grants',
   types: GRANT_TYPES,
   columns: ['appId', 'businessId'],

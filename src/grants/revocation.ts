@@ -3,7 +3,7 @@ import { insertDependentEntry } from '../audit/entries.ts';
 import { insertDependentEvent, recordEvents } from '../events/events.ts';
 import type { InactiveReason } from '../http/errors.ts';
 import { newId } from '../lib/ids.ts';
-import { batchedWrites, type DependentQuery } from '../storage/chained-writes.ts';
+import { chainedUpdate, type DependentQuery } from '../storage/chained-writes.ts';
 import { jsonObject } from '../storage/json-object.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
@@ -21,7 +21,7 @@ export async function revokeGrant(
   return (await revokeOne(db, { grantId, reason, now, eventId: newId(now) })).length > 0;
 }
 
-/** A revocation of one grant, for `chainedWrites`. */
+/** A revocation of one grant, with the ids of what it records. */
 interface Revocation {
   grantId: string;
   reason: InactiveReason;
@@ -44,7 +44,7 @@ const revocation = {
   },
 };
 
-const revokeOne = batchedWrites({ ...revocation, dependents: [revocation.insertEvent] });
+const revokeOne = chainedUpdate({ ...revocation, dependents: [revocation.insertEvent] });
 
 /** Needs a transaction. Returns the users who had allowed the apps. */
 export async function revokeGrants(
@@ -135,7 +135,7 @@ interface RevocationByApp extends Revocation {
   entryId: string;
 }
 
-const revokeAndAudit = batchedWrites({
+const revokeAndAudit = chainedUpdate({
   ...revocation,
   types: { ...revocation.types, address: 'text', entryId: 'uuid' },
   change: (db, values: RevocationByApp) => revocation.change(db, values),

@@ -29,7 +29,7 @@ interface Chain<Values, Row> {
  * A change of one row and the writes that depend on it, all or nothing. One statement on PostgreSQL. SQLite has no writes in
  * a `with` clause, and there a transaction costs little: it runs them one after the other.
  */
-export function chainedWrites<Values extends object, Row extends object>(
+function chainedWrites<Values extends object, Row extends object>(
   chain: Chain<Values, Row>,
 ): (db: Database, values: Values) => Promise<Row[]> {
   const combined = preparedQuery((db, values: Values) => {
@@ -50,8 +50,8 @@ export function chainedWrites<Values extends object, Row extends object>(
   };
 }
 
-/** For chains that begin with an update: on PostgreSQL, those of one event loop iteration are one statement. */
-export function batchedWrites<Values extends object, Row extends object>(
+/** An update of one row and the writes that depend on it. On PostgreSQL, those of one event loop iteration are one statement. */
+export function chainedUpdate<Values extends object, Row extends object>(
   chain: Chain<Values, Row> & BatchedUpdate<Values, Row>,
 ): (db: Database, values: Values) => Promise<Row[]> {
   const writeOne = chainedWrites(chain);
@@ -80,7 +80,7 @@ interface InsertChain<Values, Row> extends Pick<Chain<Values, Row>, 'columns' | 
  * A new row and the writes that depend on it, none if the id is taken. On PostgreSQL, those of one event loop iteration are one
  * statement.
  */
-export function batchedInserts<Values extends object, Row extends object>(
+export function chainedInsert<Values extends object, Row extends object>(
   chain: InsertChain<Values, Row>,
 ): (db: Database, values: Values) => Promise<Row[]> {
   const types = { ...chain.types, ...chain.dependentTypes } as unknown as ValueTypes<Values>;

@@ -17,7 +17,8 @@ export function isShared(tx: Database): boolean {
 
 /**
  * Runs `work` in a transaction. On PostgreSQL, the calls of one event loop iteration share one, so that their batched queries are one
- * statement each. If a call throws there, all are rolled back. `work` must not depend on locks to wait for another call.
+ * statement each. If a call throws there, all are rolled back. In a shared
+ * transaction, `work` cannot wait for another call by a lock: if it has to, it returns `RUN_ALONE`.
  */
 export function sharedTransaction<Values extends object, Result>(
   work: Work<Values, Result>,
@@ -43,8 +44,11 @@ async function runAll<Values, Result>(
   work: Work<Values, Result>,
 ): Promise<(Result | typeof RUN_ALONE)[]> {
   shared.add(tx.getExecutor());
-  const results = await Promise.all(batch.map(({ values }) => work(tx, values)));
+  const settled = await Promise.allSettled(batch.map(({ values }) => work(tx, values)));
   // The commit is sent after the batches of this event loop iteration.
   await setImmediate();
-  return results;
+  return settled.map((result) => {
+    if (result.status === 'rejected') throw result.reason;
+    return result.value;
+  });
 }

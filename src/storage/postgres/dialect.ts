@@ -12,11 +12,11 @@ import type pg from 'pg';
 import { sha256 } from '../../lib/secrets.ts';
 import type { RunQuery } from '../prepared-query.ts';
 import { type Database, OutdatedPlan, StorageUnavailable } from '../storage.ts';
+import { corkWrites } from './corked-writes.ts';
 import type { Pipeline } from './pipeline.ts';
 import { connect, outdatePlans, type Pools, translateError } from './pools.ts';
 import { LOCK_REFERENCES, locksReferenceTable } from './reference-tables.ts';
 import { send, sendAlone } from './session.ts';
-import { batchWrites } from './write-batch.ts';
 
 export function createDialect(pools: Pools): Dialect {
   const driver: Driver = {
@@ -97,7 +97,7 @@ function createConnection(pools: Pools, client: pg.PoolClient): PooledConnection
     runAlone: (query) => connection.run(() => sendAlone(pools.session, client, query)),
     async run(send) {
       try {
-        batchWrites(client);
+        corkWrites(client);
         return await send(client);
       } catch (error) {
         const translated = translateError(error);

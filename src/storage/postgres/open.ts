@@ -6,6 +6,7 @@ import { type RunQuery, setRunner } from '../prepared-query.ts';
 import { statementLog } from '../statement-log.ts';
 import { type ColumnTypes, type CounterLimit, inTransaction, type Storage, type TimeoutProfile } from '../storage.ts';
 import type { Tables } from '../tables.ts';
+import { scheduleSend } from './corked-writes.ts';
 import {
   createDialect,
   type Execute,
@@ -19,7 +20,6 @@ import { createPipeline, PIPELINE_LOCK_TIMEOUT, type Pipeline, retryLocked } fro
 import { describeServers, openPools, type Pools, poolUse } from './pools.ts';
 import { trackPrimary } from './primary.ts';
 import { readPostgresUrl } from './url.ts';
-import { scheduleSend } from './write-batch.ts';
 
 /** One pool per durability class, which sets `synchronous_commit`; and two pipelined connections for short statements. */
 export function openPostgres(url: string, timeouts: TimeoutProfile): Storage {

@@ -1,9 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
 import type pg from 'pg';
 import { StorageUnavailable } from '../storage.ts';
+import { corkWrites } from './corked-writes.ts';
 import { connect, isLockTimeout, type Pools, translateError } from './pools.ts';
 import { sendAlone } from './session.ts';
-import { batchWrites } from './write-batch.ts';
 
 export interface Pipeline {
   run(query: pg.QueryConfig): Promise<pg.QueryResult>;
@@ -41,7 +41,7 @@ export function createPipeline(pools: Pools): Pipeline {
     try {
       const client = await connection;
       if (pools.primary.isReplaced(client)) throw new StorageUnavailable('This primary was replaced.');
-      batchWrites(client);
+      corkWrites(client);
       return await sendAlone(pools.session, client, query);
     } catch (error) {
       const translated = translateError(error);

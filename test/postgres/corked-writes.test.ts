@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { Duplex } from 'node:stream';
 import { after, test } from 'node:test';
 import pg from 'pg';
-import { batchWrites, scheduleSend } from '../../src/storage/postgres/write-batch.ts';
+import { corkWrites, scheduleSend } from '../../src/storage/postgres/corked-writes.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 
 const server = await startPostgres();
@@ -31,7 +31,7 @@ function countWrites(stream: Duplex): { count: number } {
 test('statements of one event loop iteration are sent together', async () => {
   const { client, writes } = await connect();
   const run = (text: string) => {
-    batchWrites(client);
+    corkWrites(client);
     return client.query(text, [1]);
   };
 
@@ -52,7 +52,7 @@ test('what is written at the end of an event loop iteration is sent before the n
   let sent = 0;
   const running = new Promise<pg.QueryResult>((resolve) => {
     setImmediate(() => {
-      batchWrites(client);
+      corkWrites(client);
       resolve(client.query('select 1 as a'));
     });
   });
@@ -70,7 +70,7 @@ test('what is written at the end of an event loop iteration is sent before the n
 test('a connection that ends in the same iteration still sends its statements', async () => {
   const { client } = await connect();
 
-  batchWrites(client);
+  corkWrites(client);
   const result = client.query('select 1 as a');
   await client.end();
 

@@ -10,7 +10,7 @@ let scheduledSends = 0;
  * statements of a transaction, and those of all requests that share the connection. In alternation with one call per
  * statement, a node made 1.21 × the refreshes, 1.09 × the introspections and 1.11 × the whole flows per second.
  */
-export function batchWrites(client: pg.ClientBase): void {
+export function corkWrites(client: pg.ClientBase): void {
   const { stream } = (client as unknown as { connection: pg.Connection }).connection;
   if (corked.has(stream)) return;
   corked.add(stream);
