@@ -51,13 +51,14 @@ const PROCESSES = availableParallelism() + 3;
 const MEMORY = '/dev/shm';
 const ROOM = 2 ** 32;
 /** The HTTP tests never kill their PostgreSQL, and their databases are dropped before they need a vacuum. */
-const FAST_POSTGRES = ['full_page_writes=off', 'autovacuum=off'];
+const FAST_POSTGRES = ['full_page_writes=off', 'autovacuum=off', 'max_wal_size=256MB'];
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const COMPILE_CACHE = join(ROOT, 'node_modules/.cache/gatehouse');
 
 const { TEST_DATABASE_URL: databaseServer, TEST_RESULTS, ...usualEnv } = process.env;
 const disk = tmpdir();
-const folder = mkdtempSync(join(hasRoom(MEMORY) ? MEMORY : disk, 'gatehouse-tests-'));
+const fastDisk = hasRoom(MEMORY) ? MEMORY : disk;
+const folder = mkdtempSync(join(fastDisk, 'gatehouse-tests-'));
 const databases = join(folder, 'tmp');
 mkdirSync(databases);
 const results = TEST_RESULTS ?? folder;
@@ -144,7 +145,9 @@ function usualParts(env) {
 
 /** The HTTP tests send forms here and JSON on SQLite, so that both are tried with all of them. */
 async function withPostgres(env, run) {
-  const server = databaseServer ? { url: databaseServer, remove: async () => {} } : await startPostgres(FAST_POSTGRES);
+  const server = databaseServer
+    ? { url: databaseServer, remove: async () => {} }
+    : await startPostgres(FAST_POSTGRES, fastDisk);
   try {
     await createTemplate(server.url);
     const variables = { ...env, TEST_DATABASE_URL: server.url, TEST_BODIES: 'form' };

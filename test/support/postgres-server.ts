@@ -26,8 +26,9 @@ const FLAGS = ['listen_addresses=127.0.0.1', 'fsync=off', 'unix_socket_directori
 /** PostgreSQL refuses to run as root, so root starts it as the system user `nobody`. */
 export const AS = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
 
-export async function startPostgres(flags: string[] = []): Promise<PostgresServer> {
-  const folder = createFolder();
+/** Stores its data in a new folder in `parent`. */
+export async function startPostgres(flags: string[] = [], parent = tmpdir()): Promise<PostgresServer> {
+  const folder = createFolder(parent);
   const { TEST_POSTGRES_DATA: initialized } = process.env;
   if (initialized) execFileSync('cp', ['-a', initialized, join(folder, 'data')]);
   else await initialize(folder);
@@ -111,8 +112,8 @@ export async function createTemplate(server: string): Promise<void> {
   await storage.close();
 }
 
-function createFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-postgres-'));
+function createFolder(parent = tmpdir()): string {
+  const folder = mkdtempSync(join(parent, 'gatehouse-postgres-'));
   if (AS.uid !== undefined) chownSync(folder, AS.uid, AS.gid);
   return folder;
 }
