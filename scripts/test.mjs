@@ -51,7 +51,7 @@ const PROCESSES = availableParallelism() + 3;
 const MEMORY = '/dev/shm';
 const ROOM = 2 ** 32;
 /** The HTTP tests never kill their PostgreSQL, and their databases are dropped before they need a vacuum. */
-const FAST_POSTGRES = ['full_page_writes=off', 'autovacuum=off', 'max_wal_size=256MB'];
+const FAST_POSTGRES = ['full_page_writes=off', 'autovacuum=off'];
 const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const COMPILE_CACHE = join(ROOT, 'node_modules/.cache/gatehouse');
 
@@ -113,9 +113,10 @@ function runQuietly(args, variables, cwd) {
 /** Each PostgreSQL of the run starts with a copy of this folder. */
 async function withPostgresData(run) {
   const { data, remove } = await createPostgresData();
-  process.env.TEST_POSTGRES_DATA = data;
+  const variables = { TEST_POSTGRES_DATA: data, TEST_POSTGRES_FOLDER: fastDisk };
+  Object.assign(process.env, variables);
   try {
-    return await run({ ...usualEnv, TEST_POSTGRES_DATA: data });
+    return await run({ ...usualEnv, ...variables });
   } finally {
     remove();
   }
@@ -145,9 +146,7 @@ function usualParts(env) {
 
 /** The HTTP tests send forms here and JSON on SQLite, so that both are tried with all of them. */
 async function withPostgres(env, run) {
-  const server = databaseServer
-    ? { url: databaseServer, remove: async () => {} }
-    : await startPostgres(FAST_POSTGRES, fastDisk);
+  const server = databaseServer ? { url: databaseServer, remove: async () => {} } : await startPostgres(FAST_POSTGRES);
   try {
     await createTemplate(server.url);
     const variables = { ...env, TEST_DATABASE_URL: server.url, TEST_BODIES: 'form' };
