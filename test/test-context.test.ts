@@ -15,7 +15,7 @@ function runFile(name: string, tests: string): string[] {
   const file = join(folder, `${name}.test.mjs`);
   const imports = "import { after, test } from 'node:test'; import { setImmediate } from 'node:timers/promises';";
   writeFileSync(file, `${imports}\nconst never = new Promise(() => {});\n${tests}`);
-  const { NODE_TEST_CONTEXT, ...env } = process.env;
+  const { NODE_TEST_CONTEXT, TEST_TAKEN, ...env } = process.env;
   const args = ['--test-reporter=tap', '--test-reporter-destination=stdout', RUNNER, file];
   const { stdout } = spawnSync(process.execPath, args, { env, encoding: 'utf8' });
   return stdout.split('\n').filter((line) => /^ *(?:not ok|ok|ran)/.test(line));
