@@ -53,7 +53,7 @@ export async function listEndedMemberships(db: Database, userId: string): Promis
     const { businessId, role } = membership;
     const members = await listMembers(db, businessId, { search: '', after: undefined, limit: 2 });
     const isAlone = members.every(({ id }) => id === userId);
-    await lockAppRulesForShare(db, businessId);
+    if (db.isTransaction) await lockAppRulesForShare(db, businessId);
     const ownership = await lockOwnership(db, { userId, businessId });
     const { owners } = ownership;
     const successor = findSuccessor(ownership, { id: userId });

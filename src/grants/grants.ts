@@ -54,13 +54,13 @@ const rewriteGrant = preparedQuery((db, { id }: { id: string }) =>
  * exist for years.
  */
 export async function markExchanged(db: Database, grantId: string, now: number): Promise<boolean> {
-  const { numAffectedRows } = await markOnce(db, { id: grantId, exchanged_at: now, ...rotatedNow(now) });
+  const { numAffectedRows } = await updateExchanged(db, { id: grantId, exchanged_at: now, ...rotatedNow(now) });
   return numAffectedRows === 1n;
 }
 
 const EXCHANGE_TYPES = { id: 'uuid', exchanged_at: 'bigint', ...ROTATED_TYPES } as const;
 
-const markOnce = batchedUpdate({
+const updateExchanged = batchedUpdate({
   table: 'grants',
   key: 'id',
   types: EXCHANGE_TYPES,

@@ -54,16 +54,16 @@ export function runInBatches<Values extends object, Result>(
   toResult: (row: Changed) => Result,
 ): (db: Database, values: Values) => Promise<Result> {
   return collectBatches<Values, Result>(async (db, batch) => {
-    const alone = new Set(batch);
+    const unchanged = new Set(batch);
     if (batch.length > 1) {
       for (const row of (await runMany(db, listsOf(types, batch))).rows) {
         const call = batch[row.call_number - 1];
         if (!call) continue;
-        alone.delete(call);
+        unchanged.delete(call);
         call.resolve(toResult(row));
       }
     }
-    for (const { values, resolve, reject } of alone) runOne(db, values).then(resolve, reject);
+    for (const { values, resolve, reject } of unchanged) runOne(db, values).then(resolve, reject);
   });
 }
 
@@ -89,7 +89,7 @@ export function withChanged<Values, Row>(
     .with('changed', () =>
       change(db, valueReferences(types, 'free'))
         .from('free')
-        // By an id, PostgreSQL would search a table that was small when the statement was planned from its start.
+        // By id, a plan from when the table was small would scan all of it.
         .whereRef(`${table}.ctid`, '=', 'free.location')
         .returning(columns.map((column) => `free.${column}`)),
     );

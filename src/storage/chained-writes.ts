@@ -123,25 +123,29 @@ function withInserted<Values, Row>(
 ): Untyped {
   const creator = db as unknown as Untyped;
   const names = Object.keys(types);
+  const id = sql.ref(`input.${columnOf('id')}`);
   const rows = creator
     .selectFrom('input')
     .select(names.map((name) => sql.ref(`input.${columnOf(name)}`).as(name)) as never);
-  return creator
-    .with('input', () => db.selectFrom(input).selectAll())
-    .with('inserted', () =>
-      creator
-        .insertInto(table)
-        .columns(names as never)
-        .expression(rows)
-        .onConflict((conflict) => conflict.column('id' as never).doNothing())
-        .returning(['id', ...returning] as never),
-    )
-    .with('changed', () =>
-      creator
-        .selectFrom('inserted')
-        .innerJoin('input', (join) => join.onRef(`input.${columnOf('id')}` as never, '=', 'inserted.id' as never))
-        .selectAll(),
-    );
+  return (
+    creator
+      // Of several rows with the same id, the first.
+      .with('input', () => db.selectFrom(input).selectAll().distinctOn(id).orderBy(id).orderBy('call_number'))
+      .with('inserted', () =>
+        creator
+          .insertInto(table)
+          .columns(names as never)
+          .expression(rows)
+          .onConflict((conflict) => conflict.column('id' as never).doNothing())
+          .returning(['id', ...returning] as never),
+      )
+      .with('changed', () =>
+        creator
+          .selectFrom('inserted')
+          .innerJoin('input', (join) => join.onRef(`input.${columnOf('id')}` as never, '=', 'inserted.id' as never))
+          .selectAll(),
+      )
+  );
 }
 
 /** Adds the dependent writes to the change. */

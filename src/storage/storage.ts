@@ -102,19 +102,13 @@ export async function inTransaction<Result>(db: Database, work: (tx: Database) =
 
 async function runTransaction<Result>(db: Database, work: (tx: Database) => Promise<Result>): Promise<Result> {
   const pending: Promise<unknown>[] = [];
-  try {
-    const result = await db.transaction().execute(async (tx) => {
-      await pipelinesOf(tx)?.begin(tx);
-      pendingWrites.set(tx, pending);
-      return work(tx);
-    });
-    await Promise.all(pending);
-    return result;
-  } catch (error) {
-    // A statement after the one that failed reports only that the transaction is aborted.
-    if ((error as { code?: string }).code === '25P02') await Promise.all(pending);
-    throw error;
-  }
+  const result = await db.transaction().execute(async (tx) => {
+    await pipelinesOf(tx)?.begin(tx);
+    pendingWrites.set(tx, pending);
+    return work(tx);
+  });
+  await Promise.all(pending);
+  return result;
 }
 
 const pendingWrites = new WeakMap<Database, Promise<unknown>[]>();

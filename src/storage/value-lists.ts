@@ -1,6 +1,6 @@
 import { type AliasedRawBuilder, type RawBuilder, sql } from 'kysely';
 import { isId } from '../lib/ids.ts';
-import { isShared } from './shared-transaction.ts';
+import { isCombined } from './combined-transaction.ts';
 import type { Database } from './storage.ts';
 
 /** PostgreSQL's names of the types of values. */
@@ -13,7 +13,7 @@ export interface Numbered {
 
 /** A call in a transaction of its own runs alone, and so does one whose values PostgreSQL rejects: it would fail all others. */
 export function canJoinBatch<Values extends object>(db: Database, types: ValueTypes<Values>, values: Values): boolean {
-  return (!db.isTransaction || isShared(db)) && isWellFormed(types, values);
+  return (!db.isTransaction || isCombined(db)) && isWellFormed(types, values);
 }
 
 function isWellFormed<Values extends object>(types: ValueTypes<Values>, values: Values): boolean {

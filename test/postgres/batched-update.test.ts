@@ -155,6 +155,25 @@ test('values that PostgreSQL rejects fail their own revocation only', async () =
   assert.equal((await findOne(second.id)).inactiveReason, 'revoked_by_app');
 });
 
+test('of two grants with the same id in one event loop iteration, one is created, with one event', async () => {
+  const { appId, userId, businessId, connectedFor } = await newGrant();
+  const parties = { appId, userId, businessId, connectedFor };
+  const request = { scopes: [], expiresAt: null, resource: null, redirectUri: null, codeChallenge: null };
+  const [id, other] = [newId(Date.now()), newId(Date.now())];
+
+  const created = await Promise.all(
+    [id, other, id].map((each) => createGrant(db, { id: each, ...parties, ...request }, NOW)),
+  );
+
+  assert.deepEqual(
+    created.map((grant) => grant?.id),
+    [id, other, undefined],
+  );
+  assert.deepEqual((await findOne(id)).salt, created[0]?.salt);
+  const events = await db.selectFrom('events').select('data').where('type', '=', 'grant.created').execute();
+  assert.equal(events.filter(({ data }) => JSON.parse(data).grantId === id).length, 1);
+});
+
 /** A read with a `with` clause runs on the connection of the refreshes. */
 const readPlans = preparedQuery((database, { like }: { like: string }) =>
   database

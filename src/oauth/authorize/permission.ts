@@ -55,20 +55,18 @@ export async function findPermission(
   return { request: { ...request, scopes, optionalScopes: commonScopes(request.optionalScopes, scopes) }, permit };
 }
 
-/**
- * Needs a transaction: until it ends, the rules of the business stay as they are.
- */
+/** Needs a transaction: until it ends, the rules of the business stay as they are. Permits nothing if they cannot be locked. */
 export async function lockPermission(
   tx: Database,
   { request: { app }, userId, businessId }: PermissionRequest,
 ): Promise<Permit> {
   if (isExempt(app)) return (scopes) => scopes;
-  const [, { rows }] = await Promise.all([
+  const [isLocked, { rows }] = await Promise.all([
     lockAppRulesForShare(tx, businessId),
     readRules(tx, { appId: app.id, userId, businessId }),
   ]);
   const rules = rows[0];
-  return (scopes) => (rules ? permittedScopes(rules, scopes) : []);
+  return (scopes) => (isLocked && rules ? permittedScopes(rules, scopes) : []);
 }
 
 interface Rules {

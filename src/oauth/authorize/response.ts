@@ -11,7 +11,7 @@ import { type ConnectedFor, canConnectForBusiness, mayConnectForBusiness } from 
 import { errorUri, toErrorCharacters } from '../../http/errors.ts';
 import type { Keyring } from '../../lib/keyring.ts';
 import { commonScopes, formatScopes, type Scopes } from '../../lib/scope-lists.ts';
-import { isShared, RUN_ALONE, sharedTransaction } from '../../storage/shared-transaction.ts';
+import { combinedTransaction, isCombined, RUN_ALONE } from '../../storage/combined-transaction.ts';
 import { type Database, inTransaction, pipelineWrites } from '../../storage/storage.ts';
 import type { Callback, CallbackError } from '../errors.ts';
 import { readScopes } from '../scopes.ts';
@@ -165,7 +165,7 @@ interface SilentAuthorization {
   now: number;
 }
 
-const allowSilently = sharedTransaction(async (tx, { actor, authorization, expected, now }: SilentAuthorization) => {
+const allowSilently = combinedTransaction(async (tx, { actor, authorization, expected, now }: SilentAuthorization) => {
   const { request, businessId, sessionId } = authorization;
   const decision = { app: request.app, businessId };
   // Sent at once, as are the writes with the commit.
@@ -174,9 +174,10 @@ const allowSilently = sharedTransaction(async (tx, { actor, authorization, expec
     findSilentConsent(actor, tx, authorization, now),
     isSilentRepeat(actor, tx, { ...decision, scopes: expected }, now),
   ]);
-  if (!isSignedIn || formatScopes(allowed.scopes) !== formatScopes(expected)) return { created: undefined };
-  // Of several first ones, each waits until the one before it has committed.
-  if (!isRepeat && isShared(tx)) return RUN_ALONE;
+  const isAllowed = isSignedIn && formatScopes(allowed.scopes) === formatScopes(expected);
+  // A row may be locked. Of several first ones, each waits until the one before it has committed.
+  if (isCombined(tx) && !(isAllowed && isRepeat)) return RUN_ALONE;
+  if (!isAllowed) return { created: undefined };
   if (!isRepeat) await recordSilentlyAllowed(actor, tx, { ...decision, ...allowed }, now);
   const created = createGrant(tx, grantOf(actor, authorization, allowed), now);
   await pipelineWrites(tx, [created]);

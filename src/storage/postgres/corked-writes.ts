@@ -18,7 +18,10 @@ export function corkWrites(client: pg.ClientBase): void {
   if (scheduledSends === 0) scheduleSend();
 }
 
-/** After what is scheduled for the end of this event loop iteration already: what that writes is sent at once. */
+/**
+ * Sends at the end of this event loop iteration. Callers schedule what they still write by `setImmediate` before they call this, so that
+ * it is sent, too.
+ */
 export function scheduleSend(): void {
   scheduledSends += 1;
   setImmediate(() => {

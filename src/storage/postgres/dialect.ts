@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import {
   type CompiledQuery,
   type DatabaseConnection,
@@ -67,6 +68,8 @@ interface PooledConnection extends DatabaseConnection {
   /** Whether its transaction has sent `LOCK_REFERENCES`. */
   hasReferences: boolean;
   began?: Promise<unknown>;
+  /** Of the first statement that failed. PostgreSQL rejects all later ones of its transaction. */
+  failure?: unknown;
   /** Statements that were sent, and whose results have not arrived. */
   unsettled: Set<Promise<unknown>>;
   /** Writes, and how many rows they changed. */
@@ -79,6 +82,11 @@ interface PooledConnection extends DatabaseConnection {
    * even if no synchronous standby has them, and a commit without changes waits for none: so this one waits.
    */
   confirm(): Promise<void>;
+}
+
+/** PostgreSQL rejects a statement only because one before it in the transaction has failed. */
+function isAborted(error: unknown): boolean {
+  return (error as { code?: string }).code === '25P02';
 }
 
 /** Transactional, so its commit waits for the synchronous standbys, which then have all that precedes it. */
@@ -100,7 +108,10 @@ function createConnection(pools: Pools, client: pg.PoolClient): PooledConnection
         corkWrites(client);
         return await send(client);
       } catch (error) {
-        const translated = translateError(error);
+        // What was sent with the statement that failed may be reported first.
+        if (isAborted(error)) await setImmediate();
+        const translated = (isAborted(error) && connection.failure) || translateError(error);
+        connection.failure ??= translated;
         if (translated instanceof StorageUnavailable) connection.isBroken = true;
         if (translated instanceof OutdatedPlan) outdatePlans(pools, client);
         throw translated;

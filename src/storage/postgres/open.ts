@@ -67,9 +67,12 @@ export function openPostgres(url: string, timeouts: TimeoutProfile): Storage {
 
 function runAlone(reads: Pipeline, write: Execute): RunQuery {
   return (async ({ sql: text, query }: CompiledQuery, values: unknown[]) =>
-    query.kind === 'SelectQueryNode' && !query.with
-      ? runNamed(reads.run, text, values)
-      : write(text, values)) as RunQuery;
+    isPlainRead(query) ? runNamed(reads.run, text, values) : write(text, values)) as RunQuery;
+}
+
+/** Neither writes nor waits for a lock (`for share`): all reads of the node would wait with it. */
+function isPlainRead(query: CompiledQuery['query']): boolean {
+  return query.kind === 'SelectQueryNode' && !query.with && !query.endModifiers;
 }
 
 function createCounter(pools: Pools, { name, points, seconds }: CounterLimit): SharedCounter {

@@ -135,11 +135,11 @@ test('a page of any origin may call the business API with a token, but not with 
 });
 
 test('cacheable responses have CORS headers for every request, and other responses only for requests with an Origin', async () => {
-  const isShared = async (path: string) => corsOf((await fetch(server.api + path)).headers).length > 0;
+  const isCombined = async (path: string) => corsOf((await fetch(server.api + path)).headers).length > 0;
 
-  for (const path of [PATH, '/openapi.json']) assert.equal(await isShared(path), true, path);
+  for (const path of [PATH, '/openapi.json']) assert.equal(await isCombined(path), true, path);
   for (const path of ['/api/v1/accounting/invoices', '/api/v1/businesses', '/api/v1/me']) {
-    assert.equal(await isShared(path), false, path);
+    assert.equal(await isCombined(path), false, path);
     assert.equal((await fetch(server.api + path)).headers.get('cache-control'), 'no-store');
   }
 });

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { sql } from 'kysely';
 import { insertSession } from '../../src/accounts/sessions.ts';
 import { userActor } from '../../src/accounts/users.ts';
+import { listEndedMemberships } from '../../src/grants/account-deletion.ts';
 import { endConnections } from '../../src/grants/connections.ts';
 import { saveConsent } from '../../src/grants/consents.ts';
 import { findGrant } from '../../src/grants/grants.ts';
@@ -10,12 +12,13 @@ import { newId } from '../../src/lib/ids.ts';
 import { createKeyring } from '../../src/lib/keyring.ts';
 import { readAuthorizationRequest } from '../../src/oauth/authorize/request.ts';
 import { issueCodeSilently } from '../../src/oauth/authorize/response.ts';
-import { isShared, RUN_ALONE, sharedTransaction } from '../../src/storage/shared-transaction.ts';
+import { combinedTransaction, isCombined, RUN_ALONE } from '../../src/storage/combined-transaction.ts';
+import { preparedQuery } from '../../src/storage/prepared-query.ts';
 import type { Database } from '../../src/storage/storage.ts';
 import { untilLockWait } from '../support/lock-waits.ts';
 import { startPostgresFixtures } from '../support/postgres-fixtures.ts';
 
-const { storage, ada, acme, ledger } = await startPostgresFixtures();
+const { storage, ada, acme, ledger, addUser } = await startPostgresFixtures();
 const db = storage.durable;
 const keys = createKeyring(['the-key-that-the-tests-sign-their-tokens-with']);
 const actor = userActor(ada, '127.0.0.1');
@@ -98,20 +101,44 @@ test('several first authorizations in one event loop iteration leave one audit e
   assert.equal((await entries()).length - before.length, 1);
 });
 
-test('authorizations in one event loop iteration wait for a consent that is being withdrawn, and get no code', async () => {
+test('an authorization waits for a consent that is being withdrawn and gets no code, and no other waits for it', async () => {
+  const [own] = await newRepeats(1);
+  assert.ok(own);
+  const bob = await addUser('Bob', [[acme, 'owner']]);
+  await storage.transaction((tx) => saveConsent(tx, { ...parties, userId: bob.id }, consent, Date.now()));
+  const { id: sessionId } = await insertSession(db, { user: bob, browser: '', address: '' }, Date.now());
+  const bobs = { ...own, sessionId, grantId: newId(Date.now()) };
+  const authorizeBob = (authorization: Authorization) =>
+    issueCodeSilently(userActor(bob, ''), { db, keys }, authorization, Date.now());
+  assert.ok(await authorizeBob(bobs));
+  let adas: Promise<string | undefined> | undefined;
+
+  await storage.transaction(async (tx) => {
+    await endConnections(tx, parties, 'disconnected_by_user', Date.now());
+    adas = authorize(own);
+    assert.ok(await authorizeBob({ ...bobs, grantId: newId(Date.now()) }));
+    await untilLockWait(storage);
+  });
+
+  assert.equal(await adas, undefined);
+});
+
+test('while the rules of a business change, its authorizations wait, and no token check does', async () => {
   const authorizations = await newRepeats(2);
   let codes: Promise<(string | undefined)[]> | undefined;
 
   await storage.transaction(async (tx) => {
-    await endConnections(tx, parties, 'disconnected_by_user', Date.now());
+    await tx.selectFrom('businesses').select('id').where('id', '=', acme.id).forNoKeyUpdate().execute();
     codes = Promise.all(authorizations.map(authorize));
     await untilLockWait(storage);
+    await listEndedMemberships(db, ada.id);
+    assert.equal(await find(authorizations[0] ?? assert.fail()), undefined);
   });
 
-  assert.deepEqual(await codes, [undefined, undefined]);
+  assert.equal(new Set(await codes).size, 2);
 });
 
-const shareOrFail = sharedTransaction(async (tx: Database, { id, fails }: { id: string; fails: boolean }) => {
+const insertOrFail = combinedTransaction(async (tx: Database, { id, fails }: { id: string; fails: boolean }) => {
   await tx.insertInto('audit_repeats').values({ key: id, window_start: 0, count: 1 }).execute();
   if (fails) throw new Error('This call fails.');
   return id;
@@ -120,10 +147,10 @@ const shareOrFail = sharedTransaction(async (tx: Database, { id, fails }: { id: 
 const keysOf = async (ids: string[]) =>
   (await db.selectFrom('audit_repeats').select('key').where('key', 'in', ids).execute()).map(({ key }) => key);
 
-test('if a call of a shared transaction throws, all of its calls fail, and nothing is written', async () => {
+test('if a call of a combined transaction throws, all of its calls fail, and nothing is written', async () => {
   const ids = [newId(Date.now()), newId(Date.now())];
 
-  const results = await Promise.allSettled(ids.map((id, index) => shareOrFail(db, { id, fails: index === 1 })));
+  const results = await Promise.allSettled(ids.map((id, index) => insertOrFail(db, { id, fails: index === 1 })));
 
   assert.deepEqual(
     results.map(({ status }) => status),
@@ -134,9 +161,9 @@ test('if a call of a shared transaction throws, all of its calls fail, and nothi
 
 test('a call that needs a transaction of its own gets one, and the others keep theirs', async () => {
   const seen: boolean[] = [];
-  const work = sharedTransaction(async (tx: Database, { isFirst }: { isFirst: boolean }) => {
-    if (isFirst && isShared(tx)) return RUN_ALONE;
-    seen.push(isShared(tx));
+  const work = combinedTransaction(async (tx: Database, { isFirst }: { isFirst: boolean }) => {
+    if (isFirst && isCombined(tx)) return RUN_ALONE;
+    seen.push(isCombined(tx));
     return isFirst;
   });
 
@@ -144,4 +171,19 @@ test('a call that needs a transaction of its own gets one, and the others keep t
 
   assert.deepEqual(results, [true, false]);
   assert.deepEqual(seen, [true, false]);
+});
+
+test('a transaction throws the failure of its first statement, and not that the later ones were rejected', async () => {
+  const fail = preparedQuery((database, { id }: { id: string }) =>
+    database.selectFrom('users').select(sql`1 / 0`.as('failed')).where('id', '=', id),
+  );
+  const read = preparedQuery((database, { id }: { id: string }) =>
+    database.selectFrom('users').select('id').where('id', '=', id),
+  );
+  const warm = () => storage.transaction(async (tx) => void (await read(tx, { id: ada.id })));
+  await warm();
+
+  const failing = storage.transaction((tx) => Promise.all([fail(tx, { id: ada.id }), read(tx, { id: ada.id })]));
+
+  await assert.rejects(failing, /division by zero/);
 });

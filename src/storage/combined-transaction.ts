@@ -8,23 +8,23 @@ export const RUN_ALONE = Symbol('run alone');
 
 type Work<Values, Result> = (tx: Database, values: Values) => Promise<Result | typeof RUN_ALONE>;
 
-const shared = new WeakSet<object>();
+const combined = new WeakSet<object>();
 
 /** Whether calls of several requests run in this transaction. */
-export function isShared(tx: Database): boolean {
-  return shared.has(tx.getExecutor());
+export function isCombined(tx: Database): boolean {
+  return combined.has(tx.getExecutor());
 }
 
 /**
- * Runs `work` in a transaction. On PostgreSQL, the calls of one event loop iteration share one, so that their batched queries are one
- * statement each. If a call throws there, all are rolled back. In a shared
- * transaction, `work` cannot wait for another call by a lock: if it has to, it returns `RUN_ALONE`.
+ * Runs `work` in a transaction. On PostgreSQL, the calls of one event loop iteration run in the same one, so that their batched queries are
+ * one statement each. There `work` must not wait for a lock: up to 63 others would wait with it. If a row is locked (`lockingQuery`), or
+ * anything else differs from the usual, it returns `RUN_ALONE`. If a call throws, all are rolled back and fail.
  */
-export function sharedTransaction<Values extends object, Result>(
+export function combinedTransaction<Values extends object, Result>(
   work: Work<Values, Result>,
 ): (db: Database, values: Values) => Promise<Result> {
   const runAlone = (db: Database, values: Values) => inTransaction(db, (tx) => work(tx, values)) as Promise<Result>;
-  const runShared = collectBatches<Values, Result>(async (db, batch) => {
+  const runCombined = collectBatches<Values, Result>(async (db, batch) => {
     const [first] = batch;
     if (first && batch.length === 1) return first.resolve(await runAlone(db, first.values));
     const results = await inTransaction(db, (tx) => runAll(tx, batch, work));
@@ -35,7 +35,7 @@ export function sharedTransaction<Values extends object, Result>(
     }
   });
   return (db, values) =>
-    pipelinesOf(db)?.combinesStatements() && !db.isTransaction ? runShared(db, values) : runAlone(db, values);
+    pipelinesOf(db)?.combinesStatements() && !db.isTransaction ? runCombined(db, values) : runAlone(db, values);
 }
 
 async function runAll<Values, Result>(
@@ -43,7 +43,7 @@ async function runAll<Values, Result>(
   batch: PendingCall<Values, Result>[],
   work: Work<Values, Result>,
 ): Promise<(Result | typeof RUN_ALONE)[]> {
-  shared.add(tx.getExecutor());
+  combined.add(tx.getExecutor());
   const settled = await Promise.allSettled(batch.map(({ values }) => work(tx, values)));
   // The commit is sent after the batches of this event loop iteration.
   await setImmediate();
