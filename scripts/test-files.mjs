@@ -2,8 +2,8 @@
 // Processes with the same folder in TEST_TAKEN share the files: each takes the next one that no other has taken.
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { test } from './test-context.mjs';
 
 const { TEST_TAKEN: taken } = process.env;
 /** In milliseconds. */

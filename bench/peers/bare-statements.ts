@@ -46,7 +46,7 @@ export const STATEMENTS = {
   unrevokedGrant:
     'select "id" from "grants" where "business_id" = ? and "app_id" = ? and "user_id" = ? and "revoked_at" is null limit 1',
   addGrant:
-    'insert into "grants" ("id", "salt", "app_id", "user_id", "business_id", "scopes", "connected_for", "expires_at", "resource", "redirect_uri", "code_challenge", "created_at", "code_expires_at", "rotation", "removable_on") values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict ("id") do nothing returning "app_id" as "appId", "business_id" as "businessId"',
+    'insert into "grants" ("id", "salt", "app_id", "user_id", "business_id", "connected_for", "scopes", "expires_at", "resource", "redirect_uri", "code_challenge", "created_at", "code_expires_at", "rotation", "removable_on") values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict ("id") do nothing returning "app_id" as "appId", "business_id" as "businessId"',
   addCreatedEvent: `with "changed" as (select ? as "appId", ? as "businessId") ${addEvent('?')}`,
   addRevokedEvent: `with "changed" as (${REVOKED}) ${addEvent(`cast(json_object('grantId', "changed"."grantId", 'userId', "changed"."userId", 'reason', cast(? as text)) as text)`)}`,
   addEntry:

@@ -145,8 +145,8 @@ export function allow({ db, keys }: Bare, stamped: string, cookies: Fields, from
       if (!hasGrant()) addAllowed(db, { app, user, businessId, scope, address: from.address }, now);
     }
     const request = [
-      scope,
       'user',
+      scope,
       null,
       null,
       params.get('redirect_uri'),

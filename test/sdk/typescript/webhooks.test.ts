@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
-import { mock, test } from 'node:test';
+import { after, mock, test } from 'node:test';
 import { inspect } from 'node:util';
 import { Webhook } from 'standardwebhooks';
 import { GatehouseError, verifyWebhook, type WebhookOptions } from '../../../sdk/typescript/src/index.ts';
@@ -14,6 +14,7 @@ const keys = createKeyring(server.settings.secretKeys);
 const NOW = server.clock();
 // Both libraries use the real clock, so this sets it to the time of the server.
 mock.timers.enable({ apis: ['Date'], now: NOW });
+after(() => mock.timers.reset());
 
 const SECRET = newSecret();
 const EVENT = { type: 'invoice.paid', timestamp: '2029-12-31T23:59:58.500Z', data: { number: 'Ä-7 €' } };
