@@ -62,7 +62,7 @@ const BAD: [what: string, password: string, sentence: RegExp][] = [
   ['nothing', '', /at least 8 characters/],
   ['7 characters', 'k3#qVz!', /at least 8 characters/],
   ['seven emoji, though they are 14 units of UTF-16', '🦊🐙🦉🐝🦔🐢🦜', /at least 8 characters/],
-  ['1,025 characters', 'x'.repeat(1025), /at most 1,024 characters/],
+  ['1,025 characters', 'a password'.repeat(102).padEnd(1025, '!'), /at most 1,024 characters/],
   ['what everybody uses', 'password', /attackers try first/],
   ['what everybody uses, in capitals', 'PassWord1', /attackers try first/],
   ['a row of the keyboard', 'qwertyuiop', /attackers try first/],
