@@ -5,11 +5,10 @@ import { userActor } from '../../src/accounts/users.ts';
 import { blockApp, decideRequest, withdrawVerdict } from '../../src/grants/app-approvals.ts';
 import { changeAppPolicy } from '../../src/grants/app-policies.ts';
 import { requestApproval } from '../../src/grants/app-requests.ts';
-import { systemClock } from '../../src/lib/clock.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { createKeyring } from '../../src/lib/keyring.ts';
-import { readAuthorizationRequest } from '../../src/oauth/authorize/request.ts';
 import { issueCode } from '../../src/oauth/authorize/response.ts';
+import { requestInvoices } from '../support/authorization-requests.ts';
 import { untilLockWait } from '../support/lock-waits.ts';
 import { startPostgresFixtures } from '../support/postgres-fixtures.ts';
 
@@ -28,17 +27,7 @@ async function allow(app: NewApp): Promise<string | undefined> {
     { user: member, browser: 'A test', address: '127.0.0.1' },
     Date.now(),
   );
-  const query = new URLSearchParams({ response_type: 'code', client_id: app.id, scope: 'read:invoices', state: 's' });
-  const externalClients = { documents: undefined, acceptsRegistrations: false, privateSchemes: [] };
-  const deps = {
-    storage,
-    keys,
-    clock: systemClock,
-    issuer: 'https://api.example.com',
-    externalClients,
-    servesMcp: true,
-  };
-  const request = await readAuthorizationRequest(deps, query.toString(), '127.0.0.1');
+  const request = await requestInvoices({ storage, keys }, app);
   const authorization = { request, grantId: newId(Date.now()), sessionId, businessId: acme.id };
   const decision = { allowed: scopes, declined: [], expiresAt: null };
   const actor = userActor(member, '127.0.0.1');

@@ -1,30 +1,19 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
-import { createGrant, findGrant } from '../../src/grants/grants.ts';
+import { findGrant } from '../../src/grants/grants.ts';
 import { revokeGrant } from '../../src/grants/revocation.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { batchedQuery } from '../../src/storage/batched-query.ts';
 import { preparedQuery } from '../../src/storage/prepared-query.ts';
+import { addGrant } from '../support/new-grants.ts';
 import { startPostgresFixtures } from '../support/postgres-fixtures.ts';
 
 const { storage, ada, acme, ledger } = await startPostgresFixtures();
 const db = storage.durable;
 const NOW = Date.now();
 
-async function newGrant(): Promise<string> {
-  const parties = { appId: ledger.id, userId: ada.id, businessId: acme.id, connectedFor: 'user' } as const;
-  const request = {
-    scopes: ['read:invoices'],
-    expiresAt: null,
-    resource: null,
-    redirectUri: null,
-    codeChallenge: null,
-  };
-  const id = newId(Date.now());
-  await createGrant(db, { id, ...parties, ...request }, NOW);
-  return id;
-}
+const newGrant = () => addGrant(db, { appId: ledger.id, userId: ada.id, businessId: acme.id }, NOW);
 
 const find = (grantId: string, rotation = 0) => findGrant(db, { grantId, rotation }, NOW);
 

@@ -6,6 +6,7 @@ import { createGrant, findGrant, markExchanged, rotate } from '../../src/grants/
 import { revokeByApp, revokeGrant } from '../../src/grants/revocation.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { preparedQuery } from '../../src/storage/prepared-query.ts';
+import { addGrant } from '../support/new-grants.ts';
 import { startPostgresFixtures } from '../support/postgres-fixtures.ts';
 
 const { storage, ada, acme, ledger } = await startPostgresFixtures();
@@ -13,17 +14,7 @@ const db = storage.durable;
 const NOW = Date.now();
 
 async function newGrant() {
-  const parties = { appId: ledger.id, userId: ada.id, businessId: acme.id, connectedFor: 'user' } as const;
-  const request = {
-    scopes: ['read:invoices'],
-    expiresAt: null,
-    resource: null,
-    redirectUri: null,
-    codeChallenge: null,
-  };
-  const id = newId(Date.now());
-  await createGrant(db, { id, ...parties, ...request }, NOW);
-  return findOne(id);
+  return findOne(await addGrant(db, { appId: ledger.id, userId: ada.id, businessId: acme.id }, NOW));
 }
 
 async function findOne(grantId: string) {

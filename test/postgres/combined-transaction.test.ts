@@ -7,14 +7,13 @@ import { listEndedMemberships } from '../../src/grants/account-deletion.ts';
 import { endConnections } from '../../src/grants/connections.ts';
 import { saveConsent } from '../../src/grants/consents.ts';
 import { findGrant } from '../../src/grants/grants.ts';
-import { systemClock } from '../../src/lib/clock.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { createKeyring } from '../../src/lib/keyring.ts';
-import { readAuthorizationRequest } from '../../src/oauth/authorize/request.ts';
 import { issueCodeSilently } from '../../src/oauth/authorize/response.ts';
 import { combinedTransaction, isCombined, RUN_ALONE } from '../../src/storage/combined-transaction.ts';
 import { preparedQuery } from '../../src/storage/prepared-query.ts';
 import type { Database } from '../../src/storage/storage.ts';
+import { requestInvoices } from '../support/authorization-requests.ts';
 import { untilLockWait } from '../support/lock-waits.ts';
 import { startPostgresFixtures } from '../support/postgres-fixtures.ts';
 
@@ -29,23 +28,7 @@ const newSession = async () =>
   (await insertSession(db, { user: ada, browser: 'A test', address: '127.0.0.1' }, Date.now())).id;
 
 async function newAuthorization(sessionId: string) {
-  const query = new URLSearchParams({
-    response_type: 'code',
-    client_id: ledger.id,
-    scope: 'read:invoices',
-    state: 's',
-  });
-  query.set('redirect_uri', ledger.redirectUris[0] ?? '');
-  const externalClients = { documents: undefined, acceptsRegistrations: false, privateSchemes: [] };
-  const deps = {
-    storage,
-    keys,
-    clock: systemClock,
-    issuer: 'https://api.example.com',
-    servesMcp: true,
-    externalClients,
-  };
-  const request = await readAuthorizationRequest(deps, query.toString(), '127.0.0.1');
+  const request = await requestInvoices({ storage, keys }, ledger);
   return { request, grantId: newId(Date.now()), sessionId, businessId: acme.id, consent };
 }
 

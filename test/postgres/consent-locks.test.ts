@@ -6,12 +6,11 @@ import { resetAccount } from '../../src/grants/account-reset.ts';
 import { endConnections } from '../../src/grants/connections.ts';
 import { findConsentForShare, saveConsent } from '../../src/grants/consents.ts';
 import { createGrant, findGrant } from '../../src/grants/grants.ts';
-import { systemClock } from '../../src/lib/clock.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { createKeyring } from '../../src/lib/keyring.ts';
-import { readAuthorizationRequest } from '../../src/oauth/authorize/request.ts';
 import { issueCode, issueCodeSilently } from '../../src/oauth/authorize/response.ts';
 import type { Database } from '../../src/storage/storage.ts';
+import { requestInvoices } from '../support/authorization-requests.ts';
 import { untilLockWait } from '../support/lock-waits.ts';
 import { startPostgresFixtures } from '../support/postgres-fixtures.ts';
 
@@ -110,18 +109,8 @@ async function allowOnScreen(sessionId: string): Promise<string | undefined> {
 }
 
 async function newAuthorization(sessionId: string) {
-  const query = new URLSearchParams({
-    response_type: 'code',
-    client_id: ledger.id,
-    scope: 'read:invoices',
-    state: 's',
-  });
-  query.set('redirect_uri', ledger.redirectUris[0] ?? '');
   const keys = createKeyring(['the-key-that-the-tests-sign-their-tokens-with']);
-  const externalClients = { documents: undefined, acceptsRegistrations: false, privateSchemes: [] };
-  const issuer = 'https://api.example.com';
-  const deps = { storage, keys, clock: systemClock, issuer, servesMcp: true, externalClients };
-  const request = await readAuthorizationRequest(deps, query.toString(), '127.0.0.1');
+  const request = await requestInvoices({ storage, keys }, ledger);
   const authorization = { request, grantId: newId(Date.now()), sessionId, businessId: acme.id };
   return { actor: userActor(ada, '127.0.0.1'), deps: { db: storage.durable, keys }, authorization };
 }

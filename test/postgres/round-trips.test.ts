@@ -4,16 +4,15 @@ import { insertSession } from '../../src/accounts/sessions.ts';
 import { userActor } from '../../src/accounts/users.ts';
 import { disconnect } from '../../src/grants/connections.ts';
 import { createTokenUses } from '../../src/grants/token-uses.ts';
-import { systemClock } from '../../src/lib/clock.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { createKeyring } from '../../src/lib/keyring.ts';
 import { createRateLimit } from '../../src/lib/rate-limit.ts';
-import { readAuthorizationRequest } from '../../src/oauth/authorize/request.ts';
 import { issueCode, issueCodeSilently } from '../../src/oauth/authorize/response.ts';
 import { respondToIntrospection } from '../../src/oauth/introspect.ts';
 import { respondToRevocation } from '../../src/oauth/revoke.ts';
 import { respondToTokenRequest } from '../../src/oauth/token/endpoint.ts';
 import type { TokenResponse } from '../../src/oauth/tokens.ts';
+import { requestInvoices } from '../support/authorization-requests.ts';
 import { startPostgresFixtures } from '../support/postgres-fixtures.ts';
 import { startRoundTripCounter } from '../support/round-trips.ts';
 
@@ -57,16 +56,7 @@ const credentials = () => ({
 });
 
 async function newAuthorization() {
-  const query = new URLSearchParams({
-    response_type: 'code',
-    client_id: ledger.id,
-    scope: 'read:invoices',
-    state: 's',
-  });
-  query.set('redirect_uri', ledger.redirectUris[0] ?? '');
-  const externalClients = { documents: undefined, acceptsRegistrations: false, privateSchemes: [] };
-  const deps = { storage, keys, clock: systemClock, issuer, servesMcp: true, externalClients };
-  const request = await readAuthorizationRequest(deps, query.toString(), '127.0.0.1');
+  const request = await requestInvoices({ storage, keys }, ledger);
   return { request, grantId: newId(Date.now()), sessionId: session.id, businessId: acme.id };
 }
 
