@@ -180,7 +180,9 @@ function describeBadRequest(error: unknown, status: number, validation?: Violati
   if (isBodyError(error)) {
     return { status: 400, reason: 'body_malformed', description: 'The body is not valid JSON.' } as const;
   }
-  return { status, reason: 'request_unreadable', description: 'The request cannot be read.' } as const;
+  const description =
+    status === 408 ? 'The request did not arrive in time. Send it again.' : 'The request cannot be read.';
+  return { status, reason: 'request_unreadable', description } as const;
 }
 
 function describeViolation({ keyword, params, instancePath = '' }: Partial<Violation> = {}) {

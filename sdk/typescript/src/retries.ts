@@ -50,7 +50,7 @@ export async function send(connection: Connection, request: Request, policy: Ret
 
 function isTemporary({ status, code }: GatehouseError): boolean {
   if (status === undefined) return code === 'network_error' || code === 'timeout';
-  return [429, 502, 503, 504].includes(status);
+  return [408, 429, 502, 503, 504].includes(status);
 }
 
 /** Jitter: clients that failed together do not retry together. */

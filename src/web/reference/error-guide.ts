@@ -22,7 +22,8 @@ const GUIDE: { [Code in ErrorCode]: Explanation & { reasons: Record<ReasonOf<Cod
       body_too_large: 'The body is larger than 64 KiB, the limit for every request.',
       content_type_unsupported: 'Send `application/json` or `application/x-www-form-urlencoded`.',
       method_not_allowed: 'This path does not support the method. The header `Allow` lists the supported methods.',
-      request_unreadable: 'The request is not valid HTTP. Check its first line and its headers.',
+      request_unreadable:
+        'The request is not valid HTTP: check its first line and its headers. With status 408 it did not arrive in time: send it again.',
       credentials_sent_twice: 'The app’s credentials are in the body and in the Authorization header. Choose one.',
       token_in_address:
         'The access token is also in the URL, where logs and browser histories record it. Send it in the Authorization ' +

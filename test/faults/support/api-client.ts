@@ -13,6 +13,8 @@ export interface TimedResponse {
   ended: number;
 }
 
+/** A process that has just started on a busy machine can read a request so late that its time is over: 408. */
+const NOT_HANDLED = [408, 503];
 const RESPONSE_TIMEOUT = 30_000;
 /** Longer than an election takes after a primary has failed. */
 const GIVE_UP_AFTER = 150_000;
@@ -35,7 +37,7 @@ export async function send(url: string, init: RequestInit = {}): Promise<TimedRe
   }
 }
 
-/** Retries until there is a response other than 503, as an app would. */
+/** Retries until the server has handled the request, as an app would. */
 export async function retryUntilAvailable<Response>(send: () => Promise<Response | undefined>): Promise<Response> {
   let last: unknown;
   for (const began = performance.now(); performance.now() - began < GIVE_UP_AFTER; await setTimeout(20)) {
@@ -51,7 +53,7 @@ export async function retryUntilAvailable<Response>(send: () => Promise<Response
 }
 
 function isUnavailable(response: unknown): boolean {
-  return (response as { status?: number }).status === 503;
+  return NOT_HANDLED.includes((response as { status?: number }).status ?? 0);
 }
 
 export type ApiClient = ReturnType<typeof createApiClient>;

@@ -13,8 +13,8 @@ const REPEATABLE = [
 ] as const;
 
 for (const [what, good, call] of REPEATABLE) {
-  test(`${what} is repeated after 429, 502, 503 and 504`, async () => {
-    for (const status of [429, 502, 503, 504]) {
+  test(`${what} is repeated after 408, 429, 502, 503 and 504`, async () => {
+    for (const status of [408, 429, 502, 503, 504]) {
       const server = await startFaultyServer(fail(status), good);
       await call(server);
       assert.equal(server.requests.length, 2, String(status));
@@ -42,7 +42,7 @@ for (const [what, good, call] of REPEATABLE) {
 }
 
 test('an exchange is never repeated after no response, nor after a server error', async () => {
-  for (const faultyResponse of [hangUp, fail(500), fail(502), fail(503), fail(504)]) {
+  for (const faultyResponse of [hangUp, fail(408), fail(500), fail(502), fail(503), fail(504)]) {
     const server = await startFaultyServer(faultyResponse, sendTokens);
     await assert.rejects(server.exchange(), { name: 'GatehouseError' });
     assert.equal(server.requests.length, 1);

@@ -25,11 +25,11 @@ class Policy:
     start_within: float = float("inf")
 
 
-IDEMPOTENT = Policy(statuses=(429, 502, 503, 504), without_response=True)
+IDEMPOTENT = Policy(statuses=(408, 429, 502, 503, 504), without_response=True)
 
 # A repeated refresh gets the same pair for 30 seconds, even if another worker uses the pair meanwhile.
 # So the last attempt ends before that.
-REFRESH = Policy(statuses=(429, 502, 503, 504), without_response=True, attempt_timeout=8.0, start_within=20.0)
+REFRESH = Policy(statuses=(408, 429, 502, 503, 504), without_response=True, attempt_timeout=8.0, start_within=20.0)
 
 # A code that arrives twice revokes its grant, and only 429 means for certain that it was not processed.
 EXCHANGE = Policy(statuses=(429,), without_response=False)
