@@ -13,31 +13,26 @@ import { createValues, readConsentState } from './route-values.ts';
 import { ownStatus, RULES, VISITORS } from './routes.ts';
 import { csrfOf, listCases, type Person, send, tryChange } from './visits.ts';
 
-/** A server with another business, and a user who had a role in Acme. */
-async function startServerWith(name: string, role: Role) {
-  const limits = { LIMIT_SIGN_IN_PER_ADDRESS: '100000', LIMIT_SIGN_IN_PER_ACCOUNT: '100000' };
-  // Commands use the system clock. What they record must not have expired on the clock of the server.
-  const server = await startTestServer(limits, Date.now());
-  const business = await server.addBusiness('Zanzibar Ltd');
-  const theirs = await server.addUser('Zanzibar', [[business, 'owner']]);
-  const other = await createValues(server, { business, owner: theirs, user: theirs, word: 'Zanzibar' });
-  const user = await server.addUser(name, [[server.acme, role]]);
-  return { ...server, other, user, operator: createCommandRunner(server) };
-}
+const limits = { LIMIT_SIGN_IN_PER_ADDRESS: '100000', LIMIT_SIGN_IN_PER_ACCOUNT: '100000' };
+// Commands use the system clock. What they record must not have expired on the clock of the server.
+const server = await startTestServer(limits, Date.now());
+const business = await server.addBusiness('Zanzibar Ltd');
+const theirs = await server.addUser('Zanzibar', [[business, 'owner']]);
+const other = await createValues(server, { business, owner: theirs, user: theirs, word: 'Zanzibar' });
+const operator = createCommandRunner(server);
+let userCount = 0;
 
-type RoleServer = Awaited<ReturnType<typeof startServerWith>>;
+/** A user who has a role in Acme until an event. */
+const addUna = (role: Role) => server.addUser(`Una${++userCount}`, [[server.acme, role]]);
 
 /** A change of the user's account or role after their sign-in. */
 const EVENTS = {
-  suspended: ['owner', ({ operator, user }) => operator('user disable', { user: user.id })],
-  former: ['owner', ({ operator, user, acme }) => operator('member remove', { user: user.id, business: acme.id })],
-  demoted: [
-    'owner',
-    ({ operator, user, acme }) => operator('member set-role', { user: user.id, business: acme.id, role: 'member' }),
-  ],
-} satisfies Partial<Record<RoleName, [Role, (server: RoleServer) => Promise<unknown>]>>;
+  suspended: ['owner', ({ id }) => operator('user disable', { user: id })],
+  former: ['owner', ({ id }) => operator('member remove', { user: id, business: server.acme.id })],
+  demoted: ['owner', ({ id }) => operator('member set-role', { user: id, business: server.acme.id, role: 'member' })],
+} satisfies Partial<Record<RoleName, [Role, (user: User) => Promise<unknown>]>>;
 
-function personOf(server: RoleServer, role: RoleName, user: User): Person {
+function personOf(role: RoleName, user: User): Person {
   return { visitor: ROLES[role].as, user, enter: () => server.signedIn(user) };
 }
 
@@ -70,16 +65,16 @@ for (const [role, [had, change]] of Object.entries(EVENTS) as [keyof typeof EVEN
   const { title, as } = ROLES[role];
 
   test(`${title}, in a session from before: every page and form responds as to the visitor ${as}, and rejects without a change [D5]`, async () => {
-    const server = await startServerWith('Una', had);
-    const person = personOf(server, role, server.user);
+    const user = await addUna(had);
+    const person = personOf(role, user);
     const browser = await person.enter();
-    const all = await listCases(server, person, server.other);
+    const all = await listCases(server, person, other);
     const cases = all.filter(({ whose, isChange }) => whose === 'own' && !isChange);
-    await change(server);
+    await change(user);
     const from = { browser, csrf: await csrfOf(browser) };
     const before = await dump(server);
 
-    const wrong = await findWrong(server, from, cases);
+    const wrong = await findWrong(from, cases);
 
     assert.ok(cases.length > 200, String(cases.length));
     assert.deepEqual(wrong, []);
@@ -87,14 +82,14 @@ for (const [role, [had, change]] of Object.entries(EVENTS) as [keyof typeof EVEN
   });
 
   test(`${title}: what the visitor ${as} may change changes, and nothing else [D5]`, async () => {
-    const server = await startServerWith('Una', had);
-    await change(server);
-    const person = personOf(server, role, server.user);
+    const user = await addUna(had);
+    await change(user);
+    const person = personOf(role, user);
 
     const wrong: string[] = [];
     for (const [route, rule] of Object.entries(RULES)) {
       if (ownStatus(rule, person.visitor, 'POST') === undefined) continue;
-      const problem = await tryChange(server, person, { route, other: server.other, check: () => undefined });
+      const problem = await tryChange(server, person, { route, other, check: () => undefined });
       if (problem) wrong.push(`POST ${route} ${problem}`);
     }
 
@@ -108,25 +103,25 @@ const UNFACTORED = {
 } as const;
 
 for (const [who, { role, rule, atLeast }] of Object.entries(UNFACTORED)) {
-  test(`without the second factor that is required, ${who} sees and changes nothing before the set-up, in a session from before [D5] [E5]`, async () => {
-    const server = await startServerWith('Una', 'owner');
-    const user = role === 'platform' ? await server.addUser('Root', [], true) : server.user;
-    const person = personOf(server, role, user);
+  test(`without the second factor that is required, ${who} sees and changes nothing before the set-up, in a session from before [D5] [E5]`, async (t) => {
+    const user = role === 'platform' ? await server.addUser('Root', [], true) : await addUna('owner');
+    const person = personOf(role, user);
     const browser = await person.enter();
-    const all = await listCases(server, person, server.other);
+    const all = await listCases(server, person, other);
     for (const { route, values } of all) {
       if (route === '/consent') values.consentState = await readConsentState(browser, values.consentQuery);
     }
     await server.storage().durable.deleteFrom('passkeys').where('user_id', '=', user.id).execute();
     const [command, business] = rule;
     const about: Record<string, string> = business ? { business: server.acme.id } : {};
-    await server.operator(command, { ...about, 'require-second-factor': 'yes' });
+    await operator(command, { ...about, 'require-second-factor': 'yes' });
+    t.after(() => operator(command, { ...about, 'require-second-factor': 'no' }));
     const from = { browser, csrf: await csrfOf(browser) };
     const before = await dump(server);
 
-    const tried = all.filter((each) => each.whose === 'own' && isMounted(server, each));
+    const tried = all.filter((each) => each.whose === 'own' && isMounted(each));
     const others = tried.filter((each) => !each.isChange && !isFirst(each, role));
-    const wrong = await findWrong(server, from, others);
+    const wrong = await findWrong(from, others);
     const redirected = tried.filter((each) => isFirst(each, role));
     for (const each of redirected) {
       const { status, headers } = await send(server, from, each);
@@ -140,7 +135,7 @@ for (const [who, { role, rule, atLeast }] of Object.entries(UNFACTORED)) {
   });
 }
 
-function isMounted(server: RoleServer, { method, route }: Case): boolean {
+function isMounted({ method, route }: Case): boolean {
   return server.routes.web.get(route)?.has(method) ?? false;
 }
 
@@ -152,7 +147,7 @@ function isFirst({ method, route }: Case, role: RoleName): boolean {
   return found !== undefined && isSetUpFirst(operation, found, role);
 }
 
-async function findWrong(server: RoleServer, from: Parameters<typeof send>[1], cases: Case[]): Promise<string[]> {
+async function findWrong(from: Parameters<typeof send>[1], cases: Case[]): Promise<string[]> {
   const wrong: string[] = [];
   for (const each of cases) {
     const { status } = await send(server, from, each);
