@@ -14,7 +14,7 @@ registration, the device flow, pushed and signed authorization requests (RFC 912
 and mutual TLS, resource indicators, JWT access tokens and introspection responses, logout at the provider and through the back
 channel, and the FAPI profiles. Gatehouse has none of these. It is a library: storage, users, sign-in and consent pages are
 up to the application. It runs here twice: with an adapter for PostgreSQL
-(\`bench/peers/oidc-adapter.ts\`, one table and prepared statements), and with its built-in adapter, which stores a thousand entries in memory and loses them at a restart;
+(\`bench/peers/oidc-adapter.ts\`, one table and prepared statements) that stores apps and users, too, as a platform does, and with its built-in adapter, which stores a thousand entries in memory and loses them at a restart;
 its documentation recommends that for development only. In the call and in the whole flow it also
 signs an ID token (ES256), since its userinfo needs the \`openid\` scope; in the other scenarios it does not.`,
   },

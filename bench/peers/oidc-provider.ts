@@ -1,12 +1,13 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import Provider, { type Configuration } from 'oidc-provider';
-import { openAdapters } from './oidc-adapter.ts';
+import Provider, { type ClientMetadata, type Configuration } from 'oidc-provider';
+import { openDatabase } from './oidc-adapter.ts';
 
 /**
  * Set up after https://github.com/panva/node-oidc-provider/blob/main/docs/README.md:
- * - With DATABASE_URL, an adapter for PostgreSQL. Without it, the built-in adapter, which the documentation recommends only for
- *   development: it is in memory and therefore the fastest.
+ * - With DATABASE_URL, an adapter for PostgreSQL, which stores the app, too, and accounts from a table of users: on a platform,
+ *   developers register apps and users join at any time. Without it, the built-in adapter, which the documentation
+ *   recommends only for development: it is in memory and therefore the fastest.
  * - `devInteractions` off, own signing keys, signed cookies: as the documentation says for production.
  * - Access tokens are opaque (its default), and `rotateRefreshToken` is on, as in Gatehouse.
  * - Refresh tokens without `offline_access` (which would ask for consent each time), and not bound to the session, so that
@@ -24,19 +25,21 @@ const {
 
 const signingKey = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' });
 
+const client: ClientMetadata = {
+  client_id: CLIENT_ID,
+  client_secret: CLIENT_SECRET,
+  redirect_uris: [REDIRECT_URI],
+  grant_types: ['authorization_code', 'refresh_token'],
+  response_types: ['code'],
+  token_endpoint_auth_method: 'client_secret_post',
+  id_token_signed_response_alg: 'ES256',
+};
+
+const database = DATABASE_URL ? await openDatabase(DATABASE_URL) : undefined;
+await database?.addClient(client);
+
 const configuration: Configuration = {
-  ...(DATABASE_URL && { adapter: await openAdapters(DATABASE_URL) }),
-  clients: [
-    {
-      client_id: CLIENT_ID,
-      client_secret: CLIENT_SECRET,
-      redirect_uris: [REDIRECT_URI],
-      grant_types: ['authorization_code', 'refresh_token'],
-      response_types: ['code'],
-      token_endpoint_auth_method: 'client_secret_post',
-      id_token_signed_response_alg: 'ES256',
-    },
-  ],
+  ...(database ? { adapter: database.adapter } : { clients: [client] }),
   scopes: ['openid', SCOPE],
   claims: { openid: ['sub', 'name', 'email'] },
   features: {
@@ -59,10 +62,7 @@ const configuration: Configuration = {
     Session: 14 * 86400,
     Grant: 30 * 86400,
   },
-  findAccount: (_, accountId) => ({
-    accountId,
-    claims: async () => ({ sub: accountId, name: accountId, email: `${accountId}@example.com` }),
-  }),
+  findAccount: database?.findAccount ?? inventAccount,
 };
 
 const provider = new Provider(`http://127.0.0.1:${port}`, configuration);
@@ -76,11 +76,19 @@ createServer({ keepAliveTimeout: 600_000 }, (request, response) => {
   else handle(request, response);
 }).listen(Number(port), '127.0.0.1');
 
+function inventAccount(_: unknown, accountId: string) {
+  return {
+    accountId,
+    claims: async () => ({ sub: accountId, name: accountId, email: `${accountId}@example.com` }),
+  };
+}
+
 /** For the preparation: signs in a user named in the URL, who allows everything. */
 async function interact(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { prompt, params, session } = await provider.interactionDetails(request, response);
   if (prompt.name === 'login') {
     const accountId = new URLSearchParams(request.url?.split('?')[1]).get('as') ?? 'nobody';
+    await database?.addUser(accountId);
     await provider.interactionFinished(request, response, { login: { accountId } });
     return;
   }
