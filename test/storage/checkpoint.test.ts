@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -81,4 +81,14 @@ test('writes continue after the file was removed, and it is not created again', 
   assert.equal(rows[0]?.rows, 2000);
   await storage.close();
   assert.equal(existsSync(path), false);
+});
+
+test('the thread loads only itself, so that it starts quickly and takes little memory', () => {
+  const source = readFileSync(new URL('../../src/storage/sqlite/checkpoint-thread.ts', import.meta.url), 'utf8');
+  const loaded = [...source.matchAll(/^import (?!type ).* from '([^']+)'/gm)].map(([, name = '']) => name);
+
+  assert.deepEqual(
+    loaded.filter((name) => !name.startsWith('node:')),
+    [],
+  );
 });

@@ -2,9 +2,17 @@ import { getCompileCacheDir } from 'node:module';
 import { dirname, resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
 import { Worker } from 'node:worker_threads';
+import { BUSY_TIMEOUT } from './connection.ts';
 
 /** How many commits there are between two calls of `start`. */
 export const COMMITS_PER_CHECKPOINT = 128;
+
+/** What the thread needs to know. */
+export interface CheckpointData {
+  path: string;
+  /** In milliseconds. */
+  timeout: number;
+}
 
 export interface Checkpoints {
   /** Runs one if the log is long enough, and none is running. */
@@ -65,7 +73,7 @@ function checkpoint(file: DatabaseSync): void {
 function startThread(path: string): Worker {
   const cache = getCompileCacheDir();
   const thread = new Worker(new URL('./checkpoint-thread.ts', import.meta.url), {
-    workerData: path,
+    workerData: { path, timeout: BUSY_TIMEOUT } satisfies CheckpointData,
     // Compiled code from the cache takes half the memory.
     env: cache ? { NODE_COMPILE_CACHE: dirname(cache) } : {},
     // The thread keeps a file open for as long as the process runs.
