@@ -9,12 +9,11 @@ import { disconnect } from '../../src/grants/connections.ts';
 import { markExchanged } from '../../src/grants/grants.ts';
 import { changeRole, listMemberConnections, removeMember } from '../../src/grants/member-changes.ts';
 import { type ConnectedFor, changeAuthority } from '../../src/grants/transfers.ts';
-import { systemClock } from '../../src/lib/clock.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { createKeyring } from '../../src/lib/keyring.ts';
-import { readAuthorizationRequest } from '../../src/oauth/authorize/request.ts';
 import { issueCode } from '../../src/oauth/authorize/response.ts';
 import type { Database } from '../../src/storage/storage.ts';
+import { requestInvoices } from '../support/authorization-requests.ts';
 import { startPostgresFixtures } from '../support/postgres-fixtures.ts';
 
 const { storage, ada, acme, addUser, addApp } = await startPostgresFixtures();
@@ -33,11 +32,7 @@ async function newMember(role: Role): Promise<User> {
 async function allow(user: User, app: NewApp, connectedFor: ConnectedFor, on = db): Promise<string | undefined> {
   const from = { user, browser: 'A test', address: '127.0.0.1' };
   const { id: sessionId } = await insertSession(db, from, Date.now());
-  const query = new URLSearchParams({ response_type: 'code', client_id: app.id, scope: 'read:invoices', state: 's' });
-  const externalClients = { documents: undefined, acceptsRegistrations: false, privateSchemes: [] };
-  const issuer = 'https://api.example.com';
-  const deps = { storage, keys, clock: systemClock, issuer, externalClients, servesMcp: true };
-  const request = await readAuthorizationRequest(deps, query.toString(), '127.0.0.1');
+  const request = await requestInvoices({ storage, keys }, app);
   const authorization = { request, grantId: newId(Date.now()), sessionId, businessId: acme.id, shown: scopes };
   const decision = { allowed: scopes, declined: [], connectedFor, expiresAt: null };
   const code = await issueCode(
