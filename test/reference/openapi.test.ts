@@ -66,6 +66,16 @@ test('where both hosts are one, the document describes the API alone', async () 
   assert.deepEqual(components.schemas, document.components.schemas);
 });
 
+test('limits, mail, proxies and the targets of webhooks change nothing in the document', async () => {
+  const mail = { SMTP_URL: 'smtp://127.0.0.1:25', MAIL_FROM: 'no-reply@gatehouse.example' };
+  const limits = { LIMIT_PER_APP: '7', LIMIT_PER_GRANT: '7', LIMIT_SIGN_IN_PER_ACCOUNT: '7', LIMIT_WRONG_SECRETS: '7' };
+  const limited = await startTestServer({ ...limits, ...mail, TRUST_PROXY: '127.0.0.1', WEBHOOKS_TO_LOOPBACK: 'yes' });
+
+  const text = JSON.stringify(await fetchDocument(limited.api));
+
+  assert.equal(text.replaceAll(limited.api, server.api), JSON.stringify(document));
+});
+
 test('every operation has a name of its own, a summary and a tag that is described', () => {
   const names = operations.map(({ operationId }) => operationId);
   const tags = document.tags.map(({ name }) => name);
