@@ -7,6 +7,7 @@ import type { OverloadLimit } from './timeouts.ts';
 export const EVEN_IF_OVERLOADED = { config: { pressureHandler: () => undefined } };
 
 export function shedLoad(host: FastifyInstance, { minRequests, ...limit }: OverloadLimit): void {
+  if (limit.maxEventLoopDelay === 0) return;
   let inProgress = 0;
   host.addHook('onRequest', (_request, { raw }, done) => {
     inProgress += 1;
