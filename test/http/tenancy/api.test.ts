@@ -7,9 +7,9 @@ import { findResource, RESOURCES } from '../../../src/resources/all.ts';
 import { createClient, type Tokens } from '../../support/client.ts';
 import { REDIRECT_URI } from '../../support/fixtures.ts';
 import { SCOPES } from '../../support/scopes.ts';
-import { scannedFetch } from '../../support/secret-scanner.ts';
 import { startTestServer } from '../../support/test-server.ts';
 import { dump, rowsWith, withoutSending } from './dump.ts';
+import { sendRequest } from './requests.ts';
 
 /** All names of the other business contain the first word, and those of Acme the second. */
 const [WORD, OWN_WORD] = ['Zanzibar', 'Acapulco'];
@@ -129,13 +129,14 @@ interface Request {
 
 async function send({ path, method, headers = {}, body }: Request): Promise<{ status: number; content: string }> {
   const isReading = method === 'GET' || method === 'HEAD';
-  const response = await scannedFetch(server.api + path, {
+  const type: Record<string, string> = body ? { 'content-type': 'application/json' } : {};
+  const response = await sendRequest({
+    url: server.api + path,
     method,
-    redirect: 'manual',
-    headers: { ...headers, ...(body && { 'content-type': 'application/json' }) },
+    headers: { ...headers, ...type },
     body: isReading || !body ? null : JSON.stringify(body),
   });
-  return { status: response.status, content: `${JSON.stringify([...response.headers])} ${await response.text()}` };
+  return { status: response.status, content: `${JSON.stringify(response.headers)} ${response.text}` };
 }
 
 /** The status of the checks before the handler, or undefined if the request passes them. */

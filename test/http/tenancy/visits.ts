@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict';
-import { once } from 'node:events';
-import { Agent, type IncomingHttpHeaders, request } from 'node:http';
-import { text } from 'node:stream/consumers';
-import { after } from 'node:test';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { User } from '../../../src/accounts/users.ts';
 import { type Browser, hiddenFields, toBody } from '../../support/browser.ts';
-import { scanResponse } from '../../support/secret-scanner.ts';
 import type { TestServer } from '../../support/test-server.ts';
 import { type Case, casesAt } from './cases.ts';
 import { hasChangedSince, takeSnapshot } from './dump.ts';
+import { sendRequest } from './requests.ts';
 import { createValues, type RouteValues, readConsentState } from './route-values.ts';
 import { RULES, type Visitor } from './routes.ts';
 
@@ -27,8 +24,6 @@ interface VisitResponse {
 }
 
 const SECTION = '/platform/developer/';
-const agent = new Agent({ keepAlive: true });
-after(() => agent.destroy());
 
 export async function csrfOf(browser: Browser): Promise<string> {
   return hiddenFields((await browser.open('/sign-in')).text, '/sign-in').csrf ?? '';
@@ -63,24 +58,16 @@ export async function send(
 ): Promise<VisitResponse> {
   const isReading = method === 'GET' || method === 'HEAD';
   const fields = { csrf, ...rule.fields?.(values) };
-  const body = isReading ? '' : `${toBody(fields)}`;
+  const body = isReading ? null : `${toBody(fields)}`;
   const cookie = [...browser.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
-  const headers = {
-    cookie,
-    ...(!isReading && { 'content-type': 'application/x-www-form-urlencoded', 'content-length': body.length }),
-  };
-  const sent = request(server.web + path, { method, headers, agent });
-  sent.end(body);
-  const [response] = await once(sent, 'response');
-  const page = await text(response);
-  const { statusCode: status } = response;
-  scanResponse({ method, url: server.web + path, status, headers: response.headers, text: page });
+  const type: Record<string, string> = isReading ? {} : { 'content-type': 'application/x-www-form-urlencoded' };
+  const response = await sendRequest({ url: server.web + path, method, headers: { cookie, ...type }, body });
   const typed = Object.values(fields).flat();
   const content = typed.reduce(
     (left, value) => left.replaceAll(value || ' ', ''),
-    `${JSON.stringify(response.headers)} ${page}`,
+    `${JSON.stringify(response.headers)} ${response.text}`,
   );
-  return { status, headers: response.headers, content };
+  return { status: response.status, headers: response.headers, content };
 }
 
 /** Runs one permitted change on new objects, and returns what is wrong with the outcome. */
