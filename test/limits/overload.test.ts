@@ -27,22 +27,36 @@ async function until(isTrue: () => Promise<boolean>): Promise<boolean> {
   return false;
 }
 
+/**
+ * The first response that is a 503, or the last of all. A stall that takes a whole interval is not overload, so on a busy
+ * machine a request may be served in between.
+ */
+async function untilRejected<Response extends { status: number }>(send: () => Promise<Response>): Promise<Response> {
+  let response = await send();
+  await until(async () => {
+    if (response.status !== 503) response = await send();
+    return response.status === 503;
+  });
+  return response;
+}
+
 test('an overloaded server responds 503 with Retry-After, health checks still succeed, and it recovers', async () => {
   const server = await startTestServer();
   const { access_token, refresh_token } = await server.connect();
   await server.restart({ settings: { overload: { ...LIMIT, minRequests: 1 } } });
 
   const stop = delayEventLoop(DELAY);
-  const noticed = await until(async () => (await server.listInvoices(access_token)).status === 503);
-  const rejected = [await server.refresh(refresh_token), await server.listInvoices(access_token)];
-  const page = await fetch(`${server.web}/sign-in`);
+  const rejected = [
+    await untilRejected(() => server.listInvoices(access_token)),
+    await untilRejected(() => server.refresh(refresh_token)),
+  ];
+  const page = await untilRejected(() => fetch(`${server.web}/sign-in`));
   const health = await Promise.all(['/healthz', '/readyz'].map((path) => fetch(server.api + path)));
   stop();
   const recovered = await until(async () => (await server.listInvoices(access_token)).status === 200);
   await server.restart();
   const after = await server.refresh(refresh_token);
 
-  assert.ok(noticed);
   for (const { status, headers, body } of rejected) {
     assert.deepEqual([status, body.error, headers.get('retry-after')], [503, 'temporarily_unavailable', '1']);
   }
