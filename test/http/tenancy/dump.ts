@@ -47,8 +47,7 @@ const SENDING: Table[] = ['events', 'endpoints', 'deliveries', 'attempts'];
  * at any moment, and failed sign-ins, which any visitor can cause.
  */
 export async function dump(server: TestServer): Promise<string[]> {
-  const rows = await Promise.all(TABLES.map(async (table) => readTable(server, table)));
-  return rows.flatMap((found, index) => found.map((row) => `${TABLES[index]} ${row}`));
+  return [...(await takeSnapshot(server))].flatMap(([table, rows]) => rows.map((row) => `${table} ${row}`));
 }
 
 /** Sorted: PostgreSQL moves a row that it updates. */
