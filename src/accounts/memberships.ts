@@ -2,6 +2,7 @@ import type { Actor } from '../audit/entries.ts';
 import { FormError } from '../lib/errors.ts';
 import { isId } from '../lib/ids.ts';
 import type { Role } from '../storage/account-tables.ts';
+import { batchedQuery } from '../storage/batched-query.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import { contains, type SearchTerm } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
@@ -35,12 +36,8 @@ export async function insertMembership(
   member: { userId: string; businessId: string; role: string },
   now: number,
 ): Promise<void> {
-  const row = {
-    user_id: member.userId,
-    business_id: member.businessId,
-    role: readRole(member.role),
-    created_at: now,
-  };
+  const role = readRole(member.role);
+  const row = { user_id: member.userId, business_id: member.businessId, role, created_at: now };
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('memberships')
     .values(row)
@@ -84,7 +81,7 @@ export async function listMemberships(db: Database, userId: string): Promise<Mem
   return (await readMemberships(db, { userId })).rows;
 }
 
-const readMemberships = preparedQuery((db, { userId }: Pick<Membership, 'userId'>) =>
+const readMemberships = batchedQuery({ userId: 'uuid' }, (db, { userId }: Pick<Membership, 'userId'>) =>
   selectMemberships(db).where('memberships.user_id', '=', userId).orderBy('businesses.name'),
 );
 

@@ -3,7 +3,8 @@ import { DAY, HOUR, MINUTE } from '../lib/clock.ts';
 import { hashSecret, newSecret } from '../lib/secrets.ts';
 import { describeUserAgent } from '../lib/user-agents.ts';
 import type { SecondFactor } from '../storage/account-tables.ts';
-import { batchedQuery, lockingQuery } from '../storage/batched-query.ts';
+import { batchedQuery } from '../storage/batched-query.ts';
+import { preparedQuery } from '../storage/prepared-query.ts';
 import { retentionStep } from '../storage/retention.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
@@ -96,15 +97,12 @@ const readLive = batchedQuery(
       .where('sessions.expires_at', '>', now),
 );
 
-/**
- * Keeps the session from ending before the transaction does; the lock is shared. False if the session has ended already, or, in a
- * combined transaction, if it is locked.
- */
+/** Keeps the session from ending before the transaction does; the lock is shared. False if the session has ended already. */
 export async function lockSession(db: Database, id: string): Promise<boolean> {
   return (await readForShare(db, { idHash: hashSecret(id) })).rows.length > 0;
 }
 
-const readForShare = lockingQuery({ idHash: 'text' }, (db, { idHash }: { idHash: string }) =>
+const readForShare = preparedQuery((db, { idHash }: { idHash: string }) =>
   db.selectFrom('sessions').select('id_hash').where('id_hash', '=', idHash).forKeyShare(),
 );
 

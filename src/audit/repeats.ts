@@ -1,5 +1,4 @@
 import { DAY } from '../lib/clock.ts';
-import { batchedQuery } from '../storage/batched-query.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import { retentionStep } from '../storage/retention.ts';
 import type { Database } from '../storage/storage.ts';
@@ -46,10 +45,10 @@ export async function isRepeat(
   return (await findRepeat(db, { key, endedBy: now - window })).rows.length > 0;
 }
 
-const findRepeat = batchedQuery(
-  { key: 'text', endedBy: 'bigint' },
-  (db, { key, endedBy }: { key: string; endedBy: number }) =>
-    db.selectFrom('audit_repeats').select('count').where('key', '=', key).where('window_start', '>', endedBy),
-);
+const findRepeat = preparedQuery(selectRepeat);
+
+export function selectRepeat(db: Database, { key, endedBy }: { key: string; endedBy: number }) {
+  return db.selectFrom('audit_repeats').select('count').where('key', '=', key).where('window_start', '>', endedBy);
+}
 
 export const oldRepeats = retentionStep('audit_repeats', ['key'], 'window_start', (now) => now - LONGEST_WINDOW);

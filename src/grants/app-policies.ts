@@ -3,7 +3,7 @@ import { mayChangeBusiness } from '../accounts/memberships.ts';
 import { type Actor, recordAudit } from '../audit/entries.ts';
 import { FormError } from '../lib/errors.ts';
 import type { WhoConnects } from '../storage/app-tables.ts';
-import { lockingQuery } from '../storage/batched-query.ts';
+import { preparedQuery } from '../storage/prepared-query.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 
 export type { WhoConnects } from '../storage/app-tables.ts';
@@ -58,15 +58,12 @@ export async function lockAppRules(actor: Actor, tx: Database, businessId: strin
   return mayChangeBusiness(actor, tx, businessId);
 }
 
-/**
- * Needs a transaction, which allows an app: until it ends, the rules of the business stay as they are. The lock is shared. False, in a
- * combined transaction, if another one is changing the rules.
- */
-export async function lockAppRulesForShare(tx: Database, businessId: string): Promise<boolean> {
-  return (await lockBusinessForShare(tx, { businessId })).rows.length > 0;
+/** Needs a transaction, which allows an app: until it ends, the rules of the business stay as they are. The lock is shared. */
+export async function lockAppRulesForShare(tx: Database, businessId: string): Promise<void> {
+  await lockBusinessForShare(tx, { businessId });
 }
 
-const lockBusinessForShare = lockingQuery({ businessId: 'uuid' }, (db, { businessId }: { businessId: string }) =>
+const lockBusinessForShare = preparedQuery((db, { businessId }: { businessId: string }) =>
   db.selectFrom('businesses').select('id').where('id', '=', businessId).forShare(),
 );
 

@@ -1,6 +1,6 @@
 import { formatScopes, parseScopes, type Scopes, scopesBeyond } from '../lib/scope-lists.ts';
 import type { ConnectedFor } from '../storage/app-tables.ts';
-import { batchedQuery, lockingQuery } from '../storage/batched-query.ts';
+import { batchedQuery } from '../storage/batched-query.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import { retentionStep } from '../storage/retention.ts';
 import type { Database } from '../storage/storage.ts';
@@ -32,10 +32,7 @@ export async function findConsent(db: Database, key: ConsentKey, now: number): P
   return fromRow(rows[0]);
 }
 
-/**
- * Needs a transaction: until it ends, the consent cannot be withdrawn. The lock is shared. In a combined transaction, a consent that is
- * locked is not found.
- */
+/** Needs a transaction: until it ends, the consent cannot be withdrawn. The lock is shared. */
 export async function findConsentForShare(db: Database, key: ConsentKey, now: number): Promise<Consent> {
   const { rows } = await readConsentForShare(db, { ...key, now });
   return fromRow(rows[0]);
@@ -55,9 +52,9 @@ type TimedKey = ConsentKey & { now: number };
 const KEY_TYPES = { userId: 'uuid', appId: 'uuid', businessId: 'uuid', now: 'bigint' } as const;
 
 const readConsent = batchedQuery(KEY_TYPES, selectConsent);
-const readConsentForShare = lockingQuery(KEY_TYPES, (db, key: TimedKey) => selectConsent(db, key).forShare('consents'));
+const readConsentForShare = preparedQuery((db, key: TimedKey) => selectConsent(db, key).forShare('consents'));
 
-function selectConsent(db: Database, { userId, appId, businessId, now }: TimedKey) {
+export function selectConsent(db: Database, { userId, appId, businessId, now }: TimedKey) {
   return db
     .selectFrom('consents')
     .innerJoin('memberships', (join) =>

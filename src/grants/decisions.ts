@@ -7,7 +7,7 @@ import { countRepeat, isRepeat } from '../audit/repeats.ts';
 import { DAY, HOUR } from '../lib/clock.ts';
 import { formatScopes, type Scopes } from '../lib/scope-lists.ts';
 import type { ConnectedFor } from '../storage/app-tables.ts';
-import { batchedQuery } from '../storage/batched-query.ts';
+import { preparedQuery } from '../storage/prepared-query.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 import { type GrantParties, selectBetween } from './status.ts';
 
@@ -73,7 +73,8 @@ export async function isSilentRepeat(
   return both.every(Boolean);
 }
 
-function silentRepeat(actor: UserActor, decision: Decision, scope: string) {
+/** The key of the repetition, and how long it counts. */
+export function silentRepeat(actor: UserActor, decision: Decision, scope: string) {
   return { key: `${keyOf('grant.allowed', actor, decision)} ${scope}`, window: SILENT_WINDOW };
 }
 
@@ -120,11 +121,11 @@ async function hasUnrevokedGrant(actor: UserActor, db: Database, { app, business
   return (await readUnrevoked(db, { appId: app.id, businessId, userId: actor.id })).rows.length > 0;
 }
 
-const readUnrevoked = batchedQuery(
-  { appId: 'uuid', businessId: 'uuid', userId: 'uuid' },
-  (db, { appId, businessId, userId }: Required<GrantParties>) =>
-    selectBetween(db, { appId, businessId, userId })
-      .where('revoked_at', 'is', null)
-      // A literal: SQLite would plan a parameter again for each call.
-      .limit((eb) => eb.lit(1)),
-);
+const readUnrevoked = preparedQuery(selectOneUnrevoked);
+
+export function selectOneUnrevoked(db: Database, { appId, businessId, userId }: Required<GrantParties>) {
+  // A literal: SQLite would plan a parameter again for each call.
+  return selectBetween(db, { appId, businessId, userId })
+    .where('revoked_at', 'is', null)
+    .limit((eb) => eb.lit(1));
+}

@@ -4,11 +4,12 @@ import type { InactiveReason } from '../http/errors.ts';
 import { DAY } from '../lib/clock.ts';
 import { formatScopes, type Scopes } from '../lib/scope-lists.ts';
 import { batchedUpdate } from '../storage/batched-update.ts';
-import { chainedInsert } from '../storage/chained-writes.ts';
+import { type Condition, chainedInsert, conditionalInsert, type DependentQuery } from '../storage/chained-writes.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import { retentionStep } from '../storage/retention.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
+import type { ValueTypes } from '../storage/value-lists.ts';
 import { ROTATED_TYPES, rotatedNow } from './lifetimes.ts';
 import { GRANT_TYPES, type GrantRow, type NewCode, type NewGrant, newGrantRow } from './new-grants.ts';
 import { type Grant, type GrantParties, needsWarning, selectBetween } from './status.ts';
@@ -19,20 +20,47 @@ export { findGrant, type Grant } from './status.ts';
 export async function createGrant(db: Database, grant: NewGrant, now: number): Promise<NewCode | undefined> {
   const row = newGrantRow(grant, now);
   const created = await insertGrant(db, row);
-  return created.length > 0 ? { id: row.id, salt: row.salt, codeExpiresAt: row.code_expires_at } : undefined;
+  return created.length > 0 ? codeFrom(row) : undefined;
 }
 
-const insertGrant = chainedInsert<GrantRow, { appId: string; businessId: string }>({
+function codeFrom({ id, salt, code_expires_at: codeExpiresAt }: GrantRow): NewCode {
+  return { id, salt, codeExpiresAt };
+}
+
+type Inserted = Pick<Grant, 'appId' | 'businessId'>;
+
+const NEW_ROW = {
   table: 'grants',
   types: GRANT_TYPES,
   columns: ['appId', 'businessId'],
   returning: ['app_id as appId', 'business_id as businessId'],
-  dependentTypes: { eventId: 'uuid', eventData: 'text' },
-  dependents: [
-    (dependent, { eventId: id, eventData, created_at: now }) =>
-      insertDependentEvent(dependent, { id, type: 'grant.created', data: expressionBuilder().val(eventData), now }),
-  ],
-});
+  dependents: [insertCreatedEvent],
+} as const;
+
+function insertCreatedEvent(
+  dependent: DependentQuery<Inserted>,
+  { eventId: id, eventData, created_at: now }: GrantRow,
+) {
+  return insertDependentEvent(dependent, { id, type: 'grant.created', data: expressionBuilder().val(eventData), now });
+}
+
+const insertGrant = chainedInsert<GrantRow, Inserted>(NEW_ROW);
+
+/**
+ * Like `createGrant`, if the condition finds a row, in one statement. Undefined if it finds none, or if the database cannot combine
+ * statements: a transaction then has to decide.
+ */
+export function createGrantIf<Values extends object>(
+  types: ValueTypes<Values>,
+  condition: Condition<Values & GrantRow>,
+): (db: Database, grant: NewGrant, values: Values, now: number) => Promise<NewCode | undefined> {
+  const otherTypes = { eventId: 'uuid', eventData: 'text', ...types } as const;
+  const insert = conditionalInsert<Values & GrantRow, Inserted>({ ...NEW_ROW, otherTypes, condition });
+  return async (db, grant, values, now) => {
+    const row = newGrantRow(grant, now);
+    return (await insert(db, { ...values, ...row })) ? codeFrom(row) : undefined;
+  };
+}
 
 /**
  * Writes the row again. A commit that a crash has interrupted may be missing on the synchronous standbys; this one waits for them, and for all

@@ -1,6 +1,5 @@
 import type { Compilable, SelectQueryBuilder } from 'kysely';
 import { collectBatches, type PendingCall } from './batches.ts';
-import { isCombined } from './combined-transaction.ts';
 import { pipelinesOf, preparedQuery } from './prepared-query.ts';
 import type { Database } from './storage.ts';
 import { canJoinBatch, inputTable, listsOf, type Numbered, type ValueTypes, valueReferences } from './value-lists.ts';
@@ -31,18 +30,6 @@ export function batchedQuery<Values extends object, Row extends object>(
     pipelinesOf(db)?.combinesStatements() && canJoinBatch(db, types, values)
       ? readInBatch(db, values)
       : readOne(db, values);
-}
-
-/**
- * A prepared read that locks rows, for transactions. In a combined transaction it waits for none: rows that are locked are left out.
- */
-export function lockingQuery<Values extends object, Row extends object>(
-  types: ValueTypes<Values>,
-  build: Build<Values, Row>,
-): (db: Database, values: Values) => Promise<Found<Row>> {
-  const lock = preparedQuery(build);
-  const lockUnlocked = batchedQuery(types, (db, values: Values) => build(db, values).skipLocked());
-  return (db, values) => (isCombined(db) ? lockUnlocked(db, values) : lock(db, values));
 }
 
 /** The same query, for each row of the lists. PostgreSQL plans it as a join. */

@@ -41,8 +41,7 @@ export function collectBatches<Values, Result>(
   return (db, values) => new Promise((resolve, reject) => join(db, { values, resolve, reject }));
 }
 
-/** A database and its copies share one adapter. Each transaction has batches of its own. */
+/** A database and its copies share one adapter. */
 function keyOf(db: Database): object {
-  const executor = db.getExecutor();
-  return db.isTransaction ? executor : executor.adapter;
+  return db.getExecutor().adapter;
 }

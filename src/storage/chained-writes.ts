@@ -1,4 +1,4 @@
-import { type Compilable, type QueryCreator, sql } from 'kysely';
+import { type Compilable, type QueryCreator, type SelectQueryBuilder, sql } from 'kysely';
 import { type BatchedUpdate, type Changed, runInBatches, type Untyped, withChanged } from './batched-update.ts';
 import { collectBatches } from './batches.ts';
 import { pipelinesOf, preparedQuery } from './prepared-query.ts';
@@ -10,6 +10,7 @@ import {
   inputTable,
   listsOf,
   type Numbered,
+  type ValueType,
   type ValueTypes,
   valueReferences,
 } from './value-lists.ts';
@@ -22,7 +23,7 @@ interface Chain<Values, Row> {
   change(db: Database, values: Values): Compilable<Row>;
   columns: readonly (keyof Row & string)[];
   /** Writes nothing if `changed` is empty. */
-  dependents: ((dependent: DependentQuery<Row>, values: Values, db: Database) => Compilable<unknown>)[];
+  dependents: readonly ((dependent: DependentQuery<Row>, values: Values, db: Database) => Compilable<unknown>)[];
 }
 
 /**
@@ -69,37 +70,16 @@ export function chainedUpdate<Values extends object, Row extends object>(
 interface InsertChain<Values, Row> extends Pick<Chain<Values, Row>, 'columns' | 'dependents'> {
   table: keyof Tables;
   /** Of the columns of the new row, whose values have the same names. */
-  types: Partial<ValueTypes<Values>> & { id: 'uuid' };
-  /** Of the values that only the dependents need. */
-  dependentTypes: Partial<ValueTypes<Values>>;
+  types: Record<string, ValueType> & { id: 'uuid' };
   /** Which columns of the row have the names in `columns`. */
   returning: readonly `${string} as ${string}`[];
 }
 
-/**
- * A new row and the writes that depend on it, none if the id is taken. On PostgreSQL, those of one event loop iteration are one
- * statement.
- */
+/** A new row and the writes that depend on it, none if the id is taken. */
 export function chainedInsert<Values extends object, Row extends object>(
   chain: InsertChain<Values, Row>,
 ): (db: Database, values: Values) => Promise<Row[]> {
-  const types = { ...chain.types, ...chain.dependentTypes } as unknown as ValueTypes<Values>;
-  const insertOne = chainedWrites({ ...chain, change: (db, values: Values) => insertRow(db, chain, values) });
-  const insertMany = preparedQuery((db, lists: Record<string, string>) => {
-    const changed = withInserted(db, inputTable(types, lists), chain);
-    return combine<Values, Row & Numbered>(db, changed, chain, valueReferences(types, 'changed'));
-  });
-  const insertInBatch = collectBatches<Values, Row[]>(async (db, batch) => {
-    const [first] = batch;
-    if (first && batch.length === 1) return first.resolve(await insertOne(db, first.values));
-    const { rows } = await insertMany(db, listsOf(types, batch));
-    const byNumber = Map.groupBy(rows, ({ call_number }) => call_number);
-    for (const [index, { resolve }] of batch.entries()) resolve(byNumber.get(index + 1) ?? []);
-  });
-  return (db, values) =>
-    pipelinesOf(db)?.combinesStatements() && canJoinBatch(db, types, values)
-      ? insertInBatch(db, values)
-      : insertOne(db, values);
+  return chainedWrites({ ...chain, change: (db, values: Values) => insertRow(db, chain, values) });
 }
 
 function insertRow<Values, Row>(
@@ -115,37 +95,67 @@ function insertRow<Values, Row>(
     .returning(returning as never) as unknown as Compilable<Row>;
 }
 
+// biome-ignore lint/suspicious/noExplicitAny: any tables.
+export type Condition<Values> = (db: Database, values: Values) => SelectQueryBuilder<any, any, object>;
+
+interface ConditionalChain<Values, Row> extends InsertChain<Values, Row> {
+  /** Of the values that the dependents and the condition need. */
+  otherTypes: Record<string, ValueType>;
+  /** Finds a row if the new one may be inserted. Must wait for no lock: all other calls would wait with it. */
+  condition: Condition<Values>;
+}
+
+/**
+ * Like `chainedInsert`, if `condition` finds a row: one statement for all calls of one event loop iteration. False if it finds none, and on
+ * databases that cannot combine statements. A transaction then has to decide.
+ */
+export function conditionalInsert<Values extends object, Row extends object>(
+  chain: ConditionalChain<Values, Row>,
+): (db: Database, values: Values) => Promise<boolean> {
+  const types = { ...chain.types, ...chain.otherTypes } as ValueTypes<Values>;
+  const insertMany = preparedQuery((db, lists: Record<string, string>) => {
+    const changed = withInserted(db, inputTable(types, lists), chain, types);
+    return combine<Values, Row & Numbered>(db, changed, chain, valueReferences(types, 'changed'));
+  });
+  const insertInBatch = collectBatches<Values, boolean>(async (db, batch) => {
+    const { rows } = await insertMany(db, listsOf(types, batch));
+    const inserted = new Set(rows.map(({ call_number }) => call_number));
+    for (const [index, { resolve }] of batch.entries()) resolve(inserted.has(index + 1));
+  });
+  return async (db, values) =>
+    pipelinesOf(db)?.combinesStatements() === true && canJoinBatch(db, types, values) && insertInBatch(db, values);
+}
+
 /** Begins a statement with the rows of a batch. The rows of `changed` have the values of their calls, too. */
 function withInserted<Values, Row>(
   db: Database,
   input: ReturnType<typeof inputTable>,
-  { table, types, returning }: InsertChain<Values, Row>,
+  { table, types, returning, condition }: ConditionalChain<Values, Row>,
+  inputTypes: ValueTypes<Values>,
 ): Untyped {
   const creator = db as unknown as Untyped;
   const names = Object.keys(types);
-  const id = sql.ref(`input.${columnOf('id')}`);
+  const allowed = condition(db, valueReferences(inputTypes, 'input')).as('allowed');
   const rows = creator
     .selectFrom('input')
+    .innerJoinLateral(allowed, (join) => join.onTrue())
     .select(names.map((name) => sql.ref(`input.${columnOf(name)}`).as(name)) as never);
-  return (
-    creator
-      // Of several rows with the same id, the first.
-      .with('input', () => db.selectFrom(input).selectAll().distinctOn(id).orderBy(id).orderBy('call_number'))
-      .with('inserted', () =>
-        creator
-          .insertInto(table)
-          .columns(names as never)
-          .expression(rows)
-          .onConflict((conflict) => conflict.column('id' as never).doNothing())
-          .returning(['id', ...returning] as never),
-      )
-      .with('changed', () =>
-        creator
-          .selectFrom('inserted')
-          .innerJoin('input', (join) => join.onRef(`input.${columnOf('id')}` as never, '=', 'inserted.id' as never))
-          .selectAll(),
-      )
-  );
+  return creator
+    .with('input', () => db.selectFrom(input).selectAll())
+    .with('inserted', () =>
+      creator
+        .insertInto(table)
+        .columns(names as never)
+        .expression(rows)
+        .onConflict((conflict) => conflict.column('id' as never).doNothing())
+        .returning(['id', ...returning] as never),
+    )
+    .with('changed', () =>
+      creator
+        .selectFrom('inserted')
+        .innerJoin('input', (join) => join.onRef(`input.${columnOf('id')}` as never, '=', 'inserted.id' as never))
+        .selectAll(),
+    );
 }
 
 /** Adds the dependent writes to the change. */

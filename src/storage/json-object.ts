@@ -7,3 +7,8 @@ export function jsonObject(db: Database, fields: Record<string, Expression<unkno
   const build = isSqlite(db) ? 'json_object' : 'json_build_object';
   return sql`cast(${sql.raw(build)}(${sql.join(pairs)}) as text)`;
 }
+
+/** Whether the text of a JSON object has every column of the row, with the same values. Only PostgreSQL has this. */
+export function containsRow(json: string, table: string): RawBuilder<boolean> {
+  return sql`cast(${json} as jsonb) @> to_jsonb(${sql.table(table)})`;
+}

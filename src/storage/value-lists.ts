@@ -1,19 +1,20 @@
 import { type AliasedRawBuilder, type RawBuilder, sql } from 'kysely';
 import { isId } from '../lib/ids.ts';
-import { isCombined } from './combined-transaction.ts';
 import type { Database } from './storage.ts';
 
-/** PostgreSQL's names of the types of values. */
-export type ValueTypes<Values> = Record<keyof Values & string, 'uuid' | 'bigint' | 'text' | 'bytea'>;
+/** PostgreSQL's name of the type of a value. */
+export type ValueType = 'uuid' | 'bigint' | 'text' | 'bytea';
+
+export type ValueTypes<Values> = Record<keyof Values & string, ValueType>;
 
 /** Which call of a batch a row is for, from 1 on. */
 export interface Numbered {
   call_number: number;
 }
 
-/** A call in a transaction of its own runs alone, and so does one whose values PostgreSQL rejects: it would fail all others. */
+/** A call in a transaction runs alone, and so does one whose values PostgreSQL rejects: it would fail all others. */
 export function canJoinBatch<Values extends object>(db: Database, types: ValueTypes<Values>, values: Values): boolean {
-  return (!db.isTransaction || isCombined(db)) && isWellFormed(types, values);
+  return !db.isTransaction && isWellFormed(types, values);
 }
 
 function isWellFormed<Values extends object>(types: ValueTypes<Values>, values: Values): boolean {

@@ -7,7 +7,8 @@ import { newId } from '../lib/ids.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
 import { findPermission, type Restriction, restrictionError } from '../oauth/authorize/permission.ts';
 import { type AuthorizationRequest, readAuthorizationRequest } from '../oauth/authorize/request.ts';
-import { codeLocation, issueCodeSilently, needsNoScreen, scopesToShow } from '../oauth/authorize/response.ts';
+import { codeLocation, scopesToShow } from '../oauth/authorize/response.ts';
+import { issueCodeSilently, needsNoScreen } from '../oauth/authorize/silent.ts';
 import { rawQuery, readTimestamp } from '../oauth/authorize/timestamp.ts';
 import { CallbackError, OAuthError } from '../oauth/errors.ts';
 import { access } from './access.ts';
@@ -47,7 +48,7 @@ async function openConsent(deps: WebDeps, request: FastifyRequest, reply: Fastif
   if (needsNoScreen(authRequest, consent)) {
     await countRequest(deps.limits.changesPerUser, authRequest, session);
     const ids = { businessId, sessionId: session.id, grantId: newId(clock()) };
-    const authorization = { request: authRequest, ...ids, consent };
+    const authorization = { request: authRequest, ...ids, consent, rules: permission.rules };
     const code = await issueCodeSilently(actorOf(request), { db: storage.durable, keys }, authorization, clock());
     return code ? reply.redirect(codeLocation(authRequest.callback, code, issuer), 303) : restart(deps, reply, query);
   }

@@ -8,7 +8,9 @@ import { findConsentForShare, saveConsent } from '../../src/grants/consents.ts';
 import { createGrant, findGrant } from '../../src/grants/grants.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { createKeyring } from '../../src/lib/keyring.ts';
-import { issueCode, issueCodeSilently } from '../../src/oauth/authorize/response.ts';
+import { findPermission } from '../../src/oauth/authorize/permission.ts';
+import { issueCode } from '../../src/oauth/authorize/response.ts';
+import { issueCodeSilently } from '../../src/oauth/authorize/silent.ts';
 import type { Database } from '../../src/storage/storage.ts';
 import { requestInvoices } from '../support/authorization-requests.ts';
 import { untilLockWait } from '../support/lock-waits.ts';
@@ -89,7 +91,8 @@ test('a silent authorization does not wait for another of the same user and app'
   const authorize = async () => {
     const { actor, deps, authorization } = await newAuthorization(id);
     const consent = { allowed: scopes, declined: [], expiresAt: null };
-    return issueCodeSilently(actor, deps, { ...authorization, consent }, Date.now());
+    const { rules } = await findPermission(storage.durable, { ...authorization, userId: ada.id });
+    return issueCodeSilently(actor, deps, { ...authorization, consent, rules }, Date.now());
   };
   await authorize();
 

@@ -18,8 +18,9 @@ export type Restriction =
 
 /** The request without the optional scopes that the member may not allow, or why the member may not allow it at all. */
 export type Permission =
-  | { restriction: Restriction; request?: never; permit?: never }
-  | { restriction?: undefined; request: AuthorizationRequest; permit: Permit };
+  | { restriction: Restriction; request?: never; permit?: never; rules?: never }
+  /** The rules are undefined if none apply. */
+  | { restriction?: undefined; request: AuthorizationRequest; permit: Permit; rules: Rules | undefined };
 
 /** Leaves out the scopes that the user may not allow. */
 export type Permit = (scopes: Scopes) => Scopes;
@@ -43,33 +44,35 @@ export async function findPermission(
   db: Database,
   { request, userId, businessId }: PermissionRequest,
 ): Promise<Permission> {
-  if (isExempt(request.app)) return { request, permit: (scopes) => scopes };
+  if (isExempt(request.app)) return { request, permit: (scopes) => scopes, rules: undefined };
   const { rows } = await readRules(db, { appId: request.app.id, userId, businessId });
   const rules = rows[0];
   // Not a member any more, which the callers check: nothing is granted (`lockPermission`).
-  if (!rules) return { request, permit: () => [] };
+  if (!rules) return { request, permit: () => [], rules };
   const permit: Permit = (requested) => permittedScopes(rules, requested);
   const scopes = permit(request.scopes);
   const missing = scopesBeyond(scopesBeyond(request.scopes, request.optionalScopes), scopes);
   if (scopes.length === 0 || missing.length > 0) return { restriction: restrictionOf(rules, request) };
-  return { request: { ...request, scopes, optionalScopes: commonScopes(request.optionalScopes, scopes) }, permit };
+  const permitted = { ...request, scopes, optionalScopes: commonScopes(request.optionalScopes, scopes) };
+  return { request: permitted, permit, rules };
 }
 
-/** Needs a transaction: until it ends, the rules of the business stay as they are. Permits nothing if they cannot be locked. */
+/** Needs a transaction: until it ends, the rules of the business stay as they are. */
 export async function lockPermission(
   tx: Database,
   { request: { app }, userId, businessId }: PermissionRequest,
 ): Promise<Permit> {
   if (isExempt(app)) return (scopes) => scopes;
-  const [isLocked, { rows }] = await Promise.all([
+  const [, { rows }] = await Promise.all([
     lockAppRulesForShare(tx, businessId),
     readRules(tx, { appId: app.id, userId, businessId }),
   ]);
   const rules = rows[0];
-  return (scopes) => (isLocked && rules ? permittedScopes(rules, scopes) : []);
+  return (scopes) => (rules ? permittedScopes(rules, scopes) : []);
 }
 
-interface Rules {
+/** As they are stored. */
+export interface Rules {
   role: Role;
   ownWho: WhoConnects | null;
   ownReserves: number | null;
@@ -85,35 +88,38 @@ interface Rules {
   requestedAt: number | null;
 }
 
-const readRules = batchedQuery(
-  { appId: 'uuid', userId: 'uuid', businessId: 'uuid' },
-  (db, { appId, userId, businessId }: Omit<PermissionRequest, 'request'> & { appId: string }) =>
-    db
-      .selectFrom('memberships')
-      .leftJoin('app_policies as own', 'own.business_id', 'memberships.business_id')
-      .leftJoin('platform_app_policy as platform', (join) => join.onTrue())
-      .leftJoin('app_approvals as approval', (join) =>
-        join.onRef('approval.business_id', '=', 'memberships.business_id').on('approval.app_id', '=', appId),
-      )
-      .leftJoin('app_requests as request', (join) =>
-        join
-          .onRef('request.business_id', '=', 'memberships.business_id')
-          .onRef('request.user_id', '=', 'memberships.user_id')
-          .on('request.app_id', '=', appId),
-      )
-      .select(['memberships.role', 'own.who as ownWho', 'own.reserves_sensitive as ownReserves'])
-      .select(['platform.who as platformWho', 'platform.reserves_sensitive as platformReserves'])
-      .select([
-        'platform.is_binding as isBinding',
-        'approval.status',
-        'approval.scopes',
-        'approval.reason as blockReason',
-      ])
-      .select(['request.status as requestStatus', 'request.approved_scopes as personalScopes'])
-      .select(['request.reason as refusalReason', 'request.requested_at as requestedAt'])
-      .where('memberships.user_id', '=', userId)
-      .where('memberships.business_id', '=', businessId),
-);
+const readRules = batchedQuery({ appId: 'uuid', userId: 'uuid', businessId: 'uuid' }, selectRules);
+
+export function selectRules(
+  db: Database,
+  { appId, userId, businessId }: Omit<PermissionRequest, 'request'> & { appId: string },
+) {
+  return db
+    .selectFrom('memberships')
+    .leftJoin('app_policies as own', 'own.business_id', 'memberships.business_id')
+    .leftJoin('platform_app_policy as platform', (join) => join.onTrue())
+    .leftJoin('app_approvals as approval', (join) =>
+      join.onRef('approval.business_id', '=', 'memberships.business_id').on('approval.app_id', '=', appId),
+    )
+    .leftJoin('app_requests as request', (join) =>
+      join
+        .onRef('request.business_id', '=', 'memberships.business_id')
+        .onRef('request.user_id', '=', 'memberships.user_id')
+        .on('request.app_id', '=', appId),
+    )
+    .select(['memberships.role', 'own.who as ownWho', 'own.reserves_sensitive as ownReserves'])
+    .select(['platform.who as platformWho', 'platform.reserves_sensitive as platformReserves'])
+    .select([
+      'platform.is_binding as isBinding',
+      'approval.status',
+      'approval.scopes',
+      'approval.reason as blockReason',
+    ])
+    .select(['request.status as requestStatus', 'request.approved_scopes as personalScopes'])
+    .select(['request.reason as refusalReason', 'request.requested_at as requestedAt'])
+    .where('memberships.user_id', '=', userId)
+    .where('memberships.business_id', '=', businessId);
+}
 
 function policyOf(rules: Rules): { who: WhoConnects; reservesSensitive: boolean } {
   const isOwn = rules.ownWho !== null && rules.isBinding !== 1;
@@ -123,7 +129,7 @@ function policyOf(rules: Rules): { who: WhoConnects; reservesSensitive: boolean 
 }
 
 /** A block applies to everyone, everything else to members and admins: owners decide for themselves. */
-function permittedScopes(rules: Rules, scopes: Scopes): Scopes {
+export function permittedScopes(rules: Rules, scopes: Scopes): Scopes {
   if (rules.status === 'blocked') return [];
   if (rules.role === 'owner') return scopes;
   const { who, reservesSensitive } = policyOf(rules);

@@ -2,16 +2,14 @@ import { lockRole, type Role } from '../../accounts/memberships.ts';
 import { lockSession } from '../../accounts/sessions.ts';
 import { type App, saveExternalApp } from '../../apps/apps.ts';
 import type { UserActor } from '../../audit/entries.ts';
-import { addDecision, type Consent, changeConsent, findConsentForShare, lockConsent } from '../../grants/consents.ts';
-import { countConnectedNotice, isSilentRepeat, recordAllowed, recordSilentlyAllowed } from '../../grants/decisions.ts';
+import { addDecision, type Consent, changeConsent, lockConsent } from '../../grants/consents.ts';
+import { countConnectedNotice, recordAllowed } from '../../grants/decisions.ts';
 import { confirmGrant, createGrant, findGrant, type Grant, limitGrants } from '../../grants/grants.ts';
 import type { NewCode } from '../../grants/new-grants.ts';
-import { scopesAllowedBefore, undecidedScopes } from '../../grants/requested-scopes.ts';
 import { type ConnectedFor, canConnectForBusiness, mayConnectForBusiness } from '../../grants/transfers.ts';
 import { errorUri, toErrorCharacters } from '../../http/errors.ts';
 import type { Keyring } from '../../lib/keyring.ts';
-import { commonScopes, formatScopes, type Scopes } from '../../lib/scope-lists.ts';
-import { combinedTransaction, isCombined, RUN_ALONE } from '../../storage/combined-transaction.ts';
+import { commonScopes, type Scopes } from '../../lib/scope-lists.ts';
 import { type Database, inTransaction, pipelineWrites } from '../../storage/storage.ts';
 import type { Callback, CallbackError } from '../errors.ts';
 import { readScopes } from '../scopes.ts';
@@ -19,7 +17,7 @@ import { encodeToken, NO_SCOPE_BITS } from '../tokens.ts';
 import { lockPermission, type Permit } from './permission.ts';
 import type { AuthorizationRequest } from './request.ts';
 
-interface Authorization {
+export interface Authorization {
   request: AuthorizationRequest;
   /** Chosen before the screen is shown, so that a second click on Allow finds the grant of the first. */
   grantId: string;
@@ -34,7 +32,7 @@ interface Allowed extends Authorization {
   shown: Scopes;
 }
 
-interface CodeDeps {
+export interface CodeDeps {
   db: Database;
   keys: Keyring;
 }
@@ -132,88 +130,13 @@ export function scopesToShow(
   return readScopes([...scopes, ...permit(commonScopes(allowed, app.allowedScopes))]).scopes;
 }
 
-/** With `prompt=none`, optional scopes that the user has not decided about are left out. */
-export function needsNoScreen(authRequest: AuthorizationRequest, consent: Consent): boolean {
-  // RFC 8252 §8.6: any program can present the client_id of a public app.
-  if (authRequest.app.isPublic) return false;
-  if (authRequest.app.ownerScope === 'platform') return true;
-  if (scopesAllowedBefore(authRequest, consent).length === 0) return false;
-  return authRequest.prompt === 'none' || undecidedScopes(authRequest, consent).length === 0;
-}
+export type AllowedScopes = Pick<Grant, 'scopes' | 'connectedFor' | 'expiresAt'>;
 
-/**
- * No consent screen is needed: the app is the platform's own, or the user has allowed the request before, by this `consent`. Undefined
- * if the consent has changed, the session has ended, or the business has changed its rules, in the meantime.
- */
-export async function issueCodeSilently(
-  actor: UserActor,
-  { db, keys }: CodeDeps,
-  { consent, ...authorization }: Authorization & { consent: Consent },
-  now: number,
-): Promise<string | undefined> {
-  const expected = silentScopes(authorization.request, consent);
-  if (expected.length === 0) return undefined;
-  const { created } = await allowSilently(db, { actor, authorization, expected, now });
-  const code = await created;
-  return code && codeOf(keys, code);
-}
-
-interface SilentAuthorization {
-  actor: UserActor;
-  authorization: Authorization;
-  expected: Scopes;
-  now: number;
-}
-
-const allowSilently = combinedTransaction(async (tx, { actor, authorization, expected, now }: SilentAuthorization) => {
-  const { request, businessId, sessionId } = authorization;
-  const decision = { app: request.app, businessId };
-  // Sent at once, as are the writes with the commit.
-  const [isSignedIn, allowed, isRepeat] = await Promise.all([
-    lockSession(tx, sessionId),
-    findSilentConsent(actor, tx, authorization, now),
-    isSilentRepeat(actor, tx, { ...decision, scopes: expected }, now),
-  ]);
-  const isAllowed = isSignedIn && formatScopes(allowed.scopes) === formatScopes(expected);
-  // A row may be locked. Of several first ones, each waits until the one before it has committed.
-  if (isCombined(tx) && !(isAllowed && isRepeat)) return RUN_ALONE;
-  if (!isAllowed) return { created: undefined };
-  if (!isRepeat) await recordSilentlyAllowed(actor, tx, { ...decision, ...allowed }, now);
-  const created = createGrant(tx, grantOf(actor, authorization, allowed), now);
-  await pipelineWrites(tx, [created]);
-  return { created };
-});
-
-function silentScopes(request: AuthorizationRequest, consent: Consent): Scopes {
-  if (request.app.isPublic) return [];
-  return request.app.ownerScope === 'platform' ? request.scopes : scopesAllowedBefore(request, consent);
-}
-
-/** The new grant ends when the consent does. */
-async function findSilentConsent(
-  actor: UserActor,
-  db: Database,
-  { request, businessId }: Authorization,
-  now: number,
-): Promise<AllowedScopes> {
-  const { app } = request;
-  if (app.ownerScope === 'platform') return { scopes: request.scopes, connectedFor: 'user', expiresAt: null };
-  const [permit, consent] = await Promise.all([
-    lockPermission(db, { request, userId: actor.id, businessId }),
-    findConsentForShare(db, { userId: actor.id, appId: app.id, businessId }, now),
-  ]);
-  const scopes = silentScopes(request, consent);
-  const { connectedFor = 'user', expiresAt } = consent;
-  return { scopes: permit(scopes).length < scopes.length ? [] : scopes, connectedFor, expiresAt };
-}
-
-type AllowedScopes = Pick<Grant, 'scopes' | 'connectedFor' | 'expiresAt'>;
-
-function codeOf(keys: Keyring, { id: grantId, salt, codeExpiresAt: expiresAt }: NewCode): string {
+export function codeOf(keys: Keyring, { id: grantId, salt, codeExpiresAt: expiresAt }: NewCode): string {
   return encodeToken(keys, salt, { kind: 'code', grantId, rotation: 0, expiresAt, scopeBits: NO_SCOPE_BITS });
 }
 
-function grantOf(actor: UserActor, { request, grantId: id, businessId }: Authorization, allowed: AllowedScopes) {
+export function grantOf(actor: UserActor, { request, grantId: id, businessId }: Authorization, allowed: AllowedScopes) {
   const { app, sentRedirectUri: redirectUri, codeChallenge, resource } = request;
   return { id, appId: app.id, userId: actor.id, businessId, ...allowed, resource, redirectUri, codeChallenge };
 }
