@@ -52,7 +52,7 @@ interface Scoped extends SilentAuthorization {
 
 /**
  * Most repeat one of the same day, and write nothing but the grant. On PostgreSQL, those of one event loop iteration are one statement. It
- * locks the session and the consent: whatever ends several grants of a user ends one of these first. Undefined if something is locked, or
+ * locks the session and the consent: whatever ends several grants of a user deletes one of these first. Undefined if something is locked, or
  * has changed since it was read: a transaction then decides.
  */
 async function repeatAuthorization(
