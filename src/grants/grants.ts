@@ -3,8 +3,9 @@ import { insertDependentEvent } from '../events/events.ts';
 import type { InactiveReason } from '../http/errors.ts';
 import { DAY } from '../lib/clock.ts';
 import { formatScopes, type Scopes } from '../lib/scope-lists.ts';
+import type { BuildSelect } from '../storage/batched-query.ts';
 import { batchedUpdate } from '../storage/batched-update.ts';
-import { type Condition, chainedInsert, conditionalInsert, type DependentQuery } from '../storage/chained-writes.ts';
+import { chainedInsert, conditionalInsert, type DependentQuery } from '../storage/chained-writes.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import { retentionStep } from '../storage/retention.ts';
 import type { Database } from '../storage/storage.ts';
@@ -52,7 +53,7 @@ const insertGrant = chainedInsert<GrantRow, Inserted>(NEW_ROW);
  */
 export function createGrantIf<Values extends object>(
   types: ValueTypes<Values>,
-  condition: Condition<Values & GrantRow>,
+  condition: BuildSelect<Values & GrantRow, object>,
 ): (db: Database, grant: NewGrant, values: Values, now: number) => Promise<NewCode | undefined> {
   const otherTypes = { eventId: 'uuid', eventData: 'text', ...types } as const;
   const insert = conditionalInsert<Values & GrantRow, Inserted>({ ...NEW_ROW, otherTypes, condition });

@@ -5,7 +5,7 @@ import type { Database } from './storage.ts';
 import { canJoinBatch, inputTable, listsOf, type Numbered, type ValueTypes, valueReferences } from './value-lists.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: any tables.
-type Build<Values, Row> = (db: Database, values: Values) => SelectQueryBuilder<any, any, Row>;
+export type BuildSelect<Values, Row> = (db: Database, values: Values) => SelectQueryBuilder<any, any, Row>;
 
 interface Found<Row> {
   rows: Row[];
@@ -17,7 +17,7 @@ interface Found<Row> {
  */
 export function batchedQuery<Values extends object, Row extends object>(
   types: ValueTypes<Values>,
-  build: Build<Values, Row>,
+  build: BuildSelect<Values, Row>,
 ): (db: Database, values: Values) => Promise<Found<Row>> {
   const readOne = preparedQuery(build);
   const readMany = preparedQuery((db, lists: Record<string, string>) => combine(db, lists, { types, build }));
@@ -36,7 +36,7 @@ export function batchedQuery<Values extends object, Row extends object>(
 function combine<Values extends object, Row extends object>(
   db: Database,
   lists: Record<string, string>,
-  { types, build }: { types: ValueTypes<Values>; build: Build<Values, Row> },
+  { types, build }: { types: ValueTypes<Values>; build: BuildSelect<Values, Row> },
 ): Compilable<Row & Numbered> {
   return db
     .selectFrom(inputTable(types, lists))

@@ -1,4 +1,5 @@
-import { type Compilable, type QueryCreator, type SelectQueryBuilder, sql } from 'kysely';
+import { type Compilable, type QueryCreator, sql } from 'kysely';
+import type { BuildSelect } from './batched-query.ts';
 import { type BatchedUpdate, type Changed, runInBatches, type Untyped, withChanged } from './batched-update.ts';
 import { collectBatches } from './batches.ts';
 import { pipelinesOf, preparedQuery } from './prepared-query.ts';
@@ -95,19 +96,16 @@ function insertRow<Values, Row>(
     .returning(returning as never) as unknown as Compilable<Row>;
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: any tables.
-export type Condition<Values> = (db: Database, values: Values) => SelectQueryBuilder<any, any, object>;
-
 interface ConditionalChain<Values, Row> extends InsertChain<Values, Row> {
   /** Of the values that the dependents and the condition need. */
   otherTypes: Record<string, ValueType>;
   /** Finds a row if the new one may be inserted. Must wait for no lock: all other calls would wait with it. */
-  condition: Condition<Values>;
+  condition: BuildSelect<Values, object>;
 }
 
 /**
- * Like `chainedInsert`, if `condition` finds a row: one statement for all calls of one event loop iteration. False if it finds none, and on
- * databases that cannot combine statements. A transaction then has to decide.
+ * Like `chainedInsert`, if `condition` finds a row: one statement for all calls of one event loop iteration, each with an id of its
+ * own. False if it finds none, and on databases that cannot combine statements. A transaction then has to decide.
  */
 export function conditionalInsert<Values extends object, Row extends object>(
   chain: ConditionalChain<Values, Row>,

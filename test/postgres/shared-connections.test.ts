@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { sql } from 'kysely';
 import pg from 'pg';
 import { createGrant, findGrant, type Grant, rotate } from '../../src/grants/grants.ts';
 import { revokeGrant } from '../../src/grants/revocation.ts';
 import { migrate } from '../../src/storage/migrate.ts';
 import { openStorage } from '../../src/storage/open.ts';
+import { preparedQuery } from '../../src/storage/prepared-query.ts';
 import { pipelineWrites, StorageUnavailable } from '../../src/storage/storage.ts';
 import { createFixtures } from '../support/fixtures.ts';
 import { startPostgres } from '../support/postgres-server.ts';
@@ -133,6 +135,22 @@ test('a transaction whose last writes fail is rolled back, although its commit w
   await assert.rejects(written, /invalid input syntax for type uuid/);
   assert.equal((await find(id))?.inactiveReason, null);
   assert.equal(await find(entry.id), undefined);
+});
+
+test('a transaction throws the failure of its first statement, and not that the later ones were rejected', async () => {
+  const fail = preparedQuery((database, { id }: { id: string }) =>
+    database.selectFrom('users').select(sql`1 / 0`.as('failed')).where('id', '=', id),
+  );
+  const read = preparedQuery((database, { id }: { id: string }) =>
+    database.selectFrom('users').select('id').where('id', '=', id),
+  );
+  const { id } = fixtures.ada;
+  const warm = () => storage.transaction(async (tx) => void (await read(tx, { id })));
+  await warm();
+
+  const failing = storage.transaction((tx) => Promise.all([fail(tx, { id }), read(tx, { id })]));
+
+  await assert.rejects(failing, /division by zero/);
 });
 
 test('after a shared connection breaks, the next statement opens another', async () => {

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { sql } from 'kysely';
 import { updateRole } from '../../src/accounts/memberships.ts';
 import { insertSession } from '../../src/accounts/sessions.ts';
 import { userActor } from '../../src/accounts/users.ts';
@@ -14,7 +13,6 @@ import { newId } from '../../src/lib/ids.ts';
 import { createKeyring } from '../../src/lib/keyring.ts';
 import { findPermission } from '../../src/oauth/authorize/permission.ts';
 import { issueCodeSilently } from '../../src/oauth/authorize/silent.ts';
-import { preparedQuery } from '../../src/storage/prepared-query.ts';
 import { requestInvoices } from '../support/authorization-requests.ts';
 import { untilLockWait } from '../support/lock-waits.ts';
 import { startPostgresFixtures } from '../support/postgres-fixtures.ts';
@@ -150,19 +148,4 @@ test('a repeat gets no code if the rules of the business, the role or the consen
   await decide('anyone');
   assert.ok(await authorizeCarl(async () => {}));
   assert.equal(await authorizeCarl(() => forgetConsentsOfUser(db, carl.id)), undefined);
-});
-
-test('a transaction throws the failure of its first statement, and not that the later ones were rejected', async () => {
-  const fail = preparedQuery((database, { id }: { id: string }) =>
-    database.selectFrom('users').select(sql`1 / 0`.as('failed')).where('id', '=', id),
-  );
-  const read = preparedQuery((database, { id }: { id: string }) =>
-    database.selectFrom('users').select('id').where('id', '=', id),
-  );
-  const warm = () => storage.transaction(async (tx) => void (await read(tx, { id: ada.id })));
-  await warm();
-
-  const failing = storage.transaction((tx) => Promise.all([fail(tx, { id: ada.id }), read(tx, { id: ada.id })]));
-
-  await assert.rejects(failing, /division by zero/);
 });

@@ -41,8 +41,9 @@ export async function issueCodeSilently(
 ): Promise<string | undefined> {
   const scopes = silentScopes(silent.request, silent.consent);
   if (scopes.length === 0) return undefined;
-  const repeated = await repeatAuthorization(actor, db, { ...silent, scopes }, now);
-  const code = repeated ?? (await allowSilently(actor, db, { ...silent, scopes }, now));
+  const scoped = { ...silent, scopes };
+  const repeated = await repeatAuthorization(actor, db, scoped, now);
+  const code = repeated ?? (await allowInTransaction(actor, db, scoped, now));
   return code && codeOf(keys, code);
 }
 
@@ -87,9 +88,7 @@ const EXPECTED_TYPES = {
   repeatedAfter: 'bigint',
 } as const;
 
-type Expected = Record<'sessionHash' | 'allowed' | 'declined' | 'rules' | 'repeatKey', string> & {
-  repeatedAfter: number;
-};
+type Expected = Record<Exclude<keyof typeof EXPECTED_TYPES, 'repeatedAfter'>, string> & { repeatedAfter: number };
 
 const createIfUnchanged = createGrantIf(EXPECTED_TYPES, (db, expected: Expected & GrantRow) => {
   const { user_id: userId, app_id: appId, business_id: businessId, created_at: now } = expected;
@@ -114,18 +113,18 @@ const createIfUnchanged = createGrantIf(EXPECTED_TYPES, (db, expected: Expected 
   );
 });
 
-async function allowSilently(
+async function allowInTransaction(
   actor: UserActor,
   db: Database,
   silent: Scoped,
   now: number,
 ): Promise<NewCode | undefined> {
-  const { created } = await inTransaction(db, (tx) => allowInTransaction(actor, tx, silent, now));
+  const { created } = await inTransaction(db, (tx) => allowSilently(actor, tx, silent, now));
   return created;
 }
 
-/** Two round trips on PostgreSQL: all locks and reads are sent at once, and so are all writes with the commit. */
-async function allowInTransaction(actor: UserActor, tx: Database, { scopes, ...silent }: Scoped, now: number) {
+/** On PostgreSQL, all locks and reads are sent at once, and so is the grant with the commit. */
+async function allowSilently(actor: UserActor, tx: Database, { scopes, ...silent }: Scoped, now: number) {
   const { request, businessId, sessionId } = silent;
   const decision = { app: request.app, businessId };
   const [isSignedIn, allowed, isRepeat] = await Promise.all([
