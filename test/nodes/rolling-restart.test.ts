@@ -16,9 +16,12 @@ const { nodes, clients } = await startNodes(3, databaseUrl(postgres.url, TEMPLAT
 /** When each node received SIGTERM, by its index. */
 const stoppedAt = new Map<number, number>();
 
+/** A failed write sends nothing: the node had closed the idle connection before. */
+const UNSENT = ['connect', 'write'];
+
 /**
- * Acts as a load balancer: it skips nodes that accept no connection. It repeats a sent request only if the node closes the
- * connection after it has drained: the request then reached an idle connection while the node closed it.
+ * Acts as a load balancer: it skips nodes to which it cannot send. It repeats a sent request only if the node closes the connection
+ * after it has drained: the request then reached an idle connection while the node closed it.
  */
 async function sendToAnyNode<Result>(index: number, send: (client: Client) => Promise<Result>): Promise<Result> {
   for (let i = 0; i < clients.length; i++) {
@@ -31,7 +34,7 @@ async function sendToAnyNode<Result>(index: number, send: (client: Client) => Pr
         error instanceof Error ? (error.cause as { syscall?: string; code?: string } | undefined) : undefined;
       const isDrained = Date.now() - (stoppedAt.get(nodeIndex) ?? Date.now()) >= DRAIN_TIMEOUT;
       const isClosed = isDrained && ['UND_ERR_SOCKET', 'ECONNRESET'].includes(cause?.code ?? '');
-      if (cause?.syscall !== 'connect' && !isClosed) throw error;
+      if (!UNSENT.includes(cause?.syscall ?? '') && !isClosed) throw error;
     }
   }
   throw new Error('no node accepts connections');
