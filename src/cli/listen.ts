@@ -33,8 +33,9 @@ export const listenCommand: Command = {
       const secret = newSigningSecret();
       const stopped = new AbortController();
       const stopping = untilStopped().then(() => stopped.abort());
-      console.error(`Forwarding events of ${app.name} to ${url}, signed with ${secret}. Press Ctrl+C to stop.`);
       const nextEvents = await watchEvents(db, app.id, systemClock);
+      // Not earlier: whoever has read this expects the next event.
+      console.error(`Forwarding events of ${app.name} to ${url}, signed with ${secret}. Press Ctrl+C to stop.`);
       while (!stopped.signal.aborted) {
         for (const event of await visibleTo(db, app.id, await nextEvents(), systemClock())) {
           if (!stopped.signal.aborted) console.log(await forward(event, url, secret));

@@ -12,7 +12,9 @@ import { startWebhookReceiver } from '../support/webhook-receiver.ts';
 
 const MAIN = fileURLToPath(new URL('../../src/cli/main.js', import.meta.url));
 
-test('listen sends new events, signed, to a receiver on this machine, and prints each result', async () => {
+const TIMEOUT = { timeout: 60_000 };
+
+test('listen sends new events, signed, to a receiver on this machine, and prints each result', TIMEOUT, async () => {
   const [server, receiver] = [await startTestServer(), await startWebhookReceiver()];
   await server.allow();
   const args = [MAIN, 'listen', '--app', server.ledger.id, '--forward-to', receiver.url];
