@@ -26,7 +26,8 @@ suite('the database file', { concurrency: 3 }, () => {
       const { serve, file, apiClient, business, connect } = await createSqliteServer();
       await serve().start();
       const pairs = await connect(8);
-      const other = new DatabaseSync(file);
+      // The server may be storing something of its own.
+      const other = new DatabaseSync(file, { timeout: 60_000 });
       other.exec('begin immediate');
 
       const writes = await Promise.all(

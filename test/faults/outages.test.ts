@@ -9,7 +9,7 @@ import { openStorage } from '../../src/storage/open.ts';
 import type { ApiResponse, Client } from '../support/client.ts';
 import { databaseUrl, runAsAdmin, TEMPLATE } from '../support/databases.ts';
 import { startNodes } from '../support/nodes.ts';
-import { createTemplate, startPostgres } from '../support/postgres-server.ts';
+import { createTemplate, startAgain, startPostgres } from '../support/postgres-server.ts';
 import { startTcpProxy } from '../support/tcp-proxy.ts';
 
 const MAX_CONNECTIONS = 40;
@@ -48,7 +48,7 @@ const OUTAGES: [what: string, begin: () => Promise<void>, end: () => Promise<voi
   ['responds far too late', async () => proxy.stall(), async () => proxy.resume()],
   ['is paused', () => signalPostgres('SIGSTOP'), () => signalPostgres('SIGCONT')],
   ['is restarted', () => postgres.stop(), () => postgres.start([`max_connections=${MAX_CONNECTIONS}`])],
-  ['was killed', () => postgres.stop('SIGKILL'), () => postgres.start([`max_connections=${MAX_CONNECTIONS}`])],
+  ['was killed', () => postgres.stop('SIGKILL'), () => startAgain(postgres, [`max_connections=${MAX_CONNECTIONS}`])],
 ];
 
 /** All processes of the server. Each has its own process group. */
