@@ -8,7 +8,7 @@ export const UNUSED_PORTS = {
   CONSENT_URL: `http://localhost:${await freePort()}`,
 };
 
-interface Finding {
+export interface Finding {
   level: string;
   about: string;
   message: string;
