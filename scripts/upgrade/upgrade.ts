@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import type { Seed } from '../../bench/seed.ts';
-import { databaseUrl, runAsAdmin } from '../../test/support/databases.ts';
+import { databaseUrl, runAsAdmin, withLongConnectTimeout } from '../../test/support/databases.ts';
 import { startPostgres } from '../../test/support/postgres-server.ts';
 import { type Load, type LoadReport, startLoad } from './load.ts';
 import { LOG_FLAGS, type LockWait, readLockWaits, sampleLocks } from './lock-waits.ts';
@@ -53,7 +53,8 @@ export async function upgradeUnderLoad(options: UpgradeOptions): Promise<Upgrade
     for (let n = 0; n < 2; n++) nodes.push(await startNode('old', old, url));
     const locks = await sampleLocks(url);
     const load = startLoad(seeded, options.grants, [...nodes]);
-    const changes = await changeReleases({ ...options, load, nodes, next, url });
+    // The old release may not know the parameter.
+    const changes = await changeReleases({ ...options, load, nodes, next, url: withLongConnectTimeout(url) });
     const report = await load.stop();
     const longestSampledWait = await locks.stop();
     const began = report.phases[0]?.began ?? 0;

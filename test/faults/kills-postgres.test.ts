@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { after, suite, test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { databaseUrl, runAsAdmin, TEMPLATE } from '../support/databases.ts';
+import { databaseUrl, runAsAdmin, TEMPLATE, withLongConnectTimeout } from '../support/databases.ts';
 import { freePort } from '../support/ports.ts';
 import { createTemplate, type PostgresServer, startAgain, startPostgres } from '../support/postgres-server.ts';
 import { send } from './support/api-client.ts';
@@ -36,7 +36,7 @@ async function newDatabase(name: string): Promise<{ postgres: PostgresServer; ur
   after(() => postgres.remove());
   await createTemplate(postgres.url);
   await runAsAdmin(postgres.url, [`create database ${name} template ${TEMPLATE}`]);
-  return { postgres, url: databaseUrl(postgres.url, name) };
+  return { postgres, url: withLongConnectTimeout(databaseUrl(postgres.url, name)) };
 }
 
 suite('kill -9 on PostgreSQL', concurrency(1), () => {

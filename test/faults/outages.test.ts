@@ -17,7 +17,8 @@ const postgres = await startPostgres([`max_connections=${MAX_CONNECTIONS}`, 'sup
 after(() => postgres.remove());
 await createTemplate(postgres.url);
 const proxy = await startTcpProxy(postgres.port);
-const direct = databaseUrl(postgres.url, TEMPLATE);
+/** The default: requests should fail soon. */
+const direct = `${databaseUrl(postgres.url, TEMPLATE)}?connect_timeout=2`;
 const { clients } = await startNodes(1, direct.replace(`:${postgres.port}/`, `:${proxy.port}/`));
 const storage = await openStorage(direct);
 after(() => storage.close());

@@ -111,7 +111,8 @@ async function startPair(synchronous: boolean) {
   await starting;
   const hosts = `127.0.0.1:${standby.port},127.0.0.1:${primary.port}`;
   const url = databaseUrl(primary.url, TEMPLATE).replace(`127.0.0.1:${primary.port}`, hosts);
-  return { primary, standby, url };
+  // The default: a node should soon try the other server.
+  return { primary, standby, url: `${url}?connect_timeout=2` };
 }
 
 test('a repeated revocation is acknowledged only when the synchronous standby has it', {

@@ -7,7 +7,7 @@ import { MIGRATIONS } from '../../src/storage/migrations/all.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import { registerNode } from '../../src/storage/upgrade/nodes.ts';
 import { createCommandLine } from '../support/command-line.ts';
-import { databaseUrl, runAsAdmin, TEMPLATE } from '../support/databases.ts';
+import { databaseUrl, runAsAdmin, TEMPLATE, withLongConnectTimeout } from '../support/databases.ts';
 import { assertFinding, type Finding, runDoctor } from '../support/doctor.ts';
 import { createTemplate, startPostgres } from '../support/postgres-server.ts';
 import { SAMPLE_CONTRACT, SAMPLE_EXPAND } from '../support/sample-migrations.ts';
@@ -16,16 +16,17 @@ test('a PostgreSQL that is not migrated, or may lose commits, is a problem', asy
   const postgres = await startPostgres(['max_connections=27']);
   after(() => postgres.remove());
   const cli = createCommandLine();
-  const env = { DATABASE_URL: postgres.url, SECRET_KEYS: 'Vw0k4XGn1q8sT7mZc3yB5rJ6uH9eLdPf' };
+  const url = withLongConnectTimeout(postgres.url);
+  const env = { DATABASE_URL: url, SECRET_KEYS: 'Vw0k4XGn1q8sT7mZc3yB5rJ6uH9eLdPf' };
 
   const outdated = await runDoctor(cli, env);
-  const storage = await openStorage(postgres.url);
+  const storage = await openStorage(url, 'migrating');
   await migrate(storage);
   await storage.close();
   const began = Date.now();
   const unsafe = await runDoctor(cli, env);
   const took = Date.now() - began;
-  const crowded = await runDoctor(cli, { ...env, DATABASE_URL: `${postgres.url}?pool_size=50` });
+  const crowded = await runDoctor(cli, { ...env, DATABASE_URL: `${url}&pool_size=50` });
 
   assertFinding(outdated.findings, 'problem', /older than this version: 001-initial/);
   assertFinding(unsafe.findings, 'problem', /^fsync is off/);
@@ -48,7 +49,7 @@ function assertSameClock(findings: Finding[], took: number): void {
 test('a contract migration that has not run is a warning, with the nodes that it waits for', async () => {
   const postgres = await startPostgres();
   after(() => postgres.remove());
-  const storage = await openStorage(postgres.url);
+  const storage = await openStorage(withLongConnectTimeout(postgres.url), 'migrating');
   after(() => storage.close());
   const expanded = [...MIGRATIONS, SAMPLE_EXPAND];
   await migrate(storage, { migrations: expanded });
@@ -77,7 +78,7 @@ test('a PostgreSQL without pg_logical_emit_message is a problem, because a repea
     "create role limited login password 'limited'",
     `create database limited template ${TEMPLATE} owner limited`,
   ]);
-  const limited = databaseUrl(postgres.url, 'limited');
+  const limited = withLongConnectTimeout(databaseUrl(postgres.url, 'limited'));
   await runAsAdmin(limited, [
     'revoke execute on function pg_logical_emit_message(boolean, text, text, boolean) from public',
     'grant all on all tables in schema public to limited',

@@ -5,7 +5,7 @@ import { sql } from 'kysely';
 import { upgrade } from '../../src/storage/migrate.ts';
 import { MIGRATIONS } from '../../src/storage/migrations/all.ts';
 import { openStorage } from '../../src/storage/open.ts';
-import { databaseUrl, runAsAdmin, TEMPLATE } from '../support/databases.ts';
+import { databaseUrl, runAsAdmin, TEMPLATE, withLongConnectTimeout } from '../support/databases.ts';
 import { createWorkspace, ROOT } from '../support/guides.ts';
 import { freePort } from '../support/ports.ts';
 import { createTemplate, startPostgres } from '../support/postgres-server.ts';
@@ -21,7 +21,7 @@ const REASON = `The database that DATABASE_URL names was changed by a newer Gate
 
 async function openDatabase(name: string) {
   await runAsAdmin(server.url, [`create database ${name} template ${TEMPLATE}`]);
-  const url = databaseUrl(server.url, name);
+  const url = withLongConnectTimeout(databaseUrl(server.url, name));
   const storage = await openStorage(url, 'migrating');
   after(() => storage.close());
   return { url, storage };

@@ -16,6 +16,7 @@ import { migrate } from '../../src/storage/migrate.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import { type ExecutedStatement, watchStatements } from '../../src/storage/statement-log.ts';
 import type { Database, Storage } from '../../src/storage/storage.ts';
+import { withLongConnectTimeout } from '../support/databases.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 
 const GRANT = '0190b9a1-7d4c-7c5e-9a51-3c2f6f0e8d10';
@@ -140,7 +141,8 @@ test('a page of invoices is planned once, however often it is read', async () =>
 test('on PostgreSQL the app of a token is found by its primary key, also among a few hundred apps', async () => {
   const server = await startPostgres();
   after(() => server.remove());
-  const migrating = await openStorage(server.url, 'migrating');
+  const url = withLongConnectTimeout(server.url);
+  const migrating = await openStorage(url, 'migrating');
   await migrate(migrating);
   await sql`
     insert into apps (id, name, owner_scope, open_to_any_business, requires_pkce, allowed_scopes, redirect_uris, created_at)
@@ -150,7 +152,7 @@ test('on PostgreSQL the app of a token is found by its primary key, also among a
   await sql`analyze`.execute(migrating.durable);
   await migrating.close();
   const [db, statement] = await firstStatement(async () => {
-    const storage = await openStorage(server.url);
+    const storage = await openStorage(url);
     after(() => storage.close());
     return storage;
   }, check);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { openStorage } from '../../src/storage/open.ts';
 import { StorageUnavailable } from '../../src/storage/storage.ts';
-import { databaseUrl, runAsAdmin, TEMPLATE } from '../support/databases.ts';
+import { databaseUrl, runAsAdmin, TEMPLATE, withLongConnectTimeout } from '../support/databases.ts';
 import { findPgBouncer, startPgBouncer } from '../support/pgbouncer.ts';
 import { createTemplate, startPostgres } from '../support/postgres-server.ts';
 import { startStatementRecorder } from '../support/statement-recorder.ts';
@@ -22,7 +22,7 @@ async function newDatabase(): Promise<string> {
 const bouncer = findPgBouncer();
 const NEEDS_PGBOUNCER = { skip: bouncer ? false : 'PgBouncer is not installed' };
 
-const throughPooler = (url: string, more = '') => `${url}?pooler=transaction${more}`;
+const throughPooler = (url: string, more = '') => withLongConnectTimeout(`${url}?pooler=transaction${more}`);
 
 /** Allow, exchange, refresh, call, introspect, revoke and disconnect, several at a time; and the jobs of a server. */
 async function useEverything(server: TestServer): Promise<void> {

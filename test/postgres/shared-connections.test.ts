@@ -8,14 +8,16 @@ import { migrate } from '../../src/storage/migrate.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import { preparedQuery } from '../../src/storage/prepared-query.ts';
 import { pipelineWrites, StorageUnavailable } from '../../src/storage/storage.ts';
+import { withLongConnectTimeout } from '../support/databases.ts';
 import { createFixtures } from '../support/fixtures.ts';
 import { startPostgres } from '../support/postgres-server.ts';
 
 const server = await startPostgres();
-const migrating = await openStorage(server.url, 'migrating');
+const url = withLongConnectTimeout(server.url);
+const migrating = await openStorage(url, 'migrating');
 await migrate(migrating);
 await migrating.close();
-const storage = await openStorage(server.url);
+const storage = await openStorage(url);
 const fixtures = await createFixtures(() => storage, Date.now);
 const other = new pg.Client(server.url);
 await other.connect();
@@ -168,7 +170,7 @@ test('after a shared connection breaks, the next statement opens another', async
 });
 
 test('requests wait for a locked table, even if the first fails to prepare their statement on the shared connection', async () => {
-  const fresh = await openStorage(server.url);
+  const fresh = await openStorage(url);
   const grants = await Promise.all(Array.from({ length: 3 }, async () => (await find(await newGrant())) as Grant));
   await other.query('begin; lock table grants in access exclusive mode');
 

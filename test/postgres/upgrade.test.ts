@@ -13,7 +13,7 @@ import { registerNode } from '../../src/storage/upgrade/nodes.ts';
 import { planUpgrade } from '../../src/storage/upgrade/plan.ts';
 import { runStep } from '../../src/storage/upgrade/postgres-steps.ts';
 import { createUpgradeTables } from '../../src/storage/upgrade/state.ts';
-import { databaseUrl, runAsAdmin, TEMPLATE } from '../support/databases.ts';
+import { databaseUrl, runAsAdmin, TEMPLATE, withLongConnectTimeout } from '../support/databases.ts';
 import { createTemplate, startPostgres } from '../support/postgres-server.ts';
 import { SAMPLE_CONTRACT, SAMPLE_EXPAND } from '../support/sample-migrations.ts';
 
@@ -27,7 +27,7 @@ let databases = 0;
 async function openDatabase(grants: number): Promise<Storage> {
   const name = `upgrade_${databases++}`;
   await runAsAdmin(server.url, [`create database ${name} template ${TEMPLATE}`]);
-  const storage = await openStorage(databaseUrl(server.url, name), 'migrating');
+  const storage = await openStorage(withLongConnectTimeout(databaseUrl(server.url, name)), 'migrating');
   after(() => storage.close());
   const day = (n: number) => n * 86_400_000;
   for (let n = 0; n < grants; n++) await addGrant(storage, day(n));

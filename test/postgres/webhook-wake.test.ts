@@ -8,7 +8,7 @@ import type { Storage } from '../../src/storage/storage.ts';
 import { dispatchEvents, listDue, nextDueAt, recordAttempt } from '../../src/webhooks/deliveries.ts';
 import { insertEndpoint } from '../../src/webhooks/endpoints.ts';
 import { chooseEndpoints, claimEndpoints, releaseEndpoint } from '../../src/webhooks/queue.ts';
-import { databaseUrl, TEMPLATE } from '../support/databases.ts';
+import { databaseUrl, TEMPLATE, withLongConnectTimeout } from '../support/databases.ts';
 import { createFixtures } from '../support/fixtures.ts';
 import { createTemplate, startPostgres } from '../support/postgres-server.ts';
 
@@ -20,7 +20,7 @@ test('a delivery that is created while another node releases its endpoint is not
   const postgres = await startPostgres();
   after(() => postgres.remove());
   await createTemplate(postgres.url);
-  const storage = await openStorage(databaseUrl(postgres.url, TEMPLATE));
+  const storage = await openStorage(withLongConnectTimeout(databaseUrl(postgres.url, TEMPLATE)));
   after(() => storage.close());
   const { endpoint, recordOne } = await listen(storage);
 

@@ -5,6 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 import { openStorage } from '../../src/storage/open.ts';
 import { createBrowser } from './browser.ts';
 import { createClient } from './client.ts';
+import { withLongConnectTimeout } from './databases.ts';
 import { createFixtures } from './fixtures.ts';
 import { CHILD_LOG_LEVEL, openChildLog, rememberSecret } from './leaks.ts';
 import { freePort } from './ports.ts';
@@ -26,7 +27,7 @@ export async function startNodes(count: number, databaseUrl: string, env: Record
   const shared = {
     BASE_URL: baseUrl,
     CONSENT_URL: consentUrl,
-    DATABASE_URL: databaseUrl,
+    DATABASE_URL: withLongConnectTimeout(databaseUrl),
     SECRET_KEYS: 'the-key-that-all-of-these-nodes-sign-with',
     LOG_LEVEL: CHILD_LOG_LEVEL,
     LIMIT_PER_USER: '1000000',
@@ -46,7 +47,7 @@ export async function startNodes(count: number, databaseUrl: string, env: Record
       }),
     );
   }
-  const storage = await openStorage(databaseUrl);
+  const storage = await openStorage(shared.DATABASE_URL);
   after(async () => {
     await Promise.all(nodes.map((node) => node.stop('SIGKILL')));
     await storage.close();

@@ -1,6 +1,6 @@
 import { after } from 'node:test';
 import { openStorage } from '../../src/storage/open.ts';
-import { databaseUrl, TEMPLATE } from './databases.ts';
+import { databaseUrl, TEMPLATE, withLongConnectTimeout } from './databases.ts';
 import { createFixtures } from './fixtures.ts';
 import { createTemplate, startPostgres } from './postgres-server.ts';
 
@@ -10,7 +10,7 @@ export async function startPostgresFixtures(portFor = async (port: number) => po
   await createTemplate(server.url);
   const port = await portFor(server.port);
   const url = databaseUrl(server.url, TEMPLATE).replace(`:${server.port}/`, `:${port}/`);
-  const storage = await openStorage(url);
+  const storage = await openStorage(withLongConnectTimeout(url));
   after(async () => {
     await storage.close();
     await server.remove();

@@ -6,7 +6,7 @@ import { basename, dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { migrate } from '../../src/storage/migrate.ts';
 import { openStorage } from '../../src/storage/open.ts';
-import { databaseUrl, runAsAdmin, TEMPLATE } from './databases.ts';
+import { databaseUrl, runAsAdmin, TEMPLATE, withLongConnectTimeout } from './databases.ts';
 import { freePort } from './ports.ts';
 
 /** A real PostgreSQL, from the npm package, in a temporary folder. */
@@ -112,7 +112,7 @@ export async function createStandby(primary: PostgresServer): Promise<PostgresSe
 /** Tests copy this database, which is faster than migrating each time. */
 export async function createTemplate(server: string): Promise<void> {
   await runAsAdmin(server, [`drop database if exists ${TEMPLATE}`, `create database ${TEMPLATE}`]);
-  const storage = await openStorage(databaseUrl(server, TEMPLATE));
+  const storage = await openStorage(withLongConnectTimeout(databaseUrl(server, TEMPLATE)), 'migrating');
   await migrate(storage);
   await storage.close();
 }

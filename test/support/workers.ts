@@ -7,6 +7,7 @@ import { createKeyring } from '../../src/lib/keyring.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import { createBrowser } from './browser.ts';
 import { createClient } from './client.ts';
+import { withLongConnectTimeout } from './databases.ts';
 import { createFixtures } from './fixtures.ts';
 import { recordOutput, rememberSecret } from './leaks.ts';
 import { freePort } from './ports.ts';
@@ -23,7 +24,7 @@ export async function startWorkers(count: number | 'auto', databaseUrl: string, 
     env: {
       BASE_URL: api,
       CONSENT_URL: web,
-      DATABASE_URL: databaseUrl,
+      DATABASE_URL: withLongConnectTimeout(databaseUrl),
       SECRET_KEYS: KEY,
       LIMIT_PER_USER: '1000000',
       LIMIT_CHANGES_PER_USER: '1000000',
@@ -83,7 +84,7 @@ function isAnyRunning(group: number): boolean {
 
 /** Fixtures and a client, on the database of the workers. */
 export async function createWorkersClient({ api, web }: Workers, databaseUrl: string) {
-  const storage = await openStorage(databaseUrl);
+  const storage = await openStorage(withLongConnectTimeout(databaseUrl));
   after(() => storage.close());
   const fixtures = await createFixtures(() => storage, Date.now);
   const browse = () => createBrowser(web, [api, web]);
