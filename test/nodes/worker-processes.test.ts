@@ -10,6 +10,8 @@ import { startWorkers, type Workers } from '../support/workers.ts';
 import { readExposition } from '../telemetry/exposition.ts';
 
 const cli = createCommandLine();
+/** How long the primary process waits for its workers, unless it gets a second signal. */
+const STOP_TIMEOUT = 30_000;
 
 test('if no worker can start, the command prints the reason once and exits with 1', async () => {
   const taken = createServer();
@@ -35,7 +37,10 @@ async function beginRequest({ api }: Workers): Promise<Socket> {
   socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n');
   await once(socket, 'data');
   socket.write('POST /api/v1/oauth/token HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n');
-  socket.write('Content-Length: 2\r\n\r\n{');
+  socket.write('Content-Length: 2\r\nExpect: 100-continue\r\n\r\n');
+  // A worker that has not read this yet would close the connection when it stops.
+  await once(socket, 'data');
+  socket.write('{');
   return socket;
 }
 
@@ -48,6 +53,14 @@ async function finishRequest(socket: Socket): Promise<string> {
 
 async function waitForExit(workers: Workers): Promise<void> {
   while (!workers.hasExited()) await setTimeout(20);
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
 }
 
 suite('workers start and stop', { concurrency: true, timeout: 60_000 }, () => {
@@ -110,17 +123,22 @@ suite('workers start and stop', { concurrency: true, timeout: 60_000 }, () => {
 
   test('a second signal kills the workers, prints a line and exits with 1', async () => {
     const workers = await startWorkers(2, createCommandLine().databaseUrl);
-    const begun = await beginRequest(workers);
-    begun.on('error', () => {});
+    while (workers.pids.size < 2) await setTimeout(20);
+    const [stuck = 0, other = 0] = workers.pids;
+    process.kill(stuck, 'SIGSTOP');
+    const began = performance.now();
 
     workers.signal('SIGTERM');
-    await setTimeout(1200);
+    while (isRunning(other)) await setTimeout(20);
     const exitedBefore = workers.hasExited();
-    workers.signal('SIGTERM');
+    // Signals of the first second do not count.
+    const signals = setInterval(() => workers.signal('SIGTERM'), 100);
     const code = await workers.end();
+    clearInterval(signals);
 
     assert.equal(exitedBefore, false);
     assert.equal(code, 1);
+    assert.ok(performance.now() - began < STOP_TIMEOUT, 'it did not wait until a worker is killed without a signal');
     assert.match(workers.stderrLines.at(-1) ?? '', /^1 worker did not stop in time and was killed\.$/);
     assert.equal(workers.hasExited(), true);
   });
