@@ -12,6 +12,7 @@ import type { ApiResponse, Client, Tokens } from '../support/client.ts';
 import { databaseUrl, TEMPLATE } from '../support/databases.ts';
 import { createTemplate, startPostgres } from '../support/postgres-server.ts';
 import { grantIdIn } from '../support/rows.ts';
+import { countUnavailable, hasOneWinner, repeatUnavailable } from '../support/unavailable.ts';
 import { startWebhookReceiver } from '../support/webhook-receiver.ts';
 import { createWorkersClient, startWorkers, type Workers } from '../support/workers.ts';
 
@@ -42,12 +43,6 @@ const started = await Promise.all(
 /** Sends the same request many times in parallel, each on its own connection, so that all workers receive some. */
 const race = (times: number, send: () => Promise<ApiResponse>) =>
   Promise.all(Array.from({ length: times }, () => repeatUnavailable(send)));
-
-/** Repeats a request after a 503: on a busy machine, a new connection to PostgreSQL can take too long. */
-async function repeatUnavailable(send: () => Promise<ApiResponse>): Promise<ApiResponse> {
-  const response = await send();
-  return response.status === 503 ? repeatUnavailable(send) : response;
-}
 
 const statuses = (responses: ApiResponse[]) => responses.map(({ status }) => status);
 const count = (responses: ApiResponse[], status: number) =>
@@ -82,8 +77,9 @@ suite('workers', { concurrency: true }, () => {
 
           const responses = await race(REQUESTS, () => client.exchange(code));
 
-          assert.equal(count(responses, 200), 1, String(statuses(responses)));
-          assert.equal(responses.filter(({ body }) => body.error === 'invalid_grant').length, REQUESTS - 1);
+          assert.ok(hasOneWinner(responses), String(statuses(responses)));
+          const rejected = responses.filter(({ body }) => body.error === 'invalid_grant');
+          assert.equal(rejected.length, REQUESTS - count(responses, 200));
           assert.equal((await listResponders(workers, responses)).size, COUNT);
         }
       });
@@ -121,8 +117,10 @@ suite('workers', { concurrency: true }, () => {
 
         const responses = await race(200, () => client.introspect('x', { client_id, client_secret: 'wrong' }));
 
-        assert.equal(count(responses, 401), WRONG_SECRETS);
-        assert.equal(count(responses, 429), 200 - WRONG_SECRETS);
+        // A request that got a 503 may have been counted.
+        const [checked, uncertain] = [count(responses, 401), countUnavailable(responses)];
+        assert.ok(checked <= WRONG_SECRETS && checked >= WRONG_SECRETS - uncertain, `${checked}, ${uncertain}`);
+        assert.equal(count(responses, 429), 200 - checked);
       });
 
       test(`with ${COUNT} workers on ${engine} each endpoint receives every event once [W7]`, async () => {
@@ -166,7 +164,7 @@ suite('workers', { concurrency: true }, () => {
           load.errorStatuses.filter((status) => status !== 503),
           [],
         );
-        const lines = workers.stderrLines.filter((line) => line.includes(String(victim)));
+        const lines = workers.stderrLines.filter((line) => line.startsWith(`Worker ${victim} `));
         assert.equal(lines.length, 1);
         // A worker that has run for a while is replaced without a delay.
         assert.match(lines[0] ?? '', /^Worker \d+ has exited: SIGKILL\. A replacement starts (now|in 0\.5 s)\.$/);

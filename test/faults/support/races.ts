@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
-import { setTimeout } from 'node:timers/promises';
 import type { Tokens } from '../../support/client.ts';
 import type { RegisteredApp } from '../../support/fixtures.ts';
 import { grantIdIn } from '../../support/rows.ts';
+import { type Repeated, repeatUnavailable } from '../../support/unavailable.ts';
 import { type ApiClient, retryUntilAvailable, type TimedResponse } from './api-client.ts';
 import type { Person } from './businesses.ts';
 import type { Ending, Parties } from './endings.ts';
@@ -21,18 +21,18 @@ export type Request = () => Promise<TimedResponse | undefined>;
 export const unavailable = { count: 0 };
 
 /** Sends all at once. Each must get a response; those that get a 503 are repeated. */
-export async function race(requests: Request[]): Promise<TimedResponse[]> {
+export async function race(requests: Request[]): Promise<Repeated<TimedResponse>[]> {
   return Promise.all(requests.map(sendUntilAvailable));
 }
 
-async function sendUntilAvailable(request: Request): Promise<TimedResponse> {
-  const response = await request();
-  assert.ok(response, 'every request gets a response');
-  // The server is overloaded, or a row was locked for too long: an app would retry.
-  if (response.status !== 503) return response;
-  unavailable.count += 1;
-  await setTimeout(randomInt(300));
-  return sendUntilAvailable(request);
+async function sendUntilAvailable(request: Request): Promise<Repeated<TimedResponse>> {
+  const response = await repeatUnavailable(async () => {
+    const received = await request();
+    assert.ok(received, 'every request gets a response');
+    return received;
+  });
+  unavailable.count += response.repeats;
+  return response;
 }
 
 interface ForApp {
@@ -51,6 +51,8 @@ export async function allow({ apiClient, app }: ForApp, { browser }: Person): Pr
 export async function connect({ apiClient, app }: ForApp, person: Person): Promise<Tokens> {
   const code = await allow({ apiClient, app }, person);
   const response = await sendUntilAvailable(() => apiClient.exchange(app, code));
+  // The request that got a 503 may have used the code.
+  if (response.status === 400 && response.repeats > 0) return connect({ apiClient, app }, person);
   assert.equal(response.status, 200, describe(response));
   return response.body;
 }
