@@ -8,6 +8,8 @@ interface Output {
 const HOME = process.cwd();
 const outputs = new AsyncLocalStorage<Output>();
 let running = 0;
+/** That of the tests, while a command is running. */
+let usualUmask = 0;
 
 for (const [method, stream] of [
   ['log', 'stdout'],
@@ -27,15 +29,19 @@ export async function runInProcess(
   command: () => Promise<number>,
 ): Promise<Output & { status: number }> {
   const output: Output = { stdout: '', stderr: '' };
+  const umask = process.umask(0o077);
+  // Otherwise it is that of another command, which is still running.
+  if (running === 0) usualUmask = umask;
   running += 1;
   process.chdir(folder);
-  const umask = process.umask(0o077);
   try {
     const status = await outputs.run(output, command);
     return { status, ...output };
   } finally {
     running -= 1;
-    if (running === 0) process.chdir(HOME);
-    process.umask(umask);
+    if (running === 0) {
+      process.chdir(HOME);
+      process.umask(usualUmask);
+    }
   }
 }
