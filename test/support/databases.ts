@@ -88,7 +88,7 @@ async function createPostgresDatabase(server: string): Promise<TestDatabase> {
     async copy() {
       const copy = `${name}_${copies.length}`;
       copies.push(copy);
-      await runAsAdmin(server, [disconnectAll, `create database ${copy} template ${name}`]);
+      await retryInUse(() => runAsAdmin(server, [disconnectAll, `create database ${copy} template ${name}`]));
       return () =>
         runAsAdmin(server, [`drop database ${name} with (force)`, `create database ${name} template ${copy}`]);
     },
@@ -99,6 +99,20 @@ async function createPostgresDatabase(server: string): Promise<TestDatabase> {
       ),
   };
 }
+
+/** The running server may connect again before PostgreSQL locks the database that is copied. */
+async function retryInUse(work: () => Promise<void>): Promise<void> {
+  while (true) {
+    try {
+      return await work();
+    } catch (error) {
+      if ((error as { code?: string }).code !== OBJECT_IN_USE) throw error;
+    }
+  }
+}
+
+/** PostgreSQL's SQLSTATE. */
+const OBJECT_IN_USE = '55006';
 
 /** Queries until the pool has replaced its closed connections. */
 async function reconnect({ durable, relaxed }: Storage): Promise<void> {

@@ -59,6 +59,14 @@ export async function startMailServer({ wantsNotices = false } = {}) {
   after(() => server.close());
   const address = listener.address();
   const port = typeof address === 'object' && address ? address.port : 0;
+  /** Waits until this many mails have arrived in total, and returns the last one. */
+  async function waitFor(count: number): Promise<ReceivedMail> {
+    while (received.length < count) await new Promise<void>((resolve) => (waiting = [...waiting, resolve]));
+    const last = received[count - 1];
+    assert.ok(last);
+    return last;
+  }
+
   return {
     received,
     /** Settings that turn mail on. */
@@ -68,12 +76,13 @@ export async function startMailServer({ wantsNotices = false } = {}) {
     reject(next?: number) {
       status = next;
     },
-    /** Waits until this many mails have arrived in total, and returns the last one. */
-    async waitFor(count: number): Promise<ReceivedMail> {
-      while (received.length < count) await new Promise<void>((resolve) => (waiting = [...waiting, resolve]));
-      const last = received[count - 1];
-      assert.ok(last);
-      return last;
+    waitFor,
+    /** Waits for the first mail to this address, not counting the first `since` mails. */
+    async waitForMailTo(address: string, since: number): Promise<ReceivedMail> {
+      for (let count = since + 1; ; count += 1) {
+        const mail = await waitFor(count);
+        if (mail.recipients.includes(address)) return mail;
+      }
     },
   };
 }

@@ -200,11 +200,13 @@ test('a use that cannot be stored is kept in memory until it can be', async () =
   const errors: unknown[] = [];
   const uses = createTokenUses(server.storage(), (error) => errors.push(error));
   const grant = { id: grantId, rotation: 1, usedRotation: 0 };
-  uses.record(grant, { rotation: 1 });
 
   await withReadOnlyDatabase(server, async () => {
+    uses.record(grant, { rotation: 1 });
     await uses.flush();
-    assert.deepEqual([uses.isCurrentUsed(grant), errors.length], [true, 1]);
+    assert.equal(uses.isCurrentUsed(grant), true);
+    // The timer may have tried, too.
+    assert.ok(errors.length > 0);
   });
   await uses.flush();
 

@@ -224,7 +224,7 @@ test('entries that were stored before an outage are not stored again', async () 
   for (let i = 0; i < 5000; i++) note({ userId: newRandomId() });
 
   const flushed = recorder.flush();
-  for (let i = 0; i < 20; i++) await setImmediate();
+  while ((await listScopeUses(db, { businessId }, START)).length === 0) await setImmediate();
   const allowWrites = await database.rejectWrites(storage);
   await flushed;
   await allowWrites();
@@ -251,7 +251,8 @@ test('while many entries are stored, other queries run in between', async () => 
   }
   await stored;
 
-  assert.ok(turns >= 20, String(turns));
+  // PostgreSQL runs the queries of several connections at once, whatever the recorder does.
+  assert.ok(turns >= (storage.engine === 'sqlite' ? 20 : 2), String(turns));
 });
 
 test('a request of an unknown app is not recorded', async () => {
