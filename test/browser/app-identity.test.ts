@@ -18,7 +18,11 @@ async function openIdentity(options = {}): Promise<{ page: Page; consoleErrors: 
 }
 
 const sizeOf = (page: Page, selector: string) =>
-  page.locator(selector).evaluate((image: HTMLImageElement) => [image.naturalWidth, image.naturalHeight]);
+  page.locator(selector).evaluate(async (image: HTMLImageElement) => {
+    // Until the image has loaded, both sizes are 0.
+    await image.decode();
+    return [image.naturalWidth, image.naturalHeight];
+  });
 
 test('an owner uploads logos of each format without a script, and the browser shows the stored ones', async () => {
   const { page } = await openIdentity({ javaScriptEnabled: false });

@@ -31,7 +31,8 @@ for (const device of LOOKS) {
 test('titles, labels and fields have the sizes of the design', async () => {
   const { page } = await chromium.newPage({ viewport: { width: 1280, height: 800 } });
   await page.goto(gallery.url);
-  const measured = await page.evaluate(() => {
+  const measured = await page.evaluate(async () => {
+    await document.fonts.ready;
     const styleOf = (selector: string) => getComputedStyle(document.querySelector(selector) as Element);
     const boxOf = (selector: string) => (document.querySelector(selector) as Element).getBoundingClientRect();
     return {

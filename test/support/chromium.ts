@@ -56,10 +56,12 @@ export async function startCallbackServer(): Promise<{ uri: string }> {
   return { uri: `http://127.0.0.1:${port}/callback` };
 }
 
+/** Waits until the next page has loaded, and its script has run: a click alone waits only for its first byte. */
 export async function signIn(page: Page, email: string, password: string): Promise<void> {
   await page.getByLabel('Email').fill(email);
   await page.getByLabel('Password').fill(password);
   await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.waitForLoadState();
 }
 
 /** Uses the account menu. */
@@ -71,6 +73,8 @@ export async function signOut(page: Page): Promise<void> {
 
 /** The accessibility violations that axe-core finds on the page. */
 export async function findAxeViolations(page: Page): Promise<string[]> {
+  // Without its stylesheet, a page has other colours and sizes.
+  await page.waitForLoadState();
   // An element that fades in has too little contrast. Scroll-driven animations never end, so this skips them.
   await page.evaluate(() => {
     const timed = document.getAnimations().filter(({ timeline }) => timeline === document.timeline);
