@@ -6,6 +6,7 @@ const BACKGROUND = [
   /^(?!insert into "events"|with "changed")[^;]*"(?:endpoints|deliveries|attempts|logged_requests|request_counts|scope_uses|rate_limits)"/,
   /^(?:select|update|delete)[^;]* "events"/,
   /^delete from [^;]* limit \?\)/,
+  /^select [^;]* order by "(?:expires_at|requested_at|removable_at)" limit \?$/,
   /"warned_at"/,
   /^update "grants" set "used_rotation"/,
   /"clock"/,
