@@ -123,6 +123,8 @@ test('a form has one empty row for a redirect URI, and a button adds more', asyn
   await page.getByRole('button', { name: 'Register app' }).click();
   await page.getByRole('link', { name: 'I have copied' }).click();
   await page.getByRole('link', { name: 'Settings' }).waitFor();
+  // The script removes the other empty rows.
+  await page.waitForLoadState();
 
   assert.deepEqual(await rows.evaluateAll((all) => all.map((input) => (input as HTMLInputElement).value)), [
     'https://one.example/back',

@@ -99,6 +99,7 @@ test('nothing is cut off or scrolls sideways at 320 pixels, however long the nam
   }
   await page.getByRole('button', { name: 'Add it to the redirect URIs' }).click();
   await page.getByRole('button', { name: 'Remove it from the redirect URIs' }).waitFor();
+  await page.waitForLoadState();
   await assertFits();
 });
 
@@ -136,6 +137,7 @@ test('the consent screen shows the whole name of the business, however long and 
   await page.getByLabel('Current business').selectOption(name);
   await page.getByRole('button', { name: 'Switch' }).click();
   await page.getByText(`You chose ${name}.`).waitFor();
+  await page.waitForLoadState();
 
   const shown = page.locator('.facts div').filter({ hasText: 'Business' }).getByText(name, { exact: true });
   const whole = shown.and(page.locator('p'));
