@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { freePort } from '../support/ports.ts';
 import { downloadPythonPackages, installPythonPackages, type Packages } from '../support/python-packages.ts';
 import { SCOPES } from '../support/scopes.ts';
 import { startTestServer, type TestServer } from '../support/test-server.ts';
@@ -98,6 +99,8 @@ async function reportPythonTests(): Promise<void> {
   const env = {
     PYTHONPATH: ['src', site].filter(Boolean).join(delimiter),
     GATEHOUSE_SERVERS: JSON.stringify({ usual: serverInfo, limited, business }),
+    // For the web app of the README.
+    FREE_PORT: String(await freePort()),
   };
   const { status, stdout, stderr } = await runPython(['-W', 'error', '-m', 'tests'], LIBRARY, env);
   const outcomes: Outcome[] = stdout

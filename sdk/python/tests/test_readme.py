@@ -2,9 +2,7 @@ import asyncio
 import importlib.util
 import json
 import os
-import random
 import re
-import socket
 import stat
 import subprocess
 import sys
@@ -32,7 +30,8 @@ class Readme(unittest.TestCase):
         self.cookie = ""
 
     def run_web_app(self) -> None:
-        self.port = free_port()
+        # No other test process gets this port.
+        self.port = int(os.environ["FREE_PORT"])
         facts = {
             "BASE_URL": self.gatehouse.base_url,
             "CLIENT_ID": self.gatehouse.client_id,
@@ -162,14 +161,3 @@ class Readme(unittest.TestCase):
 
         self.assertIn("disconnected_by_user", printed.getvalue())
         self.assertEqual(names["last_id"], list(app.events())[-1].id)
-
-
-def free_port() -> int:
-    """Below the ephemeral ports, so that no outgoing connection takes it."""
-    while True:
-        port = random.randint(10_000, 32_000)
-        try:
-            socket.create_server(("127.0.0.1", port)).close()
-            return port
-        except OSError:
-            pass

@@ -99,13 +99,17 @@ class Retries(unittest.TestCase):
         self.assertTrue(error.retry_after is not None and 0 < error.retry_after <= 60)
 
     def test_a_code_is_never_sent_twice_unless_it_was_certainly_not_processed(self) -> None:
-        failures = [reply(status, BUSY) for status in (408, 502, 503, 504)]
-        silence: tuple[FaultyResponse, ...] = (hang_up, stay_silent)
-        for fault in (*silence, *failures):
+        for fault in (hang_up, *(reply(status, BUSY) for status in (408, 502, 503, 504))):
             with self.subTest(fault=fault), FaultyServer(fault) as server, fake_clock():
                 with self.assertRaises(GatehouseError):
-                    self.finish(server, timeout=0.3)
+                    self.finish(server, timeout=30)
                 self.assertEqual(len(server.requests), 1)
+
+        with FaultyServer(stay_silent) as server, fake_clock():
+            with self.assertRaises(GatehouseError):
+                self.finish(server, timeout=0.3)
+            # On a slow machine, the time may be over before the server has read the request.
+            self.assertLessEqual(len(server.requests), 1)
 
         with FaultyServer(reply(429, BUSY, Retry_After="1"), reply(200, TOKEN_RESPONSE)) as server, fake_clock() as clock:
             self.assertEqual(self.finish(server, timeout=30).access_token, "gat_2")
