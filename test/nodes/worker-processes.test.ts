@@ -63,7 +63,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-suite('workers start and stop', { concurrency: true, timeout: 60_000 }, () => {
+suite('workers start and stop', { concurrency: true, timeout: 600_000 }, () => {
   test('each worker has its own metrics port', async () => {
     const port = await freePort(2);
     const env = { METRICS_LISTEN: `127.0.0.1:${port}` };
