@@ -16,9 +16,10 @@ const { runGatehouse } = await import('./gatehouse.ts');
 process.exitCode = await runGatehouse(process.argv.slice(2), process.env);
 
 /**
- * A server collects garbage earlier, so that it needs less memory: about 190 MB, and 220 MB if the heap grew by 150 %. If it grew by 40 %, marking would
- * take a fifth of the CPU time, and double the 99th percentile of the latency. V8 reads the size of the young generation only when
- * the process starts, so the process replaces itself: same pid, same files, about 40 ms. Workers inherit the flags.
+ * A server collects garbage earlier, so that it needs less memory: about 190 MB with PostgreSQL, and 220 MB if its heap grew by
+ * 150 %. If it grew by 40 %, marking would take a fifth of the CPU time and double the 99th percentile of the latency.
+ * V8 reads the size of the young generation only when the process starts, so the process replaces itself: same pid, same
+ * files, about 40 ms. Workers inherit the flags.
  */
 function restartWithHeapFlags() {
   const flags = ['--max-semi-space-size=16', '--heap-growing-percent=80'];
