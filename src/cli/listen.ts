@@ -34,7 +34,7 @@ export const listenCommand: Command = {
       const stopped = new AbortController();
       const stopping = untilStopped().then(() => stopped.abort());
       const nextEvents = await watchEvents(db, app.id, systemClock);
-      // Not earlier: whoever has read this expects the next event.
+      // Printed only now: every event after this line is forwarded.
       console.error(`Forwarding events of ${app.name} to ${url}, signed with ${secret}. Press Ctrl+C to stop.`);
       while (!stopped.signal.aborted) {
         for (const event of await visibleTo(db, app.id, await nextEvents(), systemClock())) {
