@@ -36,7 +36,7 @@ export const deals: Resource = {
       from: OPEN_STAGES,
       body: { stage: choice(OPEN_STAGES, 'The stage to move it to.', { required: true }) },
       change({ stage }, body) {
-        if (body.stage === stage) throw new FieldError('stage', `The deal is already in the stage ${stage}.`);
+        if (body.stage === stage) throw new FieldError('stage', `must differ: the deal is already in ${stage}`);
         return { stage: body.stage };
       },
     },

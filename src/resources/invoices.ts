@@ -124,7 +124,8 @@ export const invoices: Resource = {
       from: ['DRAFT', ...UNPAID],
       isDestructive: true,
       change(invoice) {
-        if (amountOf(invoice, 'amountPaid') > 0n) throw new FieldError('status', 'A payment has been recorded.');
+        if (amountOf(invoice, 'amountPaid') > 0n)
+          throw new FieldError('status', 'cannot be VOID: a payment has been recorded');
         return { status: 'VOID', ...balanceOf({ ...invoice, status: 'VOID' }) };
       },
     },

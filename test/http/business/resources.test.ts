@@ -141,6 +141,19 @@ test('values that do not fit together are reported by field', async () => {
   assert.equal(await wrong({ number }), 'number');
 });
 
+test('a transition that changes nothing or comes too late is explained by a sentence about the field', async () => {
+  const deal = await api.send('POST', DEALS, { title: 'Machines', amount: '10.00', currency: 'GBP' });
+  const same = await api.send('POST', `${DEALS}/${deal.body.id}/move`, { stage: 'LEAD' });
+  const { id } = await draftOf();
+  await api.send('POST', `${INVOICES}/${id}/send`);
+  await api.send('POST', `${INVOICES}/${id}/pay`, { amount: '8.00' });
+  const paid = await api.send('POST', `${INVOICES}/${id}/void`);
+
+  assert.deepEqual([same.status, paid.status], [400, 400]);
+  assert.equal(same.body.error_description, 'stage must differ: the deal is already in LEAD.');
+  assert.equal(paid.body.error_description, 'status cannot be VOID: a payment has been recorded.');
+});
+
 test('of two updates with the same ETag one wins and the other gets 412', async () => {
   const { headers, body } = await api.send('POST', CONTACTS, { name: 'Per' });
   const match = { 'if-match': headers.get('etag') ?? '' };
