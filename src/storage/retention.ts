@@ -106,6 +106,8 @@ export function startRetention(storage: Storage, clock: Clock, options: Retentio
     notifiedAt = monotonicClock();
     await runBatches((db, limit) => notifyExpiring(db, limit, time), storage, isStopped);
   };
+  // Lists every table in the metrics.
+  for (const { table } of steps) meter.removed(table, 0);
   // At once: later readings of the clock are compared with this one.
   start(checkClock);
   const timer = setInterval(() => start(run), INTERVAL);

@@ -32,13 +32,13 @@ export function createMetrics() {
   };
 }
 
-/** Lists each of the label's values from the start, at 0. */
+/** Lists these values of the label from the start, at 0. */
 export function labelledCounter<Label extends string>(
   registry: Registry,
   name: string,
   help: string,
   label: Label,
-  values: readonly string[],
+  values: readonly string[] = [],
 ): Counter<Label> {
   const counter = new Counter({ name, help, labelNames: [label], registers: [registry] });
   for (const value of values) counter.inc({ [label]: value } as Record<Label, string>, 0);
@@ -92,55 +92,22 @@ function responseMetrics(registry: Registry) {
   };
 }
 
-/** The names of the settings, without `LIMIT_`. */
-const LIMITS = [
-  'per_app',
-  'per_grant',
-  'per_user',
-  'changes_per_user',
-  'wrong_secrets',
-  'sign_in_per_account',
-  'sign_in_per_address',
-  'mail_per_address',
-  'mail_per_network',
-];
-
 function rateLimitMetrics(registry: Registry) {
   const rejections = labelledCounter(
     registry,
     'gatehouse_rate_limit_refusals_total',
     'Requests rejected because a rate limit was reached, by limit.',
     'limit',
-    LIMITS,
   );
   return {
+    /** Lists the limit at 0. Its label is the name of the setting, without `LIMIT_`. */
     rateLimitListener(setting: string): () => void {
       const limit = setting.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+      rejections.inc({ limit }, 0);
       return () => rejections.inc({ limit });
     },
   };
 }
-
-/** Of the retention job. */
-const CLEANED_TABLES = [
-  'audit_entries',
-  'audit_repeats',
-  'grants',
-  'consents',
-  'revoked_access_tokens',
-  'sessions',
-  'invitations',
-  'mails',
-  'mail_links',
-  'used_challenges',
-  'events',
-  'deliveries',
-  'attempts',
-  'logged_requests',
-  'request_counts',
-  'scope_uses',
-  'rate_limits',
-];
 
 function retentionMetrics(registry: Registry) {
   const removed = labelledCounter(
@@ -148,7 +115,6 @@ function retentionMetrics(registry: Registry) {
     'gatehouse_clean_up_removed_rows_total',
     'Expired rows that were removed, by table.',
     'table',
-    CLEANED_TABLES,
   );
   const finished = new Gauge({
     name: 'gatehouse_clean_up_finished_timestamp_seconds',

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
+import { retentionSteps } from '../../src/jobs.ts';
+import { readLimits } from '../../src/lib/limit-settings.ts';
 import { write } from '../reference/raw.ts';
 import { freePort } from '../support/ports.ts';
 import { startTestServer } from '../support/test-server.ts';
@@ -60,6 +62,22 @@ test('rate-limited requests are counted by limit', async () => {
 
   await until('gatehouse_rate_limit_refusals_total', { limit: 'per_grant' }, 1);
   await until('gatehouse_rate_limit_refusals_total', { limit: 'per_app' }, 0);
+});
+
+test('from the start, every rate limit and every table that the retention job cleans has a series', async () => {
+  const limits = new Set((await find('gatehouse_rate_limit_refusals_total')).map(({ labels }) => labels.limit));
+  const tables = (await find('gatehouse_clean_up_removed_rows_total')).map(({ labels }) => labels.table);
+  const names = Object.keys(readLimits({})).map((name) =>
+    name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+  );
+
+  assert.deepEqual([...limits].sort(), [...names, 'mail_per_address', 'mail_per_network'].sort());
+  assert.deepEqual(
+    tables.sort(),
+    retentionSteps()
+      .map(({ table }) => table)
+      .sort(),
+  );
 });
 
 test('no unknown path, method, header or id adds a time series', async () => {
