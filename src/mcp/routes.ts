@@ -68,7 +68,7 @@ interface Mcp {
 }
 
 const INSTRUCTIONS =
-  'These tools read and change the books, contacts and deals of one business. `get_me` says which business, for whom, and with ' +
+  'These tools read and change the records of one business. `get_me` says which business, for whom, and with ' +
   'which scopes. Amounts are decimal texts in the currency of the record. Dates are in UTC.';
 
 /** The package is loaded at the first request: it would make every start longer. */
