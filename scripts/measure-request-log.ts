@@ -8,7 +8,7 @@ import { Agent, get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { readSettings } from '../src/config.ts';
+import { readSettings } from '../src/config/settings.ts';
 import type { createRequestRecorder } from '../src/request-log/recorder.ts';
 import { startServer } from '../src/server.ts';
 import { createBrowser } from '../test/support/browser.ts';

@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util';
 import packed from '@sparticuz/chromium';
 import { chromium, type Page } from 'playwright-core';
 import { DEMO_PASSWORD, DEMO_USERS, ensureDemoApps, ensureDemoData } from '../demo/data.ts';
-import { readSettings } from '../src/config.ts';
+import { readSettings } from '../src/config/settings.ts';
 import { createKeyring } from '../src/lib/keyring.ts';
 import { startServer } from '../src/server.ts';
 import { startGallery } from './gallery.ts';

@@ -1,4 +1,5 @@
-import type { Limits, Settings } from './config.ts';
+import type { Limits } from './config/limits.ts';
+import type { Settings } from './config/settings.ts';
 import { createRateLimit } from './lib/rate-limit.ts';
 import type { Storage } from './storage/storage.ts';
 import type { Metrics } from './telemetry/metrics.ts';

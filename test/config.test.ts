@@ -5,7 +5,8 @@ import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { InvalidSetting, readDatabaseUrl, readSettings, type Settings } from '../src/config.ts';
+import { readDatabaseUrl, readSettings, type Settings } from '../src/config/settings.ts';
+import { InvalidSetting } from '../src/lib/errors.ts';
 
 const DAY = 86_400_000;
 const KEY = 'a-key-of-at-least-thirty-two-characters';
@@ -347,8 +348,8 @@ test('the database URL can be read even if every other setting is invalid', () =
 });
 
 test('there are at most 37 settings', () => {
-  const files = ['../config.ts', 'branding-settings.ts', 'external-client-settings.ts', 'limit-settings.ts'];
-  const source = files.map((file) => readFileSync(new URL(`../src/lib/${file}`, import.meta.url), 'utf8')).join('');
+  const files = ['settings.ts', 'branding.ts', 'external-clients.ts', 'limits.ts'];
+  const source = files.map((file) => readFileSync(new URL(`../src/config/${file}`, import.meta.url), 'utf8')).join('');
 
   const names = new Set(source.match(/\b[A-Z]+_[A-Z_]+\b(?=')|(?<=env\.)[A-Z_]+|(?<=')LISTEN(?=')/g));
 

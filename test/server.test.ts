@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:net';
 import { test } from 'node:test';
-import { InvalidSetting } from '../src/config.ts';
+import { InvalidSetting } from '../src/lib/errors.ts';
 import { startServer } from '../src/server.ts';
 import { freePort } from './support/ports.ts';
 import { startTestServer } from './support/test-server.ts';

@@ -1,5 +1,5 @@
 import type { Page } from 'playwright-core';
-import type { Settings } from '../../src/config.ts';
+import type { Settings } from '../../src/config/settings.ts';
 import type { Picture } from './pages.ts';
 
 interface Steps {

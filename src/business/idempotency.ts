@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { ApiError } from '../http/errors.ts';
 import { DAY } from '../lib/clock.ts';
+import { sha256 } from '../lib/secrets.ts';
 import type { Access } from '../oauth/bearer.ts';
 import { retentionStep } from '../storage/retention.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
@@ -100,9 +100,7 @@ function repeatResponse(stored: Row<'idempotency_keys'>, requestHash: string): A
 }
 
 function hashRequest({ method, url, body }: Attempt): string {
-  return createHash('sha256')
-    .update(JSON.stringify([method, url, body ?? null]))
-    .digest('base64url');
+  return sha256(JSON.stringify([method, url, body ?? null]));
 }
 
 function keyMalformed(): ApiError {

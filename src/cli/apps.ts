@@ -4,7 +4,7 @@ import { type App, type AppSettings, deleteApp, findApp, listAppsOf, registerApp
 import { appIdOf, clientIdOf } from '../apps/client-ids.ts';
 import { addSecret, listSecrets, removeSecret } from '../apps/secrets.ts';
 import { OPERATOR } from '../audit/entries.ts';
-import { readPrivateSchemes } from '../config.ts';
+import { readPrivateSchemes } from '../config/external-clients.ts';
 import { disableApp, enableApp, pauseApp, resumeApp } from '../grants/suspension.ts';
 import { systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';

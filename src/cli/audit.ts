@@ -2,7 +2,7 @@ import { findBusiness } from '../accounts/businesses.ts';
 import { findUser, findUserByEmail, type User } from '../accounts/users.ts';
 import { listEntries } from '../audit/log.ts';
 import { exportEntries, MAX_EXPORTED } from '../audit/search.ts';
-import { readPlatformName } from '../config.ts';
+import { readPlatformName } from '../config/settings.ts';
 import { DAY, parseDay } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import { isId } from '../lib/ids.ts';

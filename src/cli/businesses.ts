@@ -6,7 +6,7 @@ import { changeBusinessRule, changePlatformRule } from '../accounts/second-facto
 import { findUser } from '../accounts/users.ts';
 import { renameBusiness } from '../apps/business-names.ts';
 import { OPERATOR } from '../audit/entries.ts';
-import { readConsentUrl, readPlatformName } from '../config.ts';
+import { readConsentUrl, readPlatformName } from '../config/settings.ts';
 import { changeRole, removeMember } from '../grants/member-changes.ts';
 import { systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';

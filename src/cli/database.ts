@@ -2,7 +2,7 @@ import { existsSync, realpathSync, renameSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { confirmClock } from '../audit/clock-confirmation.ts';
 import { OPERATOR } from '../audit/entries.ts';
-import { readDatabaseUrl } from '../config.ts';
+import { readDatabaseUrl } from '../config/settings.ts';
 import { completeRestore } from '../grants/restore.ts';
 import { systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';

@@ -7,8 +7,9 @@ import {
   ensureDemoData,
   ensureDemoEndpoint,
 } from '../../demo/data.ts';
-import { InvalidSetting, readSettings, type Settings } from '../config.ts';
+import { readSettings, type Settings } from '../config/settings.ts';
 import { systemClock } from '../lib/clock.ts';
+import { InvalidSetting } from '../lib/errors.ts';
 import { createKeyring } from '../lib/keyring.ts';
 import { confirmReading } from '../storage/plausible-clock.ts';
 import type { Storage } from '../storage/storage.ts';

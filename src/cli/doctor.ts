@@ -1,4 +1,4 @@
-import { type KeySource, readSecretKeys } from '../config.ts';
+import { type KeySource, readSecretKeys } from '../config/keys.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Command } from './command.ts';
 import { checkAddresses } from './doctor/addresses.ts';

@@ -1,6 +1,6 @@
 import { type App, findApp } from '../apps/apps.ts';
 import { OPERATOR } from '../audit/entries.ts';
-import { readServesResources, readSettings } from '../config.ts';
+import { readServesResources, readSettings } from '../config/settings.ts';
 import { systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import { isId } from '../lib/ids.ts';

@@ -1,7 +1,8 @@
 import { isIP } from 'node:net';
-import { type Address, readListen } from '../config.ts';
+import { readListen } from '../config/settings.ts';
 import { LIVENESS, READINESS } from '../http/health-paths.ts';
 import { SECOND } from '../lib/clock.ts';
+import type { Address } from '../lib/ip-addresses.ts';
 import type { Command } from './command.ts';
 import { errorMessage } from './doctor/finding.ts';
 

@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import { OPERATOR } from '../audit/entries.ts';
-import { type KeySource, readSecretKeys } from '../config.ts';
+import { type KeySource, readSecretKeys } from '../config/keys.ts';
 import { REFRESH_LIFETIME } from '../grants/lifetimes.ts';
 import { DAY, systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';

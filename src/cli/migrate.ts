@@ -1,4 +1,4 @@
-import { readDatabaseUrl } from '../config.ts';
+import { readDatabaseUrl } from '../config/settings.ts';
 import { upgrade } from '../storage/migrate.ts';
 import { openStorage } from '../storage/open.ts';
 import type { Storage } from '../storage/storage.ts';

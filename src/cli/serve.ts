@@ -2,9 +2,9 @@ import { flushCompileCache } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { DEMO_USERS } from '../../demo/data.ts';
 import { findUserByEmail } from '../accounts/users.ts';
-import { InvalidSetting, readSettings, type Settings } from '../config.ts';
+import { readSettings, type Settings } from '../config/settings.ts';
 import { SECOND } from '../lib/clock.ts';
-import { FormError } from '../lib/errors.ts';
+import { FormError, InvalidSetting } from '../lib/errors.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Command } from './command.ts';
 

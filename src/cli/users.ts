@@ -9,7 +9,7 @@ import { resetSecondFactor } from '../accounts/second-factors.ts';
 import { listUsers } from '../accounts/user-lists.ts';
 import { enableUser, findUser, type User, verifyEmail } from '../accounts/users.ts';
 import { OPERATOR } from '../audit/entries.ts';
-import { readConsentUrl } from '../config.ts';
+import { readConsentUrl } from '../config/settings.ts';
 import { setPassword } from '../grants/account-reset.ts';
 import { disableUser } from '../grants/suspension.ts';
 import { systemClock } from '../lib/clock.ts';

@@ -2,7 +2,7 @@ import cluster, { type Worker } from 'node:cluster';
 import { flushCompileCache } from 'node:module';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect } from 'node:util';
-import type { Settings } from '../config.ts';
+import type { Settings } from '../config/settings.ts';
 import { MINUTE, SECOND, systemClock } from '../lib/clock.ts';
 import { OutdatedRelease } from '../storage/storage.ts';
 import { explainServing, WorkersFailed, withCreatedStorage } from './command.ts';

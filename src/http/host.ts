@@ -1,7 +1,7 @@
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
+import { InvalidSetting } from '../lib/errors.ts';
 import { newRandomId } from '../lib/ids.ts';
 import { LOG_SERIALIZERS, type LogOutput } from '../lib/log-output.ts';
-import { InvalidSetting } from '../lib/setting-values.ts';
 import type { Storage } from '../storage/storage.ts';
 import { BODY_LIMIT } from './body-parsers.ts';
 import { type ErrorOptions, respondToUnparsable, routeError, sendError } from './error-handler.ts';

@@ -2,7 +2,8 @@ import { Server } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { SECOND } from '../lib/clock.ts';
-import { type Address, InvalidSetting } from '../lib/setting-values.ts';
+import { InvalidSetting } from '../lib/errors.ts';
+import type { Address } from '../lib/ip-addresses.ts';
 
 const CLOSE_TIMEOUT = 5 * SECOND;
 

@@ -18,6 +18,9 @@ export class FormError extends Error {
 
 type Rows = readonly (string | undefined)[];
 
+/** A setting of the server that cannot be used. The message names it. */
+export class InvalidSetting extends Error {}
+
 /** A 503; the API and the pages each render it in their own format. */
 export class Overloaded extends Error {
   readonly retryAfter = 1;

@@ -1,5 +1,11 @@
 import { BlockList, isIPv4, isIPv6 } from 'node:net';
 
+/** Where a server listens. */
+export interface Address {
+  host: string;
+  port: number;
+}
+
 /** NAT64 (RFC 6052 §2.1): the last 32 bits are an IPv4 address. */
 const NAT64_PREFIX = '0064ff9b000000000000';
 

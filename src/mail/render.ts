@@ -1,6 +1,6 @@
 import type { Texts } from '../languages/en.ts';
 import type { MailText } from '../languages/texts.ts';
-import { type BrandingSettings, inkOn } from '../lib/branding-settings.ts';
+import { type BrandingSettings, inkOn } from '../lib/branding.ts';
 import { formatColor } from '../lib/colors.ts';
 import { html, toText } from '../lib/html.ts';
 

@@ -1,7 +1,6 @@
 import type { SMTPTransportOptions } from 'nodemailer';
 import { SECOND } from '../lib/clock.ts';
 import { isLoopbackHost } from '../lib/ip-addresses.ts';
-import type { SmtpSettings } from '../lib/setting-values.ts';
 import { LOGO_ID } from './render.ts';
 
 /** A mail as it is sent. */
@@ -11,6 +10,12 @@ export interface OutgoingMail {
   subject: string;
   text: string;
   html: string;
+}
+
+/** Where mail is sent, and from which address. */
+export interface SmtpSettings {
+  smtpUrl: string;
+  from: { name: string; address: string };
 }
 
 /** Sends mail. The demo has one of its own, which keeps mail in memory. */

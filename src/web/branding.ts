@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify';
-import { type BrandingSettings, inkOn, softAccent } from '../lib/branding-settings.ts';
+import { type BrandingSettings, inkOn, softAccent } from '../lib/branding.ts';
 import { BLACK, type Color, formatColor, mixColors, WHITE } from '../lib/colors.ts';
+import { InvalidSetting } from '../lib/errors.ts';
 import { type Html, html } from '../lib/html.ts';
 import { type Image, InvalidImage, readImage } from '../lib/images.ts';
 import { sha256 } from '../lib/secrets.ts';
-import { InvalidSetting } from '../lib/setting-values.ts';
 import { outboundLink } from './app-identity-views.ts';
 
 interface BrandFile {

@@ -8,7 +8,7 @@ import { gatehouseRequests } from '../../bench/contenders/gatehouse-requests.ts'
 import { createHttpClient, type HttpClient, type HttpRequest } from '../../bench/http-client.ts';
 import { startBare } from '../../bench/peers/bare.ts';
 import { SECRET_KEY, type Seed, seed } from '../../bench/seed.ts';
-import { readSettings } from '../../src/config.ts';
+import { readSettings } from '../../src/config/settings.ts';
 import { startServer } from '../../src/server.ts';
 import { freePort } from '../support/ports.ts';
 import { recordSql } from './recorded-sql.ts';

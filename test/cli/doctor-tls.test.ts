@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { after, afterEach, test } from 'node:test';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { checkAddresses } from '../../src/cli/doctor/addresses.ts';
-import { readSettings } from '../../src/config.ts';
+import { readSettings } from '../../src/config/settings.ts';
 import { DAY } from '../../src/lib/clock.ts';
 import { makeCertificate, NO_CERTIFICATES } from '../support/certificates.ts';
 

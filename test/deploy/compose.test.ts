@@ -4,7 +4,7 @@ import { BlockList } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { readSettings } from '../../src/config.ts';
+import { readSettings } from '../../src/config/settings.ts';
 import { SERVER_TIMEOUTS } from '../../src/http/timeouts.ts';
 import { newSecret } from '../../src/lib/secrets.ts';
 import { createCommandLine } from '../support/command-line.ts';

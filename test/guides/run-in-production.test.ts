@@ -3,7 +3,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { parse } from 'yaml';
-import { readSettings } from '../../src/config.ts';
+import { readSettings } from '../../src/config/settings.ts';
 import { newSecret } from '../../src/lib/secrets.ts';
 import { readPostgresUrl } from '../../src/storage/postgres/url.ts';
 import { readCompose } from '../deploy/compose.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { after } from 'node:test';
 import { insertSession } from '../../src/accounts/sessions.ts';
 import type { User } from '../../src/accounts/users.ts';
-import { readSettings, type Settings } from '../../src/config.ts';
+import { readSettings, type Settings } from '../../src/config/settings.ts';
 import { createKeyring } from '../../src/lib/keyring.ts';
 import { type ServerOverrides, startServer } from '../../src/server.ts';
 import { businessPath } from '../../src/web/business-address.ts';

@@ -2,9 +2,10 @@ import { lookup } from 'node:dns/promises';
 import { once } from 'node:events';
 import { connect, isIP } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import type { Address, Settings } from '../../config.ts';
+import type { Settings } from '../../config/settings.ts';
 import { READINESS } from '../../http/health-paths.ts';
 import { DAY, SECOND } from '../../lib/clock.ts';
+import type { Address } from '../../lib/ip-addresses.ts';
 import { errorMessage, type Finding, findingsAbout } from './finding.ts';
 
 const { ok, warning, problem } = findingsAbout('addresses');

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { DEMO_USERS } from '../../../demo/data.ts';
 import { findUserByEmail } from '../../accounts/users.ts';
 import { listAppsOf } from '../../apps/apps.ts';
-import type { Settings } from '../../config.ts';
+import type { Settings } from '../../config/settings.ts';
 import { DAY, MINUTE, SECOND, systemClock } from '../../lib/clock.ts';
 import {
   checkStandbyWait,
@@ -142,7 +142,9 @@ function checkPostgres(inspection: Extract<Inspection, { engine: 'postgres' }>):
   const { version, fsync, fullPageWrites, maxConnections, connections, connectionsPerNode, isUnencrypted } = inspection;
   const findings = [ok(`PostgreSQL ${version}, ${connections} of ${maxConnections} connections in use.`)];
   if (Number.parseInt(version, 10) < MIN_POSTGRES) {
-    findings.push(warning('This PostgreSQL is too old.', `Use ${MIN_POSTGRES} or newer. Gatehouse is tested with 15 and 18.`));
+    findings.push(
+      warning('This PostgreSQL is too old.', `Use ${MIN_POSTGRES} or newer. Gatehouse is tested with 15 and 18.`),
+    );
   }
   if (!fsync || !fullPageWrites) {
     const message = `${fsync ? 'full_page_writes' : 'fsync'} is off: a power cut may damage the database.`;

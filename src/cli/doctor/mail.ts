@@ -1,4 +1,4 @@
-import type { Settings } from '../../config.ts';
+import type { Settings } from '../../config/settings.ts';
 import { createSmtpTransport, describeSmtpError } from '../../mail/transport.ts';
 import { type Finding, findingsAbout } from './finding.ts';
 

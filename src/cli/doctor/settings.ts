@@ -1,7 +1,9 @@
 import { existsSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
-import { type Address, InvalidSetting, type KeySource, readSettings, type Settings } from '../../config.ts';
-import { isLoopbackHost } from '../../lib/ip-addresses.ts';
+import type { KeySource } from '../../config/keys.ts';
+import { readSettings, type Settings } from '../../config/settings.ts';
+import { InvalidSetting } from '../../lib/errors.ts';
+import { type Address, isLoopbackHost } from '../../lib/ip-addresses.ts';
 import { isWeakKey } from '../../lib/keyring.ts';
 import { type Finding, findingsAbout } from './finding.ts';
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { InvalidSetting, readSettings } from '../../../src/config.ts';
+import { readSettings } from '../../../src/config/settings.ts';
+import { InvalidSetting } from '../../../src/lib/errors.ts';
 import { newId } from '../../../src/lib/ids.ts';
 import type { ApiResponse } from '../../support/client.ts';
 import { startTestServer } from '../../support/test-server.ts';

@@ -11,7 +11,7 @@ export const CROSS_CUTTING_MUTATIONS: Mutation[] = [
   {
     promise: 'X1',
     breaks: 'an issuer may have a path and a query',
-    file: 'src/lib/setting-values.ts',
+    file: 'src/config/values.ts',
     find: '(url.origin !== text &&',
     replace: '(false &&',
     tests: ['test/http/oauth/metadata.test.ts'],

@@ -1,7 +1,8 @@
 import { mkdirSync } from 'node:fs';
-import { fsyncDirectory, MIN_KEY_LENGTH, splitKeys, writeKeyFile } from './keyring.ts';
-import { newSecret } from './secrets.ts';
-import { type Environment, InvalidSetting, isPublic, readOrigin, readSettingFile } from './setting-values.ts';
+import { InvalidSetting } from '../lib/errors.ts';
+import { fsyncDirectory, MIN_KEY_LENGTH, splitKeys, writeKeyFile } from '../lib/keyring.ts';
+import { newSecret } from '../lib/secrets.ts';
+import { type Environment, isPublic, readOrigin, readSettingFile } from './values.ts';
 
 /** The file is undefined if the keys are in a variable. */
 export interface KeySource {

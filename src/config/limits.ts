@@ -1,4 +1,4 @@
-import { type Environment, readNumber } from './setting-values.ts';
+import { type Environment, readNumber } from './values.ts';
 
 export interface Limits {
   /** Wrong passwords for one account, from anywhere, in 15 minutes. */

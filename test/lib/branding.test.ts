@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { BACKGROUNDS, inkOn, readBranding, softAccent } from '../../src/lib/branding-settings.ts';
+import { readBranding } from '../../src/config/branding.ts';
+import { BACKGROUNDS, inkOn, softAccent } from '../../src/lib/branding.ts';
 import { type Color, contrastOf, formatColor, parseColor } from '../../src/lib/colors.ts';
 import { makePng } from '../support/images.ts';
 

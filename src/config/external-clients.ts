@@ -1,4 +1,4 @@
-import { type Environment, readList, readOneOf } from './setting-values.ts';
+import { type Environment, readList, readOneOf } from './values.ts';
 
 /** Clients that are not registered here, at the MCP server. */
 export interface ExternalClientSettings {

@@ -1,19 +1,11 @@
 import { readFileSync } from 'node:fs';
-import { BLACK, type Color, contrastOf, formatColor, mixColors, parseColor, WHITE } from './colors.ts';
-import { checkImage, InvalidImage } from './images.ts';
-import { hasHiddenCharacters } from './names.ts';
-import { type Environment, InvalidSetting } from './setting-values.ts';
-import { parseWebAddress } from './web-addresses.ts';
-
-/** What makes pages and mails look like those of the platform. */
-export interface BrandingSettings {
-  /** A PNG, JPEG or WebP file. Undefined: the pages show ours. */
-  logo: Buffer | undefined;
-  /** Of links and buttons. Undefined: ours. */
-  accent: { light: Color; dark: Color } | undefined;
-  /** In the footer of every page. */
-  links: { name: string; url: string }[];
-}
+import { type BrandingSettings, leastContrast, MIN_CONTRAST, type Theme, toReadable } from '../lib/branding.ts';
+import { type Color, formatColor, parseColor } from '../lib/colors.ts';
+import { InvalidSetting } from '../lib/errors.ts';
+import { checkImage, InvalidImage } from '../lib/images.ts';
+import { hasHiddenCharacters } from '../lib/names.ts';
+import { parseWebAddress } from '../lib/web-addresses.ts';
+import type { Environment } from './values.ts';
 
 export function readBranding(env: Environment): BrandingSettings {
   return { logo: readLogo(env), accent: readAccent(env), links: readLinks(env) };
@@ -42,17 +34,6 @@ function readLogoFile(path: string): Buffer {
   }
 }
 
-type Theme = 'light' | 'dark';
-
-/** The backgrounds of tokens.css on which links and marked entries are. The last one is behind an entry of the menu under the pointer. */
-export const BACKGROUNDS: Record<Theme, readonly string[]> = {
-  light: ['#ffffff', '#f7f8fa', '#f3f4f7', '#eef0f4'],
-  dark: ['#14161a', '#0c0d10', '#0f1114', '#1e2127'],
-};
-
-/** WCAG 2.2, 1.4.3: for text. */
-const MIN_CONTRAST = 4.5;
-
 /** One color for both themes, or two. Few colors can be read on white and on black. */
 function readAccent(env: Environment): BrandingSettings['accent'] {
   const text = env.ACCENT_COLOR;
@@ -79,30 +60,6 @@ function checkContrast(theme: Theme, accent: { light: Color; dark: Color }): voi
     `ACCENT_COLOR ${formatColor(accent[theme])} has a contrast of ${shown} to 1 to the backgrounds of the ${theme} theme, and needs ${MIN_CONTRAST} to 1. ` +
       `One color for each theme can be given, like ${formatColor(readable.light)},${formatColor(readable.dark)}.`,
   );
-}
-
-function leastContrast(color: Color, theme: Theme): number {
-  const backgrounds = [...BACKGROUNDS[theme].map((text) => parseColor(text) ?? WHITE), softAccent(color, theme)];
-  return Math.min(...backgrounds.map((background) => contrastOf(color, background)));
-}
-
-/** The background of what is selected. */
-export function softAccent(accent: Color, theme: Theme): Color {
-  const paper = parseColor(BACKGROUNDS[theme][0] ?? '') ?? WHITE;
-  return mixColors(paper, accent, theme === 'light' ? 0.07 : 0.14);
-}
-
-/** The nearest color that has enough contrast. Black on white, and white on black, have it. */
-function toReadable(color: Color, theme: Theme): Color {
-  const steps = Array.from({ length: 51 }, (_, step) => step / 50);
-  const towards = theme === 'light' ? BLACK : WHITE;
-  const readable = steps.map((share) => mixColors(color, towards, share));
-  return readable.find((each) => leastContrast(each, theme) >= MIN_CONTRAST) ?? towards;
-}
-
-/** Of text on a button of this color. One of the two always has enough contrast. */
-export function inkOn(fill: Color): Color {
-  return contrastOf(WHITE, fill) >= MIN_CONTRAST ? WHITE : BLACK;
 }
 
 const MAX_LINKS = 6;

@@ -1,32 +1,28 @@
-import { OVERLOAD_LIMIT, type OverloadLimit, SERVER_TIMEOUTS, type ServerTimeouts } from './http/timeouts.ts';
-import { type BrandingSettings, readBranding } from './lib/branding-settings.ts';
-import { DAY, SECOND } from './lib/clock.ts';
-import { type ExternalClientSettings, readExternalClients } from './lib/external-client-settings.ts';
-import { isId } from './lib/ids.ts';
-import { readSecretKeys } from './lib/key-settings.ts';
-import { isWeakKey } from './lib/keyring.ts';
-import { type Limits, readLimits } from './lib/limit-settings.ts';
+import { OVERLOAD_LIMIT, type OverloadLimit, SERVER_TIMEOUTS, type ServerTimeouts } from '../http/timeouts.ts';
+import type { BrandingSettings } from '../lib/branding.ts';
+import { DAY, SECOND } from '../lib/clock.ts';
+import { InvalidSetting } from '../lib/errors.ts';
+import { isId } from '../lib/ids.ts';
+import type { Address } from '../lib/ip-addresses.ts';
+import { isWeakKey } from '../lib/keyring.ts';
+import type { SmtpSettings } from '../mail/transport.ts';
+import { readBranding } from './branding.ts';
+import { type ExternalClientSettings, readExternalClients } from './external-clients.ts';
+import { readSecretKeys } from './keys.ts';
+import { type Limits, readLimits } from './limits.ts';
+import { readSmtp } from './mail.ts';
 import {
-  type Address,
   type Environment,
-  InvalidSetting,
   isPublic,
   readAddress,
   readNumber,
   readOneOf,
   readOrigin,
   readOrigins,
-  readSmtp,
   readTextOrFile,
-  type SmtpSettings,
-} from './lib/setting-values.ts';
+} from './values.ts';
 
-export { readPrivateSchemes } from './lib/external-client-settings.ts';
-export { type KeySource, readSecretKeys } from './lib/key-settings.ts';
-export type { Limits } from './lib/limit-settings.ts';
-export { type Address, InvalidSetting } from './lib/setting-values.ts';
-
-/** Everything that can be configured. Only this file reads the environment. */
+/** Everything that can be configured. */
 export interface Settings {
   /** The API's public address; also the issuer. */
   baseUrl: string;
