@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { InvalidSetting } from '../lib/errors.ts';
-import { type Address, isLoopbackHost } from '../lib/ip-addresses.ts';
+import { type Address, isLoopbackHost, withoutBrackets } from '../lib/ip-addresses.ts';
 
 export type Environment = Record<string, string | undefined>;
 
@@ -88,10 +88,6 @@ export function readList(env: Environment, name: string, what: string, isValid: 
     throw new InvalidSetting(`${name} must be ${what}, separated by commas; it is ${env[name]}.`);
   }
   return given;
-}
-
-function withoutBrackets(host: string): string {
-  return host.replace(/^\[|\]$/g, '');
 }
 
 export function isPublic(url: string): boolean {

@@ -41,6 +41,11 @@ export function isLoopbackHost(hostname: string): boolean {
   return ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
 }
 
+/** Only URLs have IPv6 addresses in brackets. */
+export function withoutBrackets(hostname: string): string {
+  return hostname.replace(/^\[|\]$/g, '');
+}
+
 /** Unspecified, private, CGNAT, loopback, link-local (cloud metadata), documentation, multicast, … */
 const NON_PUBLIC_IPV4 = blockList('ipv4', [
   ['0.0.0.0', 8],

@@ -4,7 +4,7 @@ import { type IncomingHttpHeaders, type IncomingMessage, request as requestHttp 
 import { request as requestHttps } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { SECOND } from './clock.ts';
-import { isLoopbackAddress, isPublicAddress } from './ip-addresses.ts';
+import { isLoopbackAddress, isPublicAddress, withoutBrackets } from './ip-addresses.ts';
 import { replaceControls } from './names.ts';
 
 interface OutboundRequest {
@@ -163,7 +163,7 @@ const LOCALHOST: LookupAddress[] = [
  * for as long as the DNS server takes. Each host has its own resolver, so a timeout cancels no other query.
  */
 async function resolveHost(hostname: string, signal: AbortSignal): Promise<LookupAddress[]> {
-  const literal = hostname.replace(/^\[|\]$/g, '');
+  const literal = withoutBrackets(hostname);
   const family = isIP(literal);
   if (family !== 0) return [{ address: literal, family }];
   // RFC 6761 §6.3: not resolved by DNS.

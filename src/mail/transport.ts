@@ -1,6 +1,6 @@
 import type { SMTPTransportOptions } from 'nodemailer';
 import { SECOND } from '../lib/clock.ts';
-import { isLoopbackHost } from '../lib/ip-addresses.ts';
+import { isLoopbackHost, withoutBrackets } from '../lib/ip-addresses.ts';
 import { LOGO_ID } from './render.ts';
 
 /** A mail as it is sent. */
@@ -78,7 +78,7 @@ function connectionOptions(smtpUrl: string): SMTPTransportOptions {
   const url = new URL(smtpUrl);
   const requireTLS = url.searchParams.get('requireTLS') ?? String(!isLoopbackHost(url.hostname));
   return {
-    host: url.hostname.replace(/^\[|\]$/g, ''),
+    host: withoutBrackets(url.hostname),
     secure: url.protocol === 'smtps:',
     requireTLS: requireTLS === 'true',
     ...(url.port && { port: Number(url.port) }),

@@ -5,7 +5,7 @@ import { connect as connectTls } from 'node:tls';
 import type { Settings } from '../../config/settings.ts';
 import { READINESS } from '../../http/health-paths.ts';
 import { DAY, SECOND } from '../../lib/clock.ts';
-import type { Address } from '../../lib/ip-addresses.ts';
+import { type Address, withoutBrackets } from '../../lib/ip-addresses.ts';
 import { errorMessage, type Finding, findingsAbout } from './finding.ts';
 
 const { ok, warning, problem } = findingsAbout('addresses');
@@ -50,11 +50,6 @@ async function checkHost({ setting, url, listensOn, path }: Host, now: number): 
     ];
   }
   return [...findings, await checkResponse(setting, url + path)];
-}
-
-/** Only URLs have IPv6 addresses in brackets. */
-function withoutBrackets(hostname: string): string {
-  return hostname.replace(/^\[|\]$/g, '');
 }
 
 async function isListening({ host, port }: Address): Promise<boolean> {

@@ -1,3 +1,4 @@
+import { withoutBrackets } from '../../lib/ip-addresses.ts';
 import { StorageError } from '../storage.ts';
 
 /** Several hosts are a primary and its standbys, in any order. */
@@ -69,7 +70,7 @@ function decode(parts: (string | undefined)[]): string[] {
 function readHost(text: string): { host: string; port: number } {
   const [, host = '', port = '5432'] = /^(.+?)(?::(\d{1,5}))?$/.exec(text) ?? [];
   if (host === '' || Number(port) > 65535) throw new StorageError(`DATABASE_URL has an invalid host: ${text}.`);
-  return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) };
+  return { host: withoutBrackets(host), port: Number(port) };
 }
 
 function readNumber(
