@@ -1,8 +1,11 @@
 import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { InvalidSetting } from '../lib/errors.ts';
 import { fsyncDirectory, MIN_KEY_LENGTH, splitKeys, writeKeyFile } from '../lib/keyring.ts';
 import { newSecret } from '../lib/secrets.ts';
 import { type Environment, isPublic, readOrigin, readSettingFile } from './values.ts';
+
+export const LOCAL_KEY_FILE = 'data/secret-key';
 
 /** The file is undefined if the keys are in a variable. */
 export interface KeySource {
@@ -36,14 +39,13 @@ function ensureLocalKey(baseUrl: string): string {
   if (isPublic(baseUrl)) {
     throw new InvalidSetting('SECRET_KEYS must be set when BASE_URL is public. Make one with: openssl rand -base64 32');
   }
-  const file = 'data/secret-key';
   try {
-    if (mkdirSync('data', { recursive: true })) fsyncDirectory('.');
-    writeKeyFile(file, [newSecret()]);
+    if (mkdirSync(dirname(LOCAL_KEY_FILE), { recursive: true })) fsyncDirectory('.');
+    writeKeyFile(LOCAL_KEY_FILE, [newSecret()]);
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) {
-      throw new InvalidSetting(`SECRET_KEYS is not set, and no key can be kept in ${file}: ${error}.`);
+      throw new InvalidSetting(`SECRET_KEYS is not set, and no key can be kept in ${LOCAL_KEY_FILE}: ${error}.`);
     }
   }
-  return file;
+  return LOCAL_KEY_FILE;
 }

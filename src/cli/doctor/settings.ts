@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
-import type { KeySource } from '../../config/keys.ts';
+import { type KeySource, LOCAL_KEY_FILE } from '../../config/keys.ts';
 import { readSettings, type Settings } from '../../config/settings.ts';
 import { InvalidSetting } from '../../lib/errors.ts';
 import { type Address, isLoopbackHost } from '../../lib/ip-addresses.ts';
@@ -13,7 +13,7 @@ const PLACEHOLDER = 'placeholder-for-a-key-that-does-not-exist-yet';
 
 /** Whether the first start would create a key. */
 export function hasNoKeys(env: NodeJS.ProcessEnv): boolean {
-  return !env.SECRET_KEYS && !env.SECRET_KEYS_FILE && !existsSync('data/secret-key');
+  return !env.SECRET_KEYS && !env.SECRET_KEYS_FILE && !existsSync(LOCAL_KEY_FILE);
 }
 
 /** The valid settings, with defaults instead of invalid ones, and a finding for each invalid one. */
@@ -89,7 +89,7 @@ const MAX_KEYS = 3;
 
 export function checkKeys({ keys, file }: KeySource): Finding[] {
   const { ok, warning, problem } = findingsAbout('keys');
-  if (keys.length === 0) return [warning('There is no key yet.', 'The first start creates data/secret-key.')];
+  if (keys.length === 0) return [warning('There is no key yet.', `The first start creates ${LOCAL_KEY_FILE}.`)];
   const findings: Finding[] = [];
   if (keys.some(isWeakKey)) {
     findings.push(warning('A key does not look random.', 'Replace it with a random one: gatehouse keys rotate'));
