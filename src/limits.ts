@@ -1,14 +1,11 @@
 import type { Limits } from './config/limits.ts';
 import type { Settings } from './config/settings.ts';
+import { DAY, HOUR, MINUTE, SECOND } from './lib/clock.ts';
 import { createRateLimit } from './lib/rate-limit.ts';
 import type { Storage } from './storage/storage.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 
-/** In seconds. */
-const MINUTE = 60;
 const QUARTER_HOUR = 15 * MINUTE;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
 
 /** Mails that people can request in an hour: to one address, and from one network. */
 const MAIL_PER_ADDRESS = 5;
@@ -18,12 +15,13 @@ const MAIL_PER_NETWORK = 60;
 export function createLimits({ limits }: Settings, storage: Storage, metrics: Metrics) {
   const newLimit = (
     metric: string,
-    { name = metric, points, seconds }: { name?: string; points: number; seconds: number },
+    { name = metric, points, window }: { name?: string; points: number; window: number },
   ) => {
+    const seconds = window / SECOND;
     const shared = storage.createSharedCounter?.({ name, points, seconds });
     return createRateLimit({ points, seconds, shared, onReject: metrics.rateLimitListener(metric) });
   };
-  const limit = (name: keyof Limits, seconds: number) => newLimit(name, { points: limits[name], seconds });
+  const limit = (name: keyof Limits, window: number) => newLimit(name, { points: limits[name], window });
   const reserve = Math.max(1, Math.floor(limits.signInPerAccount / 4));
   return {
     perApp: limit('perApp', MINUTE),
@@ -32,20 +30,20 @@ export function createLimits({ limits }: Settings, storage: Storage, metrics: Me
     perUser: limit('perUser', MINUTE),
     changesPerUser: limit('changesPerUser', MINUTE),
     signInPerAccount: limit('signInPerAccount', QUARTER_HOUR),
-    signInReserve: newLimit('signInPerAccount', { name: 'signInReserve', points: reserve, seconds: QUARTER_HOUR }),
+    signInReserve: newLimit('signInPerAccount', { name: 'signInReserve', points: reserve, window: QUARTER_HOUR }),
     codesPerAccount: newLimit('signInPerAccount', {
       name: 'codesPerAccount',
       points: limits.signInPerAccount,
-      seconds: DAY,
+      window: DAY,
     }),
     signInPerAddress: limit('signInPerAddress', QUARTER_HOUR),
     clientDocuments: limit('externalClients', MINUTE),
     registrations: newLimit('externalClients', {
       name: 'registrations',
       points: limits.externalClients,
-      seconds: MINUTE,
+      window: MINUTE,
     }),
-    mailPerAddress: newLimit('mailPerAddress', { points: MAIL_PER_ADDRESS, seconds: HOUR }),
-    mailPerNetwork: newLimit('mailPerNetwork', { points: MAIL_PER_NETWORK, seconds: HOUR }),
+    mailPerAddress: newLimit('mailPerAddress', { points: MAIL_PER_ADDRESS, window: HOUR }),
+    mailPerNetwork: newLimit('mailPerNetwork', { points: MAIL_PER_NETWORK, window: HOUR }),
   };
 }
