@@ -13,7 +13,6 @@ import {
   statusDot,
   type Tone,
   toast,
-  withAvatar,
 } from '../src/web/components/display.ts';
 import { type IconName, icon } from '../src/web/components/icon.ts';
 import { ICONS } from '../src/web/components/icons.ts';
@@ -116,7 +115,7 @@ ${avatar({ name: 'Ledgerly', id: 'x', shape: 'square', size: 'lg' })} ${avatar({
 const listSection = list(
   ['Olivia Marsh', 'Sam Okafor'].map(
     (name) =>
-      html`<li>${withAvatar({ name, id: name }, html`<strong>${name}</strong> ${badge('Member')}<p class="muted small">${name.split(' ')[0]}@harbour.example</p>`)}<a class="button quiet" href="/" aria-label="Manage ${name}">Manage</a></li>`,
+      html`<li><div class="with-avatar">${avatar({ name, id: name })}<div><strong>${name}</strong> ${badge('Member')}<p class="muted small">${name.split(' ')[0]}@harbour.example</p></div></div><a class="button quiet" href="/" aria-label="Manage ${name}">Manage</a></li>`,
   ),
 );
 

@@ -10,7 +10,6 @@ const NAMES = [
   'building-2',
   'check',
   'chevrons-up-down',
-  'circle-alert',
   'circle-check',
   'code-xml',
   'copy',

@@ -48,11 +48,6 @@ export function isRegisteredExternally(registered: readonly string[], sent: stri
   return isRegistered(registered, sent) || registered.some((uri) => differsInPort(uri, sent, LOCALHOST_PORT));
 }
 
-/** Whether only those of its redirect URIs can be used that lead to the computer of the user. */
-export function isLocalOnly(uris: readonly string[]): boolean {
-  return uris.every((uri) => isLoopbackHost(new URL(uri).hostname));
-}
-
 function problemOf(uri: string, privateSchemes: readonly string[]): string | undefined {
   if (uri.length > MAX_LENGTH) return `a redirect URI has at most ${MAX_LENGTH} characters.`;
   if (uri.includes('#')) return 'a redirect URI has no fragment (#).';

@@ -43,11 +43,6 @@ function initials(name: string, shape: Avatar['shape']): string {
   return shown.map((word) => [...(word ?? '')][0]?.toUpperCase() ?? '').join('');
 }
 
-/** An avatar with text beside it. */
-export function withAvatar(of: Avatar, text: Html): Html {
-  return html`<div class="with-avatar">${avatar(of)}<div>${text}</div></div>`;
-}
-
 interface EmptyState {
   icon?: IconName;
   title?: string;
