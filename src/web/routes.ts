@@ -6,7 +6,7 @@ import { access, addAccessHooks } from './access.ts';
 import { mountDeveloper, mountPlatformApps } from './apps/routes.ts';
 import { mountAuditLog, mountPlatformAuditLog } from './audit-log.ts';
 import { pathAfterSwitch } from './business-address.ts';
-import { mountConsent } from './consent.ts';
+import { mountConsent } from './consent/routes.ts';
 import type { WebDeps } from './deps.ts';
 import { notFound } from './errors.ts';
 import { mountForgottenPassword } from './forgotten-password.ts';

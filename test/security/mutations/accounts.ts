@@ -176,7 +176,7 @@ export const ACCOUNT_MUTATIONS: Mutation[] = [
   {
     promise: 'E5',
     breaks: 'a grant is created without the required factor',
-    file: 'src/web/consent-submission.ts',
+    file: 'src/web/consent/submission.ts',
     find: 'requireSecondFactor(request, path);',
     replace: '',
     tests: [TWO_STEP_REQUIRED],

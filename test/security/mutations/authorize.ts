@@ -172,7 +172,7 @@ export const AUTHORIZE_MUTATIONS: Mutation[] = [
   {
     promise: 'A18',
     breaks: 'prompt=none shows the sign-in page',
-    file: 'src/web/consent.ts',
+    file: 'src/web/consent/routes.ts',
     find: "if (authRequest.prompt === 'none' && (!session || session.lacksSecondFactor)) {",
     replace: 'if (false) {',
     tests: [PROMPT],
@@ -180,7 +180,7 @@ export const AUTHORIZE_MUTATIONS: Mutation[] = [
   {
     promise: 'A19',
     breaks: 'prompt=login accepts an earlier sign-in',
-    file: 'src/web/consent.ts',
+    file: 'src/web/consent/routes.ts',
     find: "(authRequest.prompt === 'login' && session.signedInAt < requestedAt)",
     replace: 'false',
     tests: [PROMPT],
@@ -197,7 +197,7 @@ export const AUTHORIZE_MUTATIONS: Mutation[] = [
   {
     promise: 'A21',
     breaks: 'a redirect after a POST repeats it',
-    file: 'src/web/consent-submission.ts',
+    file: 'src/web/consent/submission.ts',
     find: 'reply.redirect(codeLocation(authRequest.callback, code, issuer), 303);',
     replace: 'reply.redirect(codeLocation(authRequest.callback, code, issuer), 307);',
     tests: [REQUEST],

@@ -11,7 +11,7 @@ export const CONSENT_MUTATIONS: Mutation[] = [
   {
     promise: 'C1',
     breaks: 'a double click on Allow makes two grants',
-    file: 'src/web/consent-submission.ts',
+    file: 'src/web/consent/submission.ts',
     find: 'authorization = { request: authRequest, grantId,',
     replace: 'authorization = { request: authRequest, grantId: newId(clock()),',
     tests: [FORM],
@@ -27,7 +27,7 @@ export const CONSENT_MUTATIONS: Mutation[] = [
   {
     promise: 'C2',
     breaks: 'a consent form can be submitted in any session',
-    file: 'src/web/consent-state.ts',
+    file: 'src/web/consent/state.ts',
     find: 'state?.session === hashSecret(session.id)',
     replace: 'state',
     tests: [FORM],
@@ -91,7 +91,7 @@ export const CONSENT_MUTATIONS: Mutation[] = [
   {
     promise: 'C5',
     breaks: 'the redirect host is not shown',
-    file: 'src/web/consent-screen.ts',
+    file: 'src/web/consent/screen.ts',
     find: '{isPrivate ? protocol : host}</strong>',
     replace: "{''}</strong>",
     tests: [CONSENT],
@@ -99,7 +99,7 @@ export const CONSENT_MUTATIONS: Mutation[] = [
   {
     promise: 'C5',
     breaks: 'scopes are not shown in words',
-    file: 'src/web/consent-scopes.ts',
+    file: 'src/web/consent/scopes.ts',
     find: '{meaningOf(texts, scope)} $',
     replace: "{''} $",
     tests: [CONSENT],
@@ -107,7 +107,7 @@ export const CONSENT_MUTATIONS: Mutation[] = [
   {
     promise: 'C6',
     breaks: 'Deny allows',
-    file: 'src/web/consent-submission.ts',
+    file: 'src/web/consent/submission.ts',
     find: "decision !== 'allow'",
     replace: 'false',
     tests: [CONSENT],
@@ -157,7 +157,7 @@ export const CONSENT_MUTATIONS: Mutation[] = [
   {
     promise: 'C10',
     breaks: 'the page of an app that is not approved is skipped',
-    file: 'src/web/consent.ts',
+    file: 'src/web/consent/routes.ts',
     find: 'return openRestriction(deps, reply, { ...context, authRequest: requested }, permission.restriction);',
     replace: 'permission.request = requested as never;',
     tests: [APPROVAL],

@@ -1,10 +1,10 @@
-import type { Consent } from '../grants/consents.ts';
-import { type ConnectedFor, mayConnectForBusiness } from '../grants/transfers.ts';
-import type { Inline } from '../languages/texts.ts';
-import { type Html, html } from '../lib/html.ts';
-import { bdi } from './components/display.ts';
-import type { Screen } from './consent-screen.ts';
-import { type Form, text } from './forms.ts';
+import type { Consent } from '../../grants/consents.ts';
+import { type ConnectedFor, mayConnectForBusiness } from '../../grants/transfers.ts';
+import type { Inline } from '../../languages/texts.ts';
+import { type Html, html } from '../../lib/html.ts';
+import { bdi } from '../components/display.ts';
+import { type Form, text } from '../forms.ts';
+import type { Screen } from './screen.ts';
 
 interface ConnectedForField extends Screen {
   consent: Consent;

@@ -1,14 +1,14 @@
-import type { Consent } from '../grants/consents.ts';
-import { undecidedScopes } from '../grants/requested-scopes.ts';
-import type { Texts } from '../languages/en.ts';
-import { type Html, html } from '../lib/html.ts';
-import { commonScopes, type Scopes, scopesBeyond } from '../lib/scope-lists.ts';
-import type { AuthorizationRequest } from '../oauth/authorize/request.ts';
-import { listScopes, meaningOf, type Scope } from '../oauth/scopes.ts';
-import { badge, bdi } from './components/display.ts';
-import { icon } from './components/icon.ts';
-import type { ConsentScreen } from './consent-screen.ts';
-import { ariaAttributes, problemText } from './forms.ts';
+import type { Consent } from '../../grants/consents.ts';
+import { undecidedScopes } from '../../grants/requested-scopes.ts';
+import type { Texts } from '../../languages/en.ts';
+import { type Html, html } from '../../lib/html.ts';
+import { commonScopes, type Scopes, scopesBeyond } from '../../lib/scope-lists.ts';
+import type { AuthorizationRequest } from '../../oauth/authorize/request.ts';
+import { listScopes, meaningOf, type Scope } from '../../oauth/scopes.ts';
+import { badge, bdi } from '../components/display.ts';
+import { icon } from '../components/icon.ts';
+import { ariaAttributes, problemText } from '../forms.ts';
+import type { ConsentScreen } from './screen.ts';
 
 /** The optional scopes that are ticked when the screen is opened. */
 export function initiallyTicked({ app, optionalScopes }: AuthorizationRequest, { allowed, declined }: Consent): Scopes {

@@ -1,10 +1,10 @@
-import { type EndChoice, listEndChoices, readEnd, readEndPolicy } from '../grants/connection-ends.ts';
-import type { Consent } from '../grants/consents.ts';
-import type { Texts } from '../languages/en.ts';
-import { type Html, html } from '../lib/html.ts';
-import { bdi } from './components/display.ts';
-import type { WebDeps } from './deps.ts';
-import { ariaAttributes, type Form, type Problem, problemText, text } from './forms.ts';
+import { type EndChoice, listEndChoices, readEnd, readEndPolicy } from '../../grants/connection-ends.ts';
+import type { Consent } from '../../grants/consents.ts';
+import type { Texts } from '../../languages/en.ts';
+import { type Html, html } from '../../lib/html.ts';
+import { bdi } from '../components/display.ts';
+import type { WebDeps } from '../deps.ts';
+import { ariaAttributes, type Form, type Problem, problemText, text } from '../forms.ts';
 
 /** The ends that the user can choose on the consent screen. */
 export async function findEndChoices({ storage }: WebDeps, { expiresAt }: Consent): Promise<EndChoice[]> {

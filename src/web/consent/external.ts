@@ -1,10 +1,10 @@
-import type { App } from '../apps/apps.ts';
-import { isDynamicClientId } from '../apps/dynamic-client-ids.ts';
-import type { Texts } from '../languages/en.ts';
-import { type Html, html } from '../lib/html.ts';
-import { isLoopbackHost } from '../lib/ip-addresses.ts';
-import { appLinks } from './app-identity-views.ts';
-import { badge, bdi } from './components/display.ts';
+import type { App } from '../../apps/apps.ts';
+import { isDynamicClientId } from '../../apps/dynamic-client-ids.ts';
+import type { Texts } from '../../languages/en.ts';
+import { type Html, html } from '../../lib/html.ts';
+import { isLoopbackHost } from '../../lib/ip-addresses.ts';
+import { appLinks } from '../app-identity-views.ts';
+import { badge, bdi } from '../components/display.ts';
 
 interface ExternalRequest {
   texts: Texts;

@@ -1,12 +1,12 @@
-import type { Session } from '../accounts/sessions.ts';
-import { HOUR } from '../lib/clock.ts';
-import { newId } from '../lib/ids.ts';
-import { decodeSigned, encodeSigned, type Keyring } from '../lib/keyring.ts';
-import type { Scopes } from '../lib/scope-lists.ts';
-import { hashSecret } from '../lib/secrets.ts';
-import type { AuthorizationRequest } from '../oauth/authorize/request.ts';
-import { forbidden } from './errors.ts';
-import { type Form, text } from './forms.ts';
+import type { Session } from '../../accounts/sessions.ts';
+import { HOUR } from '../../lib/clock.ts';
+import { newId } from '../../lib/ids.ts';
+import { decodeSigned, encodeSigned, type Keyring } from '../../lib/keyring.ts';
+import type { Scopes } from '../../lib/scope-lists.ts';
+import { hashSecret } from '../../lib/secrets.ts';
+import type { AuthorizationRequest } from '../../oauth/authorize/request.ts';
+import { forbidden } from '../errors.ts';
+import { type Form, text } from '../forms.ts';
 
 /** What the screen showed, in a signed field of its form. Valid only in the session that it was shown in. */
 export interface ConsentState {
