@@ -13,7 +13,7 @@ import { hashSecret } from '../lib/secrets.ts';
 import { access } from './access.ts';
 import { codeForms, type SubmittedCode, submittedCode } from './code-forms.ts';
 import { bdi } from './components/display.ts';
-import { passkeySignInForm } from './components.ts';
+import { passkeySignInForm } from './components/product.ts';
 import type { WebDeps } from './deps.ts';
 import { SignInRequired } from './errors.ts';
 import type { Form, Problem } from './forms.ts';

@@ -12,7 +12,7 @@ import { networkOf } from '../lib/ip-addresses.ts';
 import { hashSecret } from '../lib/secrets.ts';
 import { access } from './access.ts';
 import { bdi, toast } from './components/display.ts';
-import { passkeySignInForm } from './components.ts';
+import { passkeySignInForm } from './components/product.ts';
 import { siteOf, type WebDeps } from './deps.ts';
 import { redirectWithFlash, signInFlashMessage } from './flash.ts';
 import { type Form, input, type Problem, postForm, text } from './forms.ts';

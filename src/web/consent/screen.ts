@@ -12,7 +12,7 @@ import type { AuthorizationRequest } from '../../oauth/authorize/request.ts';
 import { appAvatar, appLinks, publisherName, verifiedBadge } from '../app-identity-views.ts';
 import { businessPath } from '../business-address.ts';
 import { avatar, badge, bdi, toast } from '../components/display.ts';
-import { makerName } from '../components.ts';
+import { makerName } from '../components/product.ts';
 import type { WebDeps } from '../deps.ts';
 import { type Problem, postForm } from '../forms.ts';
 import { textsOf } from '../language.ts';

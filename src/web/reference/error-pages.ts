@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { type Html, html } from '../../lib/html.ts';
-import { prose } from '../components.ts';
+import { prose } from '../components/product.ts';
 import { notFound } from '../errors.ts';
 import { sendPage } from '../layout.ts';
 import { ERROR_CODES, type Explanation, explainError } from './error-guide.ts';

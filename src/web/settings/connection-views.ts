@@ -4,7 +4,7 @@ import { type Html, html } from '../../lib/html.ts';
 import { appAvatar, verifiedBadge } from '../app-identity-views.ts';
 import { badge, statusDot } from '../components/display.ts';
 import { dialog } from '../components/popover.ts';
-import { appBadges } from '../components.ts';
+import { appBadges } from '../components/product.ts';
 import { day } from '../days.ts';
 import { postForm, time } from '../forms.ts';
 import { connectedAppsPath, connectionPath, disconnectPath } from './disconnecting.ts';

@@ -5,8 +5,8 @@ import { claimedCredential, verifyAuthentication } from '../../accounts/webauthn
 import { type Html, html } from '../../lib/html.ts';
 import { hashSecret } from '../../lib/secrets.ts';
 import { codeForms, submittedCode } from '../code-forms.ts';
+import { passkeyForm } from '../components/product.ts';
 import { question } from '../components/structure.ts';
-import { passkeyForm } from '../components.ts';
 import { siteOf, type WebDeps } from '../deps.ts';
 import { type Form, type Problem, postForm, text, tryRateLimitedForm } from '../forms.ts';
 import { countCodeAttempt } from '../known-browsers.ts';

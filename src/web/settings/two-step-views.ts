@@ -5,8 +5,8 @@ import type { Session } from '../../accounts/sessions.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { codeField } from '../code-forms.ts';
 import { badge, notice } from '../components/display.ts';
+import { passkeyForm, pluralize } from '../components/product.ts';
 import { dangerZone, pageHead, question, settings } from '../components/structure.ts';
-import { passkeyForm, pluralize } from '../components.ts';
 import { copyable, type Problem, postForm, time } from '../forms.ts';
 
 const PATH = '/settings/two-step';

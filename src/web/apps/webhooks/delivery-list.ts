@@ -3,7 +3,7 @@ import { isId } from '../../../lib/ids.ts';
 import { type DeliveryStatus, type LoggedDelivery, listDeliveries } from '../../../webhooks/delivery-log.ts';
 import { emptyState } from '../../components/display.ts';
 import { logEntry, logList, shortId } from '../../components/log.ts';
-import { pluralize } from '../../components.ts';
+import { pluralize } from '../../components/product.ts';
 import { type Form, postForm, shortTime } from '../../forms.ts';
 import { type Cursor, type ListPage, pager, readCursor, readPage } from '../../listing.ts';
 import {

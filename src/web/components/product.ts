@@ -1,10 +1,10 @@
-import { ROLES, type Role } from '../accounts/memberships.ts';
-import type { App } from '../apps/apps.ts';
-import type { Impact } from '../grants/impact.ts';
-import { en, type Texts } from '../languages/en.ts';
-import { type Html, html } from '../lib/html.ts';
-import { passkeyScriptPath } from './assets.ts';
-import { ariaAttributes, type Problem, postForm, problemText } from './forms.ts';
+import { ROLES, type Role } from '../../accounts/memberships.ts';
+import type { App } from '../../apps/apps.ts';
+import type { Impact } from '../../grants/impact.ts';
+import { en, type Texts } from '../../languages/en.ts';
+import { type Html, html } from '../../lib/html.ts';
+import { passkeyScriptPath } from '../assets.ts';
+import { ariaAttributes, type Problem, postForm, problemText } from '../forms.ts';
 
 export function appBadges(app: App): Html {
   return html`${app.ownerScope === 'platform' && html`<span class="badge">First-party</span>`}
