@@ -1,6 +1,6 @@
-import { pipelineEndpoint } from '../../src/business/pipeline.ts';
 import type { ProtectedEndpoint } from '../../src/business/protected-endpoint.ts';
 import { reportEndpoints } from '../../src/business/reports/endpoints.ts';
+import { pipelineEndpoint } from '../../src/business/reports/pipeline.ts';
 import { endpointsOf } from '../../src/business/resource-endpoints.ts';
 import { RESOURCES } from '../../src/resources/all.ts';
 import type { Resource } from '../../src/resources/resource.ts';

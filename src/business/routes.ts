@@ -7,9 +7,9 @@ import { accessOf, type BearerDeps } from '../oauth/routes.ts';
 import { RESOURCES } from '../resources/all.ts';
 import { businessesEndpoint } from './businesses.ts';
 import { meEndpoint } from './me.ts';
-import { pipelineEndpoint } from './pipeline.ts';
 import { assertScopeDeclared, describeEndpoint, type ProtectedEndpoint } from './protected-endpoint.ts';
 import { reportEndpoints } from './reports/endpoints.ts';
+import { pipelineEndpoint } from './reports/pipeline.ts';
 import { endpointsOf } from './resource-endpoints.ts';
 
 const RESOURCE_ENDPOINTS = [...RESOURCES.flatMap(endpointsOf), pipelineEndpoint, ...reportEndpoints];

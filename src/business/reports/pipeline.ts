@@ -1,10 +1,10 @@
 import { Type } from 'typebox';
-import { formatAmount } from '../lib/money.ts';
-import { deals, STAGES } from '../resources/deals.ts';
-import { AMOUNT_PATTERN } from '../resources/resource.ts';
-import { readBatches } from './batches.ts';
-import type { ProtectedEndpoint } from './protected-endpoint.ts';
-import { tagOf } from './resource-schemas.ts';
+import { formatAmount } from '../../lib/money.ts';
+import { deals, STAGES } from '../../resources/deals.ts';
+import { AMOUNT_PATTERN } from '../../resources/resource.ts';
+import { readBatches } from '../batches.ts';
+import type { ProtectedEndpoint } from '../protected-endpoint.ts';
+import { tagOf } from '../resource-schemas.ts';
 
 const STAGE = Type.Object(
   {
