@@ -206,7 +206,7 @@ test('stylesheet, font and icon are served by us, with a content type, and cache
 });
 
 test('no address below /assets leads out of that folder', async () => {
-  for (const path of ['', '../consent.ts', '%2e%2e/consent.ts', '..%2fconsent.ts', '__proto__', 'icon.svg/']) {
+  for (const path of ['', '../sign-in.ts', '%2e%2e/sign-in.ts', '..%2fsign-in.ts', '__proto__', 'icon.svg/']) {
     const response = await fetch(`${server.web}/assets/${path}`);
     assert.ok([400, 403, 404].includes(response.status), `${path} ${response.status}`);
   }
