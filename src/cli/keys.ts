@@ -2,12 +2,12 @@ import { existsSync, statSync } from 'node:fs';
 import { OPERATOR } from '../audit/entries.ts';
 import { type KeySource, readSecretKeys } from '../config/keys.ts';
 import { REFRESH_LIFETIME } from '../grants/lifetimes.ts';
+import { changeKeys, countSecretsByKey, reencryptSecrets } from '../keys.ts';
 import { DAY, systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import { createKeyring, replaceKeyFile, writeKeyFile } from '../lib/keyring.ts';
 import { newSecret } from '../lib/secrets.ts';
 import type { Database, Storage } from '../storage/storage.ts';
-import { changeKeys, countSecretsByKey, reencryptSecrets } from '../webhooks/reencryption.ts';
 import { type Command, type Options, withStorage } from './command.ts';
 
 const TO_OPTION = { value: 'FILE', help: 'Write the keys to this new file, and leave the current ones unchanged' };

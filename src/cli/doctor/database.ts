@@ -3,6 +3,7 @@ import { DEMO_USERS } from '../../../demo/data.ts';
 import { findUserByEmail } from '../../accounts/users.ts';
 import { listAppsOf } from '../../apps/apps.ts';
 import type { Settings } from '../../config/settings.ts';
+import { countSecretsByKey } from '../../keys.ts';
 import { DAY, MINUTE, SECOND, systemClock } from '../../lib/clock.ts';
 import {
   checkStandbyWait,
@@ -16,7 +17,6 @@ import { listPending } from '../../storage/migrate.ts';
 import { openStorage } from '../../storage/open.ts';
 import { MAX_JUMP, readLastReading } from '../../storage/plausible-clock.ts';
 import type { Database, Storage } from '../../storage/storage.ts';
-import { countSecretsByKey } from '../../webhooks/reencryption.ts';
 import { idOf } from '../keys.ts';
 import { checkContracts } from './contracts.ts';
 import { errorMessage, type Finding, findingsAbout } from './finding.ts';

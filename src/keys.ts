@@ -1,0 +1,49 @@
+import { countAuthenticatorsByKey, reencryptAuthenticators } from './accounts/authenticator-apps.ts';
+import { type Action, type Actor, recordAudit } from './audit/entries.ts';
+import type { Keyring } from './lib/keyring.ts';
+import { type Database, inTransaction } from './storage/storage.ts';
+import { countEndpointsByKey, reencryptEndpoints } from './webhooks/reencryption.ts';
+
+/** How many secrets of each kind are encrypted with each key, by the key's id in hex. */
+export async function countSecretsByKey(db: Database) {
+  return { endpoints: await countEndpointsByKey(db), apps: await countAuthenticatorsByKey(db) };
+}
+
+type KeyAction = Extract<Action, `key.${string}`>;
+
+/** `write` changes the key file inside the transaction: if it throws, no audit entry is kept. */
+export function changeKeys(
+  actor: Actor,
+  db: Database,
+  { action, id, write }: { action: KeyAction; id: string; write: () => void },
+  now: number,
+): Promise<void> {
+  return inTransaction(db, async (tx) => {
+    await recordKeyAudit(tx, { action, actor, id, detail: {} }, now);
+    write();
+  });
+}
+
+/**
+ * Encrypts every signing secret of an endpoint and every secret of an authenticator app with the first key. Lost are those
+ * that cannot be decrypted: their key is gone.
+ */
+export function reencryptSecrets(actor: Actor, db: Database, keys: Keyring, now: number) {
+  return inTransaction(db, async (tx) => {
+    const endpoints = await reencryptEndpoints(tx, keys);
+    const apps = await reencryptAuthenticators(tx, keys);
+    const id = keys.signing.id.toString('hex');
+    const detail = { endpoints: String(endpoints.reencrypted), authenticator_apps: String(apps.reencrypted) };
+    const reencrypted = endpoints.reencrypted + apps.reencrypted;
+    if (reencrypted > 0) await recordKeyAudit(tx, { action: 'key.resealed', actor, id, detail }, now);
+    return { reencrypted, lostEndpoints: endpoints.lost, lostApps: apps.lost };
+  });
+}
+
+function recordKeyAudit(
+  db: Database,
+  { action, actor, id, detail }: { action: KeyAction; actor: Actor; id: string; detail: Record<string, string> },
+  now: number,
+): Promise<void> {
+  return recordAudit(db, { action, actor, businessId: null, subject: { kind: 'key', id, name: id }, detail }, now);
+}
