@@ -6,7 +6,7 @@ import { countEndpointsByKey, reencryptEndpoints } from './webhooks/reencryption
 
 /** How many secrets of each kind are encrypted with each key, by the key's id in hex. */
 export async function countSecretsByKey(db: Database) {
-  return { endpoints: await countEndpointsByKey(db), apps: await countAuthenticatorsByKey(db) };
+  return { endpoints: await countEndpointsByKey(db), authenticators: await countAuthenticatorsByKey(db) };
 }
 
 type KeyAction = Extract<Action, `key.${string}`>;
@@ -31,12 +31,12 @@ export function changeKeys(
 export function reencryptSecrets(actor: Actor, db: Database, keys: Keyring, now: number) {
   return inTransaction(db, async (tx) => {
     const endpoints = await reencryptEndpoints(tx, keys);
-    const apps = await reencryptAuthenticators(tx, keys);
+    const authenticators = await reencryptAuthenticators(tx, keys);
     const id = keys.signing.id.toString('hex');
-    const detail = { endpoints: String(endpoints.reencrypted), authenticator_apps: String(apps.reencrypted) };
-    const reencrypted = endpoints.reencrypted + apps.reencrypted;
+    const detail = { endpoints: String(endpoints.reencrypted), authenticator_apps: String(authenticators.reencrypted) };
+    const reencrypted = endpoints.reencrypted + authenticators.reencrypted;
     if (reencrypted > 0) await recordKeyAudit(tx, { action: 'key.resealed', actor, id, detail }, now);
-    return { reencrypted, lostEndpoints: endpoints.lost, lostApps: apps.lost };
+    return { reencrypted, lostEndpoints: endpoints.lost, lostAuthenticators: authenticators.lost };
   });
 }
 

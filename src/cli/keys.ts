@@ -79,15 +79,17 @@ async function rotate(storage: Storage, source: KeySource, options: Options) {
 /** Every node must have the first key: without it, a node cannot decrypt the secrets. */
 async function reencrypt(storage: Storage, { keys }: KeySource) {
   const done = await reencryptSecrets(OPERATOR, storage.durable, createKeyring(keys), systemClock());
-  const { reencrypted, lostEndpoints, lostApps } = done;
+  const { reencrypted, lostEndpoints, lostAuthenticators } = done;
   const next = [
     ...(lostEndpoints.length > 0 ? ['Replace the secrets of the lost endpoints: endpoint replace-secret'] : []),
-    ...(lostApps.length > 0 ? ['Remove the authenticator apps of the lost users: user remove-second-factor'] : []),
+    ...(lostAuthenticators.length > 0
+      ? ['Remove the authenticator apps of the lost users: user remove-second-factor']
+      : []),
   ];
   return {
     resealed: reencrypted,
     lost: lostEndpoints,
-    ...(lostApps.length > 0 && { lost_users: lostApps }),
+    ...(lostAuthenticators.length > 0 && { lost_users: lostAuthenticators }),
     ...(next.length > 0 && { next: `Their keys are missing. ${next.join('. ')}` }),
   };
 }
@@ -97,8 +99,8 @@ async function prune(storage: Storage, source: KeySource, options: Options) {
   const removed = source.keys.slice(kept.length).map(idOf);
   if (removed.length === 0) return { removed: [], file: source.file };
   if (!options.flag('end-tokens')) assertOldEnough(source);
-  const { endpoints, apps } = await countSecretsByKey(storage.durable);
-  if (removed.some((id) => endpoints.has(id) || apps.has(id))) {
+  const { endpoints, authenticators } = await countSecretsByKey(storage.durable);
+  if (removed.some((id) => endpoints.has(id) || authenticators.has(id))) {
     throw new FormError('keep', 'Secrets are still encrypted with a key that would be removed. First run: keys reseal');
   }
   await writeKeys(storage, { action: 'key.removed', id: removed.join(' '), source, to: options.text('to') }, kept);
@@ -148,20 +150,20 @@ async function writeKeys(
 }
 
 async function describeKeys(db: Database, { keys, file }: KeySource) {
-  const { endpoints, apps } = await countSecretsByKey(db);
+  const { endpoints, authenticators } = await countSecretsByKey(db);
   const secretsOf = (id: string) => ({
     webhook_secrets: endpoints.get(id) ?? 0,
-    authenticator_apps: apps.get(id) ?? 0,
+    authenticator_apps: authenticators.get(id) ?? 0,
   });
   const known = keys.map(idOf).map((id, index) => ({
     id,
-    does: index === 0 ? 'signs and verifies' : 'verifies',
+    status: index === 0 ? 'signs and verifies' : 'verifies',
     ...secretsOf(id),
   }));
-  const missing = [...new Set([...endpoints.keys(), ...apps.keys()])].filter(
+  const missing = [...new Set([...endpoints.keys(), ...authenticators.keys()])].filter(
     (id) => !known.some((key) => key.id === id),
   );
-  const lost = missing.map((id) => ({ id, does: 'is missing', ...secretsOf(id) }));
+  const lost = missing.map((id) => ({ id, status: 'missing', ...secretsOf(id) }));
   return { file: file ?? 'SECRET_KEYS', keys: [...known, ...lost] };
 }
 

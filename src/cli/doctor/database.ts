@@ -169,11 +169,11 @@ function checkPostgres(inspection: Extract<Inspection, { engine: 'postgres' }>):
 async function checkStoredSecrets(db: Database, keys: string[]): Promise<Finding[]> {
   const { warning, problem } = findingsAbout('keys');
   const [first, ...others] = keys.map(idOf);
-  const { endpoints, apps } = await countSecretsByKey(db);
+  const { endpoints, authenticators } = await countSecretsByKey(db);
   const describe = (isIncluded: (id: string) => boolean) =>
     [
       countSecrets(sum(endpoints, isIncluded), 'webhook endpoint', 'webhook endpoints'),
-      countSecrets(sum(apps, isIncluded), 'authenticator app', 'authenticator apps'),
+      countSecrets(sum(authenticators, isIncluded), 'authenticator app', 'authenticator apps'),
     ].filter((text) => text !== undefined);
   const lost = describe((id) => id !== first && !others.includes(id)).map((text) => {
     const fix =
