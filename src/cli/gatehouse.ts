@@ -31,6 +31,9 @@ const COMMANDS: Record<string, () => Promise<Command[]>> = {
   completion: async () => [(await import('./completion.ts')).completionCommand],
 };
 
+/** Commands that were renamed. The former names still work. */
+const FORMER_NAMES: Record<string, string> = { 'keys reseal': 'keys reencrypt' };
+
 /** These create a database, use none, or report a missing one themselves. */
 const WITHOUT_DATABASE = ['serve', 'demo', 'migrate', 'restore', 'doctor', 'health', 'completion'];
 
@@ -43,7 +46,8 @@ export async function runGatehouse(args: string[], env: NodeJS.ProcessEnv): Prom
   if (args.length === 0 || (words.length === 0 && isHelp)) return print(overview(await loadAll()));
   if (['version', '--version', '-V'].includes(args[0] ?? '')) return print(formatVersion(args.includes('--json')));
   const related = await load(words[0] ?? '');
-  const command = related.find(({ name, argument }) => name === (argument ? words[0] : words.join(' ')));
+  const named = FORMER_NAMES[words.join(' ')] ?? words.join(' ');
+  const command = related.find(({ name, argument }) => name === (argument ? words[0] : named));
   if (!command && isHelp && related.length > 0) return print(overview(related));
   if (!command) return rejectUnknown(args, words, related);
   if (isHelp) return print(helpFor(command));

@@ -45,7 +45,7 @@ export const keyCommands: Command[] = [
     run: (options, env) => withStorage(env, (storage) => rotate(storage, readSecretKeys(env), options)),
   },
   {
-    name: 'keys reseal',
+    name: 'keys reencrypt',
     summary: 'Encrypt all stored secrets with the first key, so that the others can be removed',
     options: {},
     run: (_, env) => withStorage(env, (storage) => reencrypt(storage, readSecretKeys(env))),
@@ -72,7 +72,7 @@ async function rotate(storage: Storage, source: KeySource, options: Options) {
     signs: idOf(first),
     verifies: keys.slice(1).map(idOf),
     file: options.text('to') || source.file,
-    next: `Restart the server. Then: keys reseal. From ${until} on no token needs the old keys: keys prune`,
+    next: `Restart the server. Then: keys reencrypt. From ${until} on no token needs the old keys: keys prune`,
   };
 }
 
@@ -87,7 +87,7 @@ async function reencrypt(storage: Storage, { keys }: KeySource) {
       : []),
   ];
   return {
-    resealed: reencrypted,
+    reencrypted,
     lost: lostEndpoints,
     ...(lostAuthenticators.length > 0 && { lost_users: lostAuthenticators }),
     ...(next.length > 0 && { next: `Their keys are missing. ${next.join('. ')}` }),
@@ -101,7 +101,10 @@ async function prune(storage: Storage, source: KeySource, options: Options) {
   if (!options.flag('end-tokens')) assertOldEnough(source);
   const { endpoints, authenticators } = await countSecretsByKey(storage.durable);
   if (removed.some((id) => endpoints.has(id) || authenticators.has(id))) {
-    throw new FormError('keep', 'Secrets are still encrypted with a key that would be removed. First run: keys reseal');
+    throw new FormError(
+      'keep',
+      'Secrets are still encrypted with a key that would be removed. First run: keys reencrypt',
+    );
   }
   await writeKeys(storage, { action: 'key.removed', id: removed.join(' '), source, to: options.text('to') }, kept);
   return { removed, file: options.text('to') || source.file, next: 'Restart the server.' };

@@ -67,7 +67,7 @@ const COMMANDS: Record<string, string[]> = {
   'keys list': [],
   'keys add': ['to'],
   'keys rotate': ['use', 'to'],
-  'keys reseal': [],
+  'keys reencrypt': [],
   'keys prune': ['keep', 'end-tokens', 'to'],
   'clock confirm': [],
   backup: ['to', 'force'],

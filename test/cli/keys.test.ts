@@ -66,7 +66,7 @@ test('a key is replaced without ending a token or losing a webhook, and once the
   const tooEarly = await cli.run(['keys', 'prune'], { env });
   utimesSync(file, Date.now() / 1000 - 31 * DAYS, Date.now() / 1000 - 31 * DAYS);
   const stillNeeded = await cli.run(['keys', 'prune'], { env });
-  const resealed = await keys('reseal');
+  const reencrypted = await keys('reencrypt');
   await sendTest();
   const [first] = await receiver.waitFor(1);
   const pruned = await keys('prune');
@@ -86,8 +86,8 @@ test('a key is replaced without ending a token or losing a webhook, and once the
     [0, 1],
   );
   assert.match(tooEarly.stderr, /^--end-tokens: .*less than 30 days ago.*Wait 30 more days/);
-  assert.match(stillNeeded.stderr, /^--keep: .*First run: keys reseal/);
-  assert.deepEqual(resealed, { resealed: 1, lost: [] });
+  assert.match(stillNeeded.stderr, /^--keep: .*First run: keys reencrypt/);
+  assert.deepEqual(reencrypted, { reencrypted: 1, lost: [] });
   assert.deepEqual(pruned.removed, rotated.verifies);
   assert.deepEqual(setup.readKeys(), [fresh]);
   assert.equal(stillWorks, 200);
@@ -95,6 +95,15 @@ test('a key is replaced without ending a token or losing a webhook, and once the
   assert.deepEqual([oldRefresh.status, oldRefresh.body.reason], [400, 'token_unknown']);
   assert.equal(newToken.status, 200);
   for (const received of [first, second]) assert.ok(received?.headers['webhook-signature']);
+});
+
+test('keys reseal, the former name, does what keys reencrypt does', async () => {
+  const { keys, cli, env } = await createKeyFile();
+
+  assert.deepEqual(await keys('reseal'), await keys('reencrypt'));
+  const help = await cli.run(['keys', 'reseal', '--help'], { env });
+  assert.match(help.stdout, /gatehouse keys reencrypt/);
+  assert.equal(help.stdout.includes('reseal'), false);
 });
 
 test('for several nodes, a key is first added as the last one, and becomes the first when all nodes have it', async () => {

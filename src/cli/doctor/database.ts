@@ -181,7 +181,7 @@ async function checkStoredSecrets(db: Database, keys: string[]): Promise<Finding
     return problem(`${text} encrypted with a key that was removed.`, fix);
   });
   const outdated = describe((id) => others.includes(id)).map((text) => {
-    const fix = 'Before you remove an old key, run: gatehouse keys reseal';
+    const fix = 'Before you remove an old key, run: gatehouse keys reencrypt';
     return warning(`${text} encrypted with an old key.`, fix);
   });
   return [...lost, ...outdated];
