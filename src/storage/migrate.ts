@@ -1,7 +1,7 @@
 import { MIGRATIONS } from './migrations/all.ts';
 import type { Migration } from './migrations/migration.ts';
 import { type Storage, StorageError, StorageUnavailable } from './storage.ts';
-import { LOOKS_FOR_SILENT, type RunningNode } from './upgrade/nodes.ts';
+import { MISSED_HEARTBEAT_POLLS, type RunningNode } from './upgrade/nodes.ts';
 import { runOnSqlite } from './upgrade/sqlite-steps.ts';
 import { createUpgradeTables, pendingOf, readState, rejectNewer } from './upgrade/state.ts';
 
@@ -9,8 +9,8 @@ export interface MigrateOptions {
   migrations?: Migration[];
   /** Runs contract migrations even if nodes of an older release are running. */
   ignoresOlderNodes?: boolean;
-  /** How often a contract migration looks whether older nodes that do not report do so again. Every quarter of a second. */
-  looksForSilent?: number;
+  /** How often a contract migration polls for older nodes that have missed heartbeats, every quarter of a second. */
+  missedHeartbeatPolls?: number;
   onProgress?: (message: string) => void;
 }
 
@@ -65,7 +65,12 @@ export async function upgrade(storage: Storage, options: MigrateOptions = {}): P
     if (storage.engine === 'sqlite') return { ...nothing, applied: await upgradeSqlite(storage, pending) };
     // Loaded only where it is used: the driver delays the start.
     const { upgradePostgres } = await import('./upgrade/postgres.ts');
-    const defaults = { migrations: MIGRATIONS, ignoresOlderNodes: false, looksForSilent: LOOKS_FOR_SILENT, onProgress };
+    const defaults = {
+      migrations: MIGRATIONS,
+      ignoresOlderNodes: false,
+      missedHeartbeatPolls: MISSED_HEARTBEAT_POLLS,
+      onProgress,
+    };
     return await upgradePostgres(storage, { ...defaults, ...options });
   } catch (error) {
     if (error instanceof StorageUnavailable || error instanceof StorageError) throw error;

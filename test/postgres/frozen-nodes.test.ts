@@ -16,7 +16,7 @@ const server = await startPostgres();
 after(() => server.remove());
 await createTemplate(server.url);
 
-const NEXT_RELEASE = { migrations: [...MIGRATIONS, SAMPLE_EXPAND, SAMPLE_CONTRACT], looksForSilent: 1 };
+const NEXT_RELEASE = { migrations: [...MIGRATIONS, SAMPLE_EXPAND, SAMPLE_CONTRACT], missedHeartbeatPolls: 1 };
 const REASON = `The database that DATABASE_URL names was changed by a newer Gatehouse (${SAMPLE_CONTRACT.name}). Run that version.`;
 
 async function openDatabase(name: string) {

@@ -156,7 +156,7 @@ test('a contract migration does not wait for a killed node once its last report 
   const storage = await openDatabase(0);
   await addSilentNode(storage);
 
-  const { waiting } = await upgrade(storage, { migrations: NEXT_RELEASE, looksForSilent: 1 });
+  const { waiting } = await upgrade(storage, { migrations: NEXT_RELEASE, missedHeartbeatPolls: 1 });
 
   assert.deepEqual(waiting, []);
 });

@@ -12,8 +12,8 @@ const HEARTBEAT = 10 * SECOND;
 /** A node that misses some heartbeats, while the database is unavailable, is still counted. */
 const ALIVE_FOR = 6 * HEARTBEAT;
 const POLL = SECOND / 4;
-/** As often a migration looks whether a node that is silent reports again: for two heartbeats. */
-export const LOOKS_FOR_SILENT = (2 * HEARTBEAT) / POLL;
+/** How often a migration polls for nodes that have missed heartbeats to report again: for two heartbeats. */
+export const MISSED_HEARTBEAT_POLLS = (2 * HEARTBEAT) / POLL;
 
 export interface RunningNode {
   /** Such as `host-1:4711`: host and process. */
@@ -86,18 +86,18 @@ async function listRegistered(db: Database, migration: string, areAlive = true):
 
 /**
  * Older nodes that are listed and have not reported for long were killed, or cut off from the database by an outage that has just
- * ended. Those report again with their next heartbeat: returns them. Counts looks and not time, as the outage may not be over.
+ * ended. Those report again with their next heartbeat: returns them. Counts polls and not time, as the outage may not be over.
  */
-export async function awaitSilentNodes(
+export async function awaitMissingNodes(
   db: Database,
   migration: string,
-  { looks, onProgress }: { looks: number; onProgress(message: string): void },
+  { polls, onProgress }: { polls: number; onProgress(message: string): void },
 ): Promise<RunningNode[]> {
-  const silent = await listRegistered(db, migration, false);
-  if (silent.length === 0) return [];
-  const names = silent.map(({ name }) => name).join(', ');
+  const missing = await listRegistered(db, migration, false);
+  if (missing.length === 0) return [];
+  const names = missing.map(({ name }) => name).join(', ');
   onProgress(`${migration}: waiting briefly for nodes that have not reported for a minute: ${names}`);
-  for (let look = 0; look < looks; look++) {
+  for (let poll = 0; poll < polls; poll++) {
     await sleep(POLL);
     const alive = await listRegistered(db, migration);
     if (alive.length > 0) return alive;

@@ -2,7 +2,7 @@ import type { MigrateOptions, MigrateResult } from '../migrate.ts';
 import type { Migration } from '../migrations/migration.ts';
 import type { Database, Storage } from '../storage.ts';
 import { type Lease, withLease } from './lease.ts';
-import { awaitSilentNodes, listOlderNodes, type RunningNode } from './nodes.ts';
+import { awaitMissingNodes, listOlderNodes, type RunningNode } from './nodes.ts';
 import { runStep } from './postgres-steps.ts';
 import { findProgress, recordStart, withdrawStart } from './progress.ts';
 import { pendingOf, readState } from './state.ts';
@@ -37,13 +37,13 @@ export async function upgradePostgres(storage: Storage, options: Required<Migrat
 async function start(
   db: Database,
   migration: Migration,
-  { ignoresOlderNodes, looksForSilent: looks, onProgress }: Required<MigrateOptions>,
+  { ignoresOlderNodes, missedHeartbeatPolls: polls, onProgress }: Required<MigrateOptions>,
 ): Promise<RunningNode[]> {
   const checksNodes = migration.phase === 'contract' && !ignoresOlderNodes;
   const findNodes = async () => (checksNodes ? await listOlderNodes(db, migration.name) : []);
   const before = await findNodes();
   if (before.length > 0) return before;
-  const returned = checksNodes ? await awaitSilentNodes(db, migration.name, { looks, onProgress }) : [];
+  const returned = checksNodes ? await awaitMissingNodes(db, migration.name, { polls, onProgress }) : [];
   if (returned.length > 0) return returned;
   await recordStart(db, migration);
   const after = await findNodes();
