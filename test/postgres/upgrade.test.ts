@@ -180,7 +180,12 @@ test('after an outage, a contract migration waits for the nodes that were cut of
 
 /** A node of this release that last reported two minutes ago. `registerNode` would report every ten seconds. */
 async function addSilentNode({ durable }: Storage): Promise<void> {
-  const node = { id: newRandomId(), name: 'host-1:4711', release: VERSION, knows: MIGRATIONS.at(-1)?.name ?? '' };
+  const node = {
+    id: newRandomId(),
+    name: 'host-1:4711',
+    release: VERSION,
+    last_migration: MIGRATIONS.at(-1)?.name ?? '',
+  };
   await upgradeTables(durable)
     .insertInto('nodes')
     .values({ ...node, seen_at: sql<number>`${databaseNow} - 120000` })

@@ -7,7 +7,7 @@ export const nodes: SchemaChange = async (db, { time }) => {
     .addColumn('id', 'text', primaryKey)
     .addColumn('name', 'text', notNull)
     .addColumn('release', 'text', notNull)
-    .addColumn('knows', 'text', notNull)
+    .addColumn('last_migration', 'text', notNull)
     .addColumn('seen_at', time, notNull)
     .execute();
 };

@@ -32,7 +32,12 @@ export async function registerNode(
   onOutdated: (error: StorageError) => void = () => {},
 ): Promise<() => Promise<void>> {
   const db = upgradeTables(storage.relaxed);
-  const row = { id: newRandomId(), name: `${hostname()}:${process.pid}`, release: VERSION, knows: lastMigration() };
+  const row = {
+    id: newRandomId(),
+    name: `${hostname()}:${process.pid}`,
+    release: VERSION,
+    last_migration: lastMigration(),
+  };
   const report = () =>
     db
       .insertInto('nodes')
@@ -78,7 +83,7 @@ async function listRegistered(db: Database, migration: string, areAlive = true):
   return upgradeTables(db)
     .selectFrom('nodes')
     .select(['name', 'release'])
-    .where('knows', '<', migration)
+    .where('last_migration', '<', migration)
     .where('seen_at', areAlive ? '>' : '<=', sql<number>`${databaseNow} - ${ALIVE_FOR}`)
     .orderBy('name')
     .execute();

@@ -44,7 +44,7 @@ interface NodesTable {
   name: string;
   release: string;
   /** The last migration that its release has. */
-  knows: string;
+  last_migration: string;
   seen_at: number;
 }
 
