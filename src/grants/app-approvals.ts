@@ -16,7 +16,7 @@ import {
   listWaitingFor,
   type RequestKey,
   recordDecision,
-  setVerdict,
+  setDecision,
 } from './app-requests.ts';
 import { endConnections } from './connections.ts';
 import { wasGranted } from './status.ts';
@@ -56,11 +56,11 @@ export async function listAppDecisions(db: Database, businessId: string): Promis
   return rows.map((row) => ({ ...row, scopes: parseScopes(row.scopes), redirectUris: JSON.parse(row.redirectUris) }));
 }
 
-export type Verdict = 'approve_person' | 'approve_all' | 'refuse';
+export type Decision = 'approve_person' | 'approve_all' | 'refuse';
 
-interface Decision extends RequestKey {
+interface DecidedRequest extends RequestKey {
   businessName: string;
-  verdict: Verdict;
+  decision: Decision;
   reason: string;
   /** As the page showed them: a request that has changed since is not decided. */
   scopes: Scopes;
@@ -70,25 +70,30 @@ interface Decision extends RequestKey {
  * An owner decides about the request of a member, who is notified. False if no such request waits, or if the actor is
  * not an owner. Owners cannot decide about their own requests.
  */
-export async function decideRequest(actor: Actor, db: Database, decision: Decision, now: number): Promise<boolean> {
-  const { businessId, appId, userId, verdict, reason, scopes } = decision;
+export async function decideRequest(
+  actor: Actor,
+  db: Database,
+  decided: DecidedRequest,
+  now: number,
+): Promise<boolean> {
+  const { businessId, appId, userId, decision, reason, scopes } = decided;
   return inTransaction(db, async (tx) => {
     if (!(await lockAppRules(actor, tx, businessId))) return false;
     const [app, member] = [await findApp(tx, appId), await findMember(tx, businessId, userId)];
-    const request = await findRequest(tx, decision);
+    const request = await findRequest(tx, decided);
     if (request?.status !== 'requested' || !app || !member) return false;
-    if (userId === actor.id) throw new FormError('verdict', 'Another owner has to decide about your own request.');
+    if (userId === actor.id) throw new FormError('decision', 'Another owner has to decide about your own request.');
     if (request.scopes !== formatScopes(scopes))
-      throw new FormError('verdict', 'The request has changed. Read it again.');
-    if (verdict === 'approve_all') {
+      throw new FormError('decision', 'The request has changed. Read it again.');
+    if (decision === 'approve_all') {
       await approveForAll(actor, tx, { app, businessId, scopes }, now);
-      await closeRequests(tx, { app, member, decision }, now);
-    } else if (verdict === 'approve_person') {
+      await closeRequests(tx, { app, member, decided }, now);
+    } else if (decision === 'approve_person') {
       const approved_scopes = joinScopes(request.approved_scopes, scopes);
-      await setVerdict(tx, decision, { status: 'approved', approved_scopes }, { actor, now });
-    } else await setVerdict(tx, decision, { status: 'refused', approved_scopes: '', reason }, { actor, now });
-    await recordVerdict(actor, tx, { app, member, decision }, now);
-    await notifyMember(tx, { app, member, decision }, now);
+      await setDecision(tx, decided, { status: 'approved', approved_scopes }, { actor, now });
+    } else await setDecision(tx, decided, { status: 'refused', approved_scopes: '', reason }, { actor, now });
+    await recordRequestDecision(actor, tx, { app, member, decided }, now);
+    await notifyMember(tx, { app, member, decided }, now);
     return true;
   });
 }
@@ -101,7 +106,7 @@ async function approveForAll(
   now: number,
 ): Promise<void> {
   const before = await findDecision(tx, { app, businessId });
-  if (before?.status === 'blocked') throw new FormError('verdict', `${app.name} is blocked. Unblock it first.`);
+  if (before?.status === 'blocked') throw new FormError('decision', `${app.name} is blocked. Unblock it first.`);
   const approved = joinScopes(before?.scopes ?? '', scopes);
   const row = { status: 'approved', scopes: approved, reason: '', decided_by: actor.id, decided_at: now } as const;
   await putDecision(tx, { app, businessId }, row);
@@ -116,37 +121,37 @@ function joinScopes(before: string, scopes: Scopes): string {
  * The approval of everyone replaces that of one person, which would otherwise remain when it is withdrawn. Other members
  * who wait for the same are notified, too.
  */
-async function closeRequests(tx: Database, decided: Decided, now: number): Promise<void> {
-  const { businessId, appId, userId, scopes } = decided.decision;
+async function closeRequests(tx: Database, about: Decided, now: number): Promise<void> {
+  const { businessId, appId, userId, scopes } = about.decided;
   await deleteRequests(tx, { businessId, appId, userId });
   for (const waiting of await listWaitingFor(tx, { businessId, appId })) {
     if (scopesBeyond(parseScopes(waiting.scopes), scopes).length > 0) continue;
     await deleteRequests(tx, { businessId, appId, userId: waiting.userId });
     const member = await findMember(tx, businessId, waiting.userId);
-    if (member) await notifyMember(tx, { ...decided, member }, now);
+    if (member) await notifyMember(tx, { ...about, member }, now);
   }
 }
 
 interface Decided {
   app: App;
   member: Member;
-  decision: Decision;
+  decided: DecidedRequest;
 }
 
-async function recordVerdict(actor: Actor, tx: Database, { app, member, decision }: Decided, now: number) {
-  const { businessId, verdict, reason, scopes } = decision;
-  const isRefused = verdict === 'refuse';
-  const detail: Record<string, string> = { user: verdict === 'approve_all' ? 'everyone' : member.name };
+async function recordRequestDecision(actor: Actor, tx: Database, { app, member, decided }: Decided, now: number) {
+  const { businessId, decision, reason, scopes } = decided;
+  const isRefused = decision === 'refuse';
+  const detail: Record<string, string> = { user: decision === 'approve_all' ? 'everyone' : member.name };
   if (!isRefused) detail.scope = formatScopes(scopes);
   else if (reason) detail.reason = reason;
   const action = isRefused ? 'grant.approval_refused' : 'grant.approved';
   await recordDecision(actor, tx, { action, app, businessId, detail }, now);
 }
 
-async function notifyMember(tx: Database, { app, member, decision }: Decided, now: number): Promise<void> {
-  const { businessName: business, verdict, reason } = decision;
+async function notifyMember(tx: Database, { app, member, decided }: Decided, now: number): Promise<void> {
+  const { businessName: business, decision, reason } = decided;
   const notice =
-    verdict === 'refuse'
+    decision === 'refuse'
       ? ({ kind: 'app_refused', values: { app: app.name, business, reason } } as const)
       : ({ kind: 'app_approved', values: { app: app.name, business } } as const);
   await notify(tx, [member.id], notice, now);
@@ -199,7 +204,7 @@ export async function withdrawAppDecision(
 }
 
 /** An owner takes back what was decided about the request of one member, who can request it again. */
-export async function withdrawVerdict(
+export async function withdrawRequestDecision(
   actor: Actor,
   db: Database,
   { app, businessId, userId }: AppInBusiness & { userId: string },

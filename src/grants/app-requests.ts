@@ -145,15 +145,17 @@ export function listWaitingFor(db: Database, { appId, businessId }: Omit<Request
 }
 
 /** Needs a transaction, with the rules locked. */
-export async function setVerdict(
+export async function setDecision(
   tx: Database,
   key: RequestKey,
-  verdict: { status: 'approved'; approved_scopes: string } | { status: 'refused'; approved_scopes: ''; reason: string },
+  decision:
+    | { status: 'approved'; approved_scopes: string }
+    | { status: 'refused'; approved_scopes: ''; reason: string },
   { actor, now }: { actor: Actor; now: number },
 ): Promise<void> {
   await tx
     .updateTable('app_requests')
-    .set({ ...verdict, decided_by: actor.id, decided_at: now })
+    .set({ ...decision, decided_by: actor.id, decided_at: now })
     .where(({ and }) => and(columnsOf(key)))
     .execute();
 }

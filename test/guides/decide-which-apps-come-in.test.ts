@@ -22,7 +22,7 @@ test('every label that the guide names is on the pages, in the words of the guid
   const paths = ['/settings/business', APP_RULES, connection];
   const pages = (await Promise.all(paths.map((path) => owner.open(path)))).map(({ text }) => text).join('');
   const approving = `${APP_RULES}/${server.ledger.id}/requests/${mia.id}`;
-  const approved = await owner.submit(await owner.open(APP_RULES), approving, { verdict: 'approve_all' });
+  const approved = await owner.submit(await owner.open(APP_RULES), approving, { decision: 'approve_all' });
   const rules = [...guide.matchAll(/^\| ((?:Every|Members|Only)[^|]*) \|/gm)].map(([, rule = '']) => rule);
 
   assert.equal(rules.length, 3);

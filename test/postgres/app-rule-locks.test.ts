@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { insertSession } from '../../src/accounts/sessions.ts';
 import { userActor } from '../../src/accounts/users.ts';
-import { blockApp, decideRequest, withdrawVerdict } from '../../src/grants/app-approvals.ts';
+import { blockApp, decideRequest, withdrawRequestDecision } from '../../src/grants/app-approvals.ts';
 import { changeAppPolicy } from '../../src/grants/app-policies.ts';
 import { requestApproval } from '../../src/grants/app-requests.ts';
 import { newId } from '../../src/lib/ids.ts';
@@ -72,10 +72,10 @@ test('Allow waits while an approval is withdrawn, and creates no grant [C10]', a
   const request = { app, businessId: acme.id, scopes, note: '' };
   await requestApproval(userActor(member, '127.0.0.1'), storage.durable, request, Date.now());
   const key = { businessId: acme.id, appId: app.id, userId: member.id };
-  const decision = { ...key, businessName: 'Acme', verdict: 'approve_person' as const, reason: '', scopes };
-  await decideRequest(owner, storage.durable, decision, Date.now());
+  const decided = { ...key, businessName: 'Acme', decision: 'approve_person' as const, reason: '', scopes };
+  await decideRequest(owner, storage.durable, decided, Date.now());
 
-  const code = await allowDuring(app, (tx) => withdrawVerdict(owner, tx, { app, ...key }, Date.now()));
+  const code = await allowDuring(app, (tx) => withdrawRequestDecision(owner, tx, { app, ...key }, Date.now()));
 
   assert.equal(code, undefined);
   assert.equal(await countLive(app), 0);

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 
 import { type User, userActor } from '../../src/accounts/users.ts';
 import type { Actor } from '../../src/audit/entries.ts';
-import { blockApp, decideRequest, type Verdict } from '../../src/grants/app-approvals.ts';
+import { blockApp, type Decision, decideRequest } from '../../src/grants/app-approvals.ts';
 import { requestApproval } from '../../src/grants/app-requests.ts';
 import { changeRole, removeMember } from '../../src/grants/member-changes.ts';
 import type { Database } from '../../src/storage/storage.ts';
@@ -29,9 +29,9 @@ async function createRequest() {
   );
   const key = { businessId: acme.id, appId: app.id, userId: member.id };
   const decide =
-    (verdict: Verdict, actor: Actor = owner): Work =>
+    (decision: Decision, actor: Actor = owner): Work =>
     (db) =>
-      decideRequest(actor, db, { ...key, businessName: 'Acme', verdict, reason: '', scopes }, Date.now());
+      decideRequest(actor, db, { ...key, businessName: 'Acme', decision, reason: '', scopes }, Date.now());
   const block: Work = (db) => blockApp(owner, db, { app, businessId: acme.id, reason: '' }, Date.now());
   const remove: Work = (db) => removeMember(owner, db, { userId: member.id, businessId: acme.id }, Date.now());
   const read = async () => {
@@ -59,11 +59,11 @@ async function race(first: Work, second: Work): Promise<[unknown, unknown]> {
   return [early, await late];
 }
 
-for (const verdict of ['approve_person', 'approve_all'] as const) {
-  test(`${verdict} waits for a block that is being committed, and approves nothing [C10] [C11]`, async () => {
+for (const decision of ['approve_person', 'approve_all'] as const) {
+  test(`${decision} waits for a block that is being committed, and approves nothing [C10] [C11]`, async () => {
     const { decide, block, read } = await createRequest();
 
-    const results = await race(block, decide(verdict));
+    const results = await race(block, decide(decision));
 
     assert.deepEqual(results, [true, false]);
     assert.deepEqual(await read(), {
@@ -73,10 +73,10 @@ for (const verdict of ['approve_person', 'approve_all'] as const) {
     });
   });
 
-  test(`a block that waits for ${verdict} ends what was approved [C10] [C11]`, async () => {
+  test(`a block that waits for ${decision} ends what was approved [C10] [C11]`, async () => {
     const { decide, block, read } = await createRequest();
 
-    const results = await race(decide(verdict), block);
+    const results = await race(decide(decision), block);
     const { requests, decisions } = await read();
 
     assert.deepEqual(results, [true, true]);

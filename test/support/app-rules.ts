@@ -15,11 +15,11 @@ interface ApprovalRequest {
   user: { id: string };
 }
 
-type Verdict = 'approve_person' | 'approve_all' | 'refuse';
+type Decision = 'approve_person' | 'approve_all' | 'refuse';
 
 /** The owner decides about a request that is on the page. */
-export async function decideRequest(owner: Browser, { app, user }: ApprovalRequest, verdict: Verdict, reason = '') {
-  return owner.submit(await owner.open(APP_RULES), requestPath({ app, user }), { verdict, reason });
+export async function decideRequest(owner: Browser, { app, user }: ApprovalRequest, decision: Decision, reason = '') {
+  return owner.submit(await owner.open(APP_RULES), requestPath({ app, user }), { decision, reason });
 }
 
 export function requestPath({ app, user }: ApprovalRequest): string {

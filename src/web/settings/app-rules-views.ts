@@ -114,21 +114,21 @@ ${appOrigin(app, request.makerName, platformName)}
 <p class="small"><strong>${userName}</strong> (${userEmail}) asked ${time(requestedAt)}.</p>
 ${note && html`<blockquote>${note}</blockquote>`}
 ${scopeList(scopes, 'requested')}
-${isOwn ? html`<p class="notice">Another owner has to decide about your own request.</p>` : verdictForms(context, request)}</div></li>`;
+${isOwn ? html`<p class="notice">Another owner has to decide about your own request.</p>` : decisionForms(context, request)}</div></li>`;
 }
 
 /** Two forms, so that Enter in the field of the reason does not approve. */
-function verdictForms(context: MembersContext, { appId, userId, userName, scopes }: AppRequest): Html {
+function decisionForms(context: MembersContext, { appId, userId, userName, scopes }: AppRequest): Html {
   const form = (body: Html) =>
     postForm({
       action: `${appRulesPath(context)}/${appId}/requests/${userId}`,
       csrf: context.csrf,
       body: html`<input type="hidden" name="scopes" value="${formatScopes(scopes)}">${body}`,
     });
-  return html`${form(html`<div class="actions verdict"><button class="primary" name="verdict" value="approve_all">Approve for everyone</button>
-<button name="verdict" value="approve_person">Approve for ${userName}</button></div>`)}
+  return html`${form(html`<div class="actions decisions"><button class="primary" name="decision" value="approve_all">Approve for everyone</button>
+<button name="decision" value="approve_person">Approve for ${userName}</button></div>`)}
 <details><summary>Refuse…</summary>${form(html`${input({ name: 'reason', label: 'Reason (optional)', hint: `${userName} sees it.`, optional: true })}
-<div class="actions verdict"><button class="danger" name="verdict" value="refuse">Refuse</button></div>`)}</details>`;
+<div class="actions decisions"><button class="danger" name="decision" value="refuse">Refuse</button></div>`)}</details>`;
 }
 
 /** Anyone can choose the name of an app that is not registered here, so owners see where it sends its users. */
@@ -158,7 +158,7 @@ interface Decisions {
 }
 
 function decisionList(context: MembersContext, { decisions, decided, platformName }: Decisions): Html {
-  const rows = html`${decisions.map((decision) => decisionRow(context, decision, platformName))}${decided.map((request) => verdictRow(context, request, platformName))}`;
+  const rows = html`${decisions.map((decision) => decisionRow(context, decision, platformName))}${decided.map((request) => decidedRequestRow(context, request, platformName))}`;
   return section({
     title: 'Decisions',
     intro: 'What owners have decided about single apps.',
@@ -179,7 +179,7 @@ ${!isBlocked && scopeList(scopes)}</div>
 ${withdrawForm(context, `${appRulesPath(context)}/${appId}/withdraw`, { label, about: appName })}</div></li>`;
 }
 
-function verdictRow(context: MembersContext, request: AppRequest, platformName: string): Html {
+function decidedRequestRow(context: MembersContext, request: AppRequest, platformName: string): Html {
   const { appId, userId, app, userName, status, approvedScopes, reason, decidedAt } = request;
   const isRefused = status === 'refused';
   return html`<li>${avatar({ id: appId, name: app.name, shape: 'square' })}<div><strong>${app.name}</strong> ${isRefused ? badge(`Refused for ${userName}`, 'warn') : badge(`Approved for ${userName}`, 'good')}

@@ -2,11 +2,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type App, findApp } from '../../apps/apps.ts';
 import {
   blockApp,
+  type Decision,
   decideRequest,
   isKnownApp,
-  type Verdict,
   withdrawAppDecision,
-  withdrawVerdict,
+  withdrawRequestDecision,
 } from '../../grants/app-approvals.ts';
 import { changeAppPolicy, readWho } from '../../grants/app-policies.ts';
 import { findRequest } from '../../grants/app-requests.ts';
@@ -59,7 +59,7 @@ async function sendAppRules(deps: WebDeps, request: FastifyRequest, reply: Fasti
   return sendMembersPage(reply, deps, { context, title: 'Apps', body, status: problem ? 400 : 200 });
 }
 
-const VERDICTS = {
+const FLASHES = {
   approve_person: 'app_approved_person',
   approve_all: 'app_approved_all',
   refuse: 'app_refused',
@@ -72,26 +72,26 @@ function mountRequests(host: FastifyInstance, deps: WebDeps): void {
   host.post<RequestRoute>(path, access('owner'), async (request, reply) => {
     const { context, key } = await requireRequest(deps, request);
     const decide = async () => {
-      const verdict = text(request.body, 'verdict');
-      if (!isVerdict(verdict)) throw notFound();
+      const decision = text(request.body, 'decision');
+      if (!isDecision(decision)) throw notFound();
       const reason = readReason('reason', text(request.body, 'reason'));
       const scopes = parseScopes(text(request.body, 'scopes'));
-      const decision = { ...key, businessName: context.business.businessName, verdict, reason, scopes };
-      if (!(await decideRequest(context.actor, storage.durable, decision, clock()))) throw notFound();
-      return redirectWithFlash(reply, appRulesPath(context), VERDICTS[verdict]);
+      const decided = { ...key, businessName: context.business.businessName, decision, reason, scopes };
+      if (!(await decideRequest(context.actor, storage.durable, decided, clock()))) throw notFound();
+      return redirectWithFlash(reply, appRulesPath(context), FLASHES[decision]);
     };
     return tryForm(decide, (problem) => sendAppRules(deps, request, reply, problem));
   });
 
   host.post<RequestRoute>(`${path}/withdraw`, access('owner'), async (request, reply) => {
     const { context, app, key } = await requireRequest(deps, request);
-    if (!(await withdrawVerdict(context.actor, storage.durable, { app, ...key }, clock()))) throw notFound();
+    if (!(await withdrawRequestDecision(context.actor, storage.durable, { app, ...key }, clock()))) throw notFound();
     return redirectWithFlash(reply, appRulesPath(context), 'app_decision_withdrawn');
   });
 }
 
-function isVerdict(verdict: string): verdict is Verdict {
-  return Object.hasOwn(VERDICTS, verdict);
+function isDecision(text: string): text is Decision {
+  return Object.hasOwn(FLASHES, text);
 }
 
 function mountBlocking(host: FastifyInstance, deps: WebDeps): void {

@@ -275,7 +275,7 @@ export const RULES: Record<string, Rule> = {
   '/businesses/:business/settings/apps/:app/requests/:user': {
     who: 'owners',
     POST: 303,
-    fields: () => ({ verdict: 'approve_person', scopes: 'read:invoices' }),
+    fields: () => ({ decision: 'approve_person', scopes: 'read:invoices' }),
   },
   '/businesses/:business/settings/apps/:app/requests/:user/withdraw': {
     who: 'owners',

@@ -155,7 +155,7 @@ test('members cannot decide about their own requests, even if they have become o
   const { server, member, mia, request } = await startWith('approved');
   await requestApproval(server, member);
   const csrf = await member.csrf();
-  const fields = { csrf, business: server.acme.id, verdict: 'approve_all', scopes: 'read:invoices' };
+  const fields = { csrf, business: server.acme.id, decision: 'approve_all', scopes: 'read:invoices' };
   const asMember = await member.post(requestPath(request), fields);
   await server
     .storage()
@@ -320,7 +320,7 @@ test('a request that has changed since the owner read it is not decided', async 
   const page = await owner.open(APP_RULES);
   await server.storage().durable.updateTable('app_requests').set({ scopes: 'read:invoices write:invoices' }).execute();
 
-  const late = await owner.submit(page, requestPath(request), { verdict: 'approve_person' });
+  const late = await owner.submit(page, requestPath(request), { decision: 'approve_person' });
 
   assert.equal(late.status, 400);
   assert.match(late.text, /The request has changed\./);
