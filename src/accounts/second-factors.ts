@@ -88,6 +88,9 @@ export async function addAuthenticatorApp(
   });
 }
 
+/** Six digits are a code of the authenticator app, whichever field they are typed in. */
+export const isAppCode = (code: string): boolean => /^(?:\s*\d){6}\s*$/.test(code);
+
 /** Undefined if the assertion is wrong or was used before. Needs a transaction. */
 export async function verifySecondFactor(
   actor: Actor,
@@ -102,7 +105,7 @@ export async function verifySecondFactor(
     return (await usePasskey(db, passkey.id, verified.counter, now)) ? 'passkey' : undefined;
   }
   const { code } = assertion;
-  if (/^(?:\s*\d){6}\s*$/.test(code)) {
+  if (isAppCode(code)) {
     return (await useCode(db, keys, { userId, code }, now)) ? 'authenticator app' : undefined;
   }
   if (!(await useRecoveryCode(db, { userId, code }))) return undefined;

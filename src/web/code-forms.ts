@@ -1,18 +1,20 @@
-import type { SecondFactors } from '../accounts/second-factors.ts';
+import { isAppCode, type SecondFactors } from '../accounts/second-factors.ts';
 import { en, type Texts } from '../languages/en.ts';
 import { type Html, html } from '../lib/html.ts';
 import { type Form, input, type Problem, postForm, text } from './forms.ts';
 
-/** A code as it was submitted, and the field that shows a problem with it. */
 export interface SubmittedCode {
   code: string;
+  /** Shows a problem with the code. */
   field: 'code' | 'recovery_code';
+  /** How the code is checked, which decides the limit that it counts against. */
   method: 'code' | 'recovery code';
 }
 
 export function submittedCode(form: Form): SubmittedCode {
   const recovery = text(form, 'recovery_code');
-  if (recovery) return { code: recovery, field: 'recovery_code', method: 'recovery code' };
+  const method = isAppCode(recovery) ? 'code' : 'recovery code';
+  if (recovery) return { code: recovery, field: 'recovery_code', method };
   return { code: text(form, 'code'), field: 'code', method: 'code' };
 }
 

@@ -185,6 +185,22 @@ test('wrong codes are limited for a day, also in parallel, and known browsers ha
   assert.ok(isSignedIn(recovery), 'a recovery code cannot be guessed, so it has its own limit');
 });
 
+test('the field for recovery codes allows no further guesses of a code [E5]', async () => {
+  const limited = await startTestServer({ LIMIT_SIGN_IN_PER_ACCOUNT: '4' });
+  const { user, code, freshCode } = await addTwoStepUser(limited, 'Joe');
+  const attacker = limited.browse();
+  const page = await enterPassword(attacker, user);
+  const valid = [code(-1), code(0), code(1)];
+  const wrong = ['100000', '100001', '100002', '100003', '100004', '100005', '100006'];
+  const guesses = wrong.filter((each) => !valid.includes(each)).slice(0, 4);
+  for (const guess of guesses) await enterCode(attacker, page, guess);
+
+  const right = await attacker.submit(page, SECOND_STEP, { recovery_code: freshCode() });
+
+  assert.equal(right.status, 429);
+  assert.match(right.text, /Too many attempts\./);
+});
+
 test('wrong codes are recorded as failed sign-ins, and the user sees them', async () => {
   const { user, browser: own } = await addTwoStepUser(server, 'Kim');
   const browser = server.browse();

@@ -147,6 +147,19 @@ test('the authenticator app is removed with a code or a recovery code only, once
   assert.deepEqual(await actionsOn(user.id), ['factor.added', 'factor.recovery_code_used', 'factor.removed']);
 });
 
+test('where a code confirms a change, the field for recovery codes allows no further guesses of one [E5]', async () => {
+  const limited = await startTestServer({ LIMIT_SIGN_IN_PER_ACCOUNT: '3' });
+  const { browser, freshCode } = await addTwoStepUser(limited, 'Gil');
+  const remove = `${TWO_STEP}/remove`;
+  const page = await browser.open(remove);
+  for (const guess of ['123456', '123457', '123458']) await browser.submit(page, remove, { code: guess });
+
+  const right = await browser.submit(page, remove, { recovery_code: freshCode() });
+
+  assert.equal(right.status, 429);
+  assert.match((await browser.open(TWO_STEP)).text, /recovery codes left/);
+});
+
 test('recovery codes are renewed with a code, and the old ones stop working [E5]', async () => {
   const { user, browser, freshCode, recoveryCodes } = await addTwoStepUser(server, 'Flo');
   const renew = `${TWO_STEP}/recovery-codes`;

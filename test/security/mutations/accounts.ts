@@ -167,6 +167,14 @@ export const ACCOUNT_MUTATIONS: Mutation[] = [
   },
   {
     promise: 'E5',
+    breaks: 'a code is guessed in the field for recovery codes',
+    file: 'src/web/code-forms.ts',
+    find: "isAppCode(recovery) ? 'code' : 'recovery code'",
+    replace: "isAppCode(recovery) ? 'recovery code' : 'recovery code'",
+    tests: [TWO_STEP_SIGN_IN, TWO_STEP],
+  },
+  {
+    promise: 'E5',
     breaks: 'any assertion removes a factor',
     file: 'src/accounts/second-factors.ts',
     find: 'if (assertion && (await verifySecondFactor(actor, deps, { user, assertion }, now))) return;',
