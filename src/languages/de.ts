@@ -350,6 +350,7 @@ export const de: Texts = {
     redirectUriMissing: 'redirect_uri fehlt.',
     redirectUriUnclear: 'redirect_uri fehlt, und die App hat mehrere.',
     redirectUriForeign: (uri, app) => `${uri} ist keine Redirect-URI von ${app}.`,
+    rejected: (app) => `Die Anfrage von ${app} ist nicht gültig.`,
     unknownApp: 'Dieser Server kennt die App nicht.',
     notRegistered: 'Diese App ist hier nicht registriert.',
     unusableDocument: (host) =>

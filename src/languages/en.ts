@@ -343,6 +343,7 @@ export const en = {
     redirectUriMissing: 'redirect_uri is missing.',
     redirectUriUnclear: 'redirect_uri is missing, and the app has several.',
     redirectUriForeign: (uri: string, app: string) => `${uri} is not a redirect URI of ${app}.`,
+    rejected: (app: string) => `The request of ${app} is not valid.`,
     unknownApp: 'This server does not know the app.',
     notRegistered: 'This app is not registered here.',
     unusableDocument: (host: string) => `The description of this app at ${host || 'its host'} cannot be used.`,

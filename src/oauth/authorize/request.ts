@@ -59,8 +59,17 @@ export async function readAuthorizationRequest(
     const businessId = businessOf(resource) ?? boundBusiness(app);
     return { app, callback, resource, businessId, ...readParameters(app, parameters) };
   } catch (error) {
-    throw error instanceof OAuthError ? new CallbackError(callback, error) : error;
+    throw error instanceof OAuthError ? rejection(app, callback, error) : error;
   }
+}
+
+/**
+ * Anyone can publish the metadata of an external app, with any redirect URI. Before the user has signed in, a redirect there
+ * would be an open one (RFC 9700 §4.11.2), so the user gets a page.
+ */
+export function rejection(app: App, callback: Callback, error: OAuthError): CallbackError | UntrustedRequest {
+  if (app.ownerScope !== 'external') return new CallbackError(callback, error);
+  return new UntrustedRequest((texts) => texts.rejected(app.name), error.message);
 }
 
 /** Those that depend on nothing but the app. */

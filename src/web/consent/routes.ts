@@ -6,7 +6,7 @@ import { TooManyRequests } from '../../lib/errors.ts';
 import { newId } from '../../lib/ids.ts';
 import type { RateLimit } from '../../lib/rate-limit.ts';
 import { findPermission, type Restriction, restrictionError } from '../../oauth/authorize/permission.ts';
-import { type AuthorizationRequest, readAuthorizationRequest } from '../../oauth/authorize/request.ts';
+import { type AuthorizationRequest, readAuthorizationRequest, rejection } from '../../oauth/authorize/request.ts';
 import { codeLocation, scopesToShow } from '../../oauth/authorize/response.ts';
 import { issueCodeSilently, needsNoScreen } from '../../oauth/authorize/silent.ts';
 import { rawQuery, readTimestamp } from '../../oauth/authorize/timestamp.ts';
@@ -96,7 +96,8 @@ function requireSignIn(request: FastifyRequest, authRequest: AuthorizationReques
   const { session } = request;
   if (authRequest.prompt === 'none' && (!session || session.lacksSecondFactor)) {
     const description = `${session ? 'The user has to complete two-step sign-in' : 'No user is signed in'}. Send the request without prompt=none.`;
-    throw new CallbackError(authRequest.callback, new OAuthError('login_required', 'login_required', description));
+    const error = new OAuthError('login_required', 'login_required', description);
+    throw rejection(authRequest.app, authRequest.callback, error);
   }
   if (!session || (authRequest.prompt === 'login' && session.signedInAt < requestedAt))
     throw new SignInRequired(request.url);

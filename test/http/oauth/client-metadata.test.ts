@@ -127,15 +127,36 @@ test('the derived id of such a client is not its client_id [G3]', async () => {
 test('such a client always needs the consent screen, PKCE and the MCP server as its resource [G3]', async () => {
   const clientId = host.newClientId();
   await exchange(clientId);
-  const reasonOf = async (changes: Record<string, string | undefined>) =>
-    (await ada.open(server.authorizeUrl({ ...externalRequest(server, clientId), ...changes }))).leftTo?.searchParams;
+  const request = (changes: object) =>
+    ada.open(server.authorizeUrl({ ...externalRequest(server, clientId), ...changes }));
 
-  const silent = await reasonOf({ prompt: 'none' });
-  assert.equal(silent?.get('error'), 'consent_required');
-  assert.equal((await reasonOf({ resource: undefined }))?.get('reason'), 'resource_not_allowed');
-  assert.equal((await reasonOf({ resource: `${server.api}/api/v1` }))?.get('error'), 'invalid_target');
-  const plain = await reasonOf({ code_challenge: undefined, code_challenge_method: undefined });
-  assert.equal(plain?.get('reason'), 'pkce_required');
+  const silent = await request({ prompt: 'none' });
+  assert.equal(silent.leftTo?.searchParams.get('error'), 'consent_required');
+  assert.match((await request({ resource: undefined })).text, /can use the MCP server only: send resource=/);
+  assert.match((await request({ resource: `${server.api}/api/v1` })).text, /The request of Assistant is not valid/);
+  const plain = await request({ code_challenge: undefined, code_challenge_method: undefined });
+  assert.match(plain.text, /This app requires PKCE/);
+});
+
+test('before the user has signed in, no error of such a client leads to its redirect URI [G3] [A1]', async () => {
+  const clientId = host.newClientId();
+  const invalid = [
+    { resource: undefined },
+    { code_challenge: undefined, code_challenge_method: undefined },
+    { scope: 'unknown' },
+    { response_type: 'token' },
+    { prompt: 'login none' },
+  ];
+
+  for (const changes of invalid) {
+    const { status, location } = await open(clientId, changes);
+    assert.deepEqual([status, location], [400, null], JSON.stringify(changes));
+  }
+  const silent = await server
+    .browse()
+    .open(server.authorizeUrl({ ...externalRequest(server, clientId), prompt: 'none' }));
+  assert.equal(silent.leftTo, undefined);
+  assert.match(silent.text, /Send the request without prompt=none/);
 });
 
 test('a document that supports no authentication among other methods, like that of ChatGPT, is accepted, and its unknown scopes are ignored', async () => {
@@ -148,9 +169,8 @@ test('a document that supports no authentication among other methods, like that 
 
   assert.equal((await open(clientId)).status, 303);
   const beyond = await open(clientId, { scope: 'write:invoices' });
-  assert.match(beyond.location ?? '', /scope_not_registered/);
-  const { searchParams } = new URL(beyond.location ?? '');
-  assert.match(searchParams.get('error_description') ?? '', /Add it to the scope of its client metadata/);
+  assert.equal(beyond.status, 400);
+  assert.match(beyond.text, /Add it to the scope of its client metadata/);
   host.respondWith(undefined);
 });
 

@@ -149,6 +149,14 @@ export const AGENT_MUTATIONS: Mutation[] = [
   },
   {
     promise: 'G3',
+    breaks: 'an external client gets errors at its redirect URI before the sign-in',
+    file: 'src/oauth/authorize/request.ts',
+    find: "if (app.ownerScope !== 'external') return new CallbackError(callback, error);",
+    replace: 'if (app) return new CallbackError(callback, error);',
+    tests: [DOCUMENTS],
+  },
+  {
+    promise: 'G3',
     breaks: 'an external client may use the business API',
     file: 'src/oauth/authorize/request.ts',
     find: "if (app.ownerScope !== 'external' || resource !== null) return resource;",
