@@ -2,6 +2,7 @@ import { parseScopes, type Scopes, scopesBeyond } from '../lib/scope-lists.ts';
 import type { ConnectedFor } from '../storage/app-tables.ts';
 import type { Database } from '../storage/storage.ts';
 import { markForUser, moveGrant } from './grants.ts';
+import { CODE_LIFETIME } from './lifetimes.ts';
 import { type Grant, lockUnrevoked, selectBetween } from './status.ts';
 
 interface Transfer extends Pick<Grant, 'appId' | 'businessId' | 'userId'> {
@@ -12,26 +13,43 @@ interface Transfer extends Pick<Grant, 'appId' | 'businessId' | 'userId'> {
   scopes: Scopes;
 }
 
+interface Transferred {
+  /** The ids of the grants that moved. */
+  moved: string[];
+  /** Whether a grant stayed because its code was exchanged so recently. */
+  isTooRecent: boolean;
+}
+
 /**
- * Needs a transaction. Returns the ids of the grants that moved.
- *
- * A code that is not exchanged yet does not move. The browser of the person who clicked Allow holds it, and an app signs in the
- * user of the code. If the code moved, that person could sign in to the app as the new owner.
+ * How long after the exchange of its code a grant stays with its user. The token response names no user: an app that signs its
+ * users in reads `/me` afterwards.
  */
-export async function transferGrants(db: Database, transfer: Transfer, now: number): Promise<string[]> {
+const SIGN_IN_TIME = CODE_LIFETIME;
+
+/**
+ * Needs a transaction.
+ *
+ * A grant does not move before its code is exchanged, nor right afterwards. The browser of the person who clicked Allow holds the
+ * code, and an app signs in the user of the grant. If the grant moved, that person could sign in to the app as the new owner.
+ */
+export async function transferGrants(db: Database, transfer: Transfer, now: number): Promise<Transferred> {
   const { to, scopes } = transfer;
   const grants = await lockGrants(db, transfer);
-  const [codes, moved] = [grants.filter(({ isCode }) => isCode), grants.filter(({ isCode }) => !isCode)];
+  const isRecent = ({ exchangedAt }: LockedGrant) => exchangedAt !== null && now - exchangedAt < SIGN_IN_TIME;
+  const kept = grants.filter((grant) => grant.exchangedAt === null || isRecent(grant));
+  const moved = grants.filter((grant) => !kept.includes(grant));
   for (const { id, granted, withdrawn } of moved) {
     // The app may be registered again for a scope that it lacks now: it must not get a scope that the new owner has not
     // seen.
     const unseen = scopesBeyond(granted, [...scopes, ...withdrawn]);
     await moveGrant(db, { id, to, withdrawnScopes: [...withdrawn, ...unseen] }, now);
   }
-  const ids = codes.map(({ id }) => id);
+  const ids = kept.map(({ id }) => id);
   await markForUser(db, ids);
-  return moved.map(({ id }) => id);
+  return { moved: moved.map(({ id }) => id), isTooRecent: kept.some(isRecent) };
 }
+
+type LockedGrant = Awaited<ReturnType<typeof lockGrants>>[number];
 
 /** Locked first: a code may be exchanged at the same time. */
 async function lockGrants(db: Database, { connectedFor, ...parties }: Transfer) {
@@ -40,6 +58,6 @@ async function lockGrants(db: Database, { connectedFor, ...parties }: Transfer) 
     id: row.id,
     granted: parseScopes(row.scopes),
     withdrawn: parseScopes(row.withdrawn_scopes),
-    isCode: row.exchanged_at === null,
+    exchangedAt: row.exchanged_at,
   }));
 }

@@ -51,13 +51,14 @@ export interface Transfer {
 /**
  * Needs a transaction that has locked both memberships. The app acts under the authority of another owner from now on. Of a
  * connection for the business, grants for the user stay with the user. Merges with what the new owner has allowed the app.
+ * Returns whether a grant stayed because its code was exchanged so recently.
  */
 export async function transferConnection(
   actor: Actor,
   tx: Database,
   { from, to, businessId, cause, connection }: Transfer & { connection: Connection },
   now: number,
-): Promise<void> {
+): Promise<{ isTooRecent: boolean }> {
   const { app, connectedFor, scopes } = connection;
   const key = { appId: app.id, businessId, userId: from.id };
   // Consents before grants: a grant that relies on the consent either moves below, or waits and finds no consent.
@@ -66,8 +67,8 @@ export async function transferConnection(
   const allowed = commonScopes(before, scopes);
   if (allowed.length > 0) await addToConsent(tx, { ...key, userId: to.id }, { allowed, expiresAt }, now);
   const moved: ConnectedFor[] = connectedFor === 'business' ? ['business'] : ['user', 'business'];
-  const grantIds = await transferGrants(tx, { ...key, to: to.id, connectedFor: moved, scopes }, now);
-  await recordEvents(tx, grantIds.map(transferredEvent(key, to)), now);
+  const transferred = await transferGrants(tx, { ...key, to: to.id, connectedFor: moved, scopes }, now);
+  await recordEvents(tx, transferred.moved.map(transferredEvent(key, to)), now);
   const detail = { from: from.name, to: to.name, why: cause, scope: formatScopes(scopes) };
   const was = connectedFor === 'user' && { was: 'for the user' };
   const subject = { kind: 'app', id: app.id, name: app.name } as const;
@@ -77,6 +78,7 @@ export async function transferConnection(
     now,
   );
   if (to.id !== actor.id) await notifyOfTransfer(tx, { from, to, businessId, app }, now);
+  return transferred;
 }
 
 /** If the two have different ends, the consent gets the earlier one: the user then sees the consent screen again. */
@@ -135,6 +137,13 @@ export function rejectUnseenScopes({ app, scopes }: Connection, seen: Scopes, fi
   throw new FormError(field, `What ${app.name} may do has changed. Read it again.`);
 }
 
+function tooRecent({ name }: App): FormError {
+  return new FormError(
+    'to',
+    `${name} was connected within the last ten minutes, and may still be signing its user in. Try again later.`,
+  );
+}
+
 interface Handover {
   app: App;
   businessId: string;
@@ -167,7 +176,9 @@ export async function changeAuthority(actor: Actor, db: Database, handover: Hand
     if (successor.id === member.id) return true;
     rejectUnseenScopes(connection, scopes, 'to');
     const cause = to === actor.id ? 'taken over' : 'handed over';
-    await transferConnection(actor, tx, { from: member, to: successor, businessId, cause, connection }, now);
+    const transfer = { from: member, to: successor, businessId, cause, connection } as const;
+    const { isTooRecent } = await transferConnection(actor, tx, transfer, now);
+    if (isTooRecent) throw tooRecent(app);
     return true;
   });
 }

@@ -38,7 +38,14 @@ async function join(business: Business, name: string, role: Role) {
 
 type World = Awaited<ReturnType<typeof newWorld>>;
 
-async function connectFor(whom: 'user' | 'business', { client }: World, browser: Browser, scope = 'read:invoices') {
+/** The app has had time to sign its user in. */
+async function connectFor(whom: 'user' | 'business', world: World, browser: Browser, scope = 'read:invoices') {
+  const tokens = await connectNow(whom, world, browser, scope);
+  server.advanceClock(10 * MINUTE);
+  return tokens;
+}
+
+async function connectNow(whom: 'user' | 'business', { client }: World, browser: Browser, scope = 'read:invoices') {
   const page = await browser.open(client.authorizeUrl({ scope }));
   const left = (await browser.submit(page, '/consent', { decision: 'allow', connected_for: whom })).leftTo;
   const { body } = await client.exchange(left?.searchParams.get('code') ?? '');
@@ -338,6 +345,33 @@ test('a code that is exchanged after a take-over is only for the person who rece
   const { user: caller, connectedFor } = await me(world, late.body.access_token);
   assert.deepEqual([caller.id, connectedFor], [user.id, 'user']);
   assert.equal((await me(world, earlier.access_token)).user.id, world.olga.user.id);
+});
+
+test('right after a code is exchanged, the connection cannot be handed over: the app may still ask who the user is [C2]', async () => {
+  const world = await newWorld();
+  const { user } = await join(world.business, 'Otto', 'owner');
+  const { access_token } = await connectNow('business', world, world.olga.browser);
+  const path = `/businesses/${world.business.id}/connected-apps/${world.app.id}/${world.olga.user.id}/authority`;
+  const handOver = async () => world.olga.browser.submit(await world.olga.browser.open(path), path, { to: user.id });
+
+  const early = await handOver();
+  const signedIn = await me(world, access_token);
+  server.advanceClock(10 * MINUTE);
+  await handOver();
+
+  assert.match(early.text, /was connected within the last ten minutes/);
+  assert.deepEqual([signedIn.user.id, signedIn.connectedFor], [world.olga.user.id, 'business']);
+  assert.equal((await me(world, access_token)).user.id, user.id);
+});
+
+test('a person who leaves right after a code is exchanged does not become the new owner at the app [C2]', async () => {
+  const world = await newWorld();
+  const { user, browser } = await join(world.business, 'Ann', 'admin');
+  const { access_token } = await connectNow('business', world, browser);
+
+  await remove(browser, user.id);
+
+  assert.equal((await me(world, access_token)).reason, 'member_removed');
 });
 
 test('scopes that the app lacked during a take-over do not come back to its new owner [C7]', async () => {

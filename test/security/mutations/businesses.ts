@@ -14,8 +14,16 @@ export const BUSINESS_MUTATIONS: Mutation[] = [
     promise: 'C2',
     breaks: 'a code that is not exchanged moves to the new owner',
     file: 'src/grants/transferred-grants.ts',
-    find: 'isCode: row.exchanged_at === null,',
-    replace: 'isCode: false,',
+    find: 'grant.exchangedAt === null || isRecent(grant)',
+    replace: 'isRecent(grant)',
+    tests: [CONNECTIONS],
+  },
+  {
+    promise: 'C2',
+    breaks: 'a grant moves to the new owner before the app has read who its user is',
+    file: 'src/grants/transferred-grants.ts',
+    find: 'now - exchangedAt < SIGN_IN_TIME',
+    replace: 'now - exchangedAt < 0',
     tests: [CONNECTIONS],
   },
   {
