@@ -49,8 +49,8 @@ export interface Transfer {
 }
 
 /**
- * Needs a transaction that has locked both memberships. The app acts under the authority of another owner from now on. Of a
- * connection for the business, grants for the user stay with the user. Merges with what the new owner has allowed the app.
+ * Needs a transaction that has locked both memberships. Makes another owner responsible for the connection. Grants
+ * for the user of a connection for the business stay with the user. Merges with what the new owner has allowed the app.
  * Returns whether a grant stayed because its code was exchanged so recently.
  */
 export async function transferConnection(

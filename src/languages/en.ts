@@ -214,7 +214,7 @@ export const en = {
     forBusiness: (business: Inline) => html`For ${business}`,
     forBusinessHint: 'The connection stays when I leave. Another owner is then responsible for it.',
     isForBusiness: (app: Inline, business: Inline) =>
-      html`${app} is connected for ${business}, under your authority. What you allow here is for ${business}, too.`,
+      html`${app} is connected for ${business}, and you are responsible for the connection. What you allow here is for ${business}, too.`,
     howLong: (app: Inline) => html`How long ${app} has access`,
     howLongHint: 'This applies to everything that it may do here. You can disconnect it earlier.',
     endsOn: (day: Inline) => html`Access ends on ${day}.`,
@@ -457,7 +457,7 @@ export const en = {
     }),
     connection_transferred: ({ app, business, from }: InBusiness & { from: string }): NoticeText => ({
       title: 'You are responsible for a connection',
-      sentence: `${app} is connected for ${business}. It acted under the authority of ${from} and now acts under yours.`,
+      sentence: `${app} is connected for ${business}. ${from} was responsible for the connection, and now you are.`,
       advice: 'Connected apps shows what it may do. Disconnect it if the business no longer needs it.',
     }),
     /** `by` is empty for an operator. */

@@ -5,8 +5,8 @@ import { en, type Texts } from '../languages/en.ts';
 const MESSAGES = {
   ...en.signInMessages,
   disconnected: 'Disconnected. The app can no longer act for this person. Other people’s connections are unchanged.',
-  authority_changed: 'The connection is under the authority of another owner now.',
-  narrowed: 'Withdrawn. The app can no longer do it. To allow it again, connect the app again, from the app.',
+  authority_changed: 'Another owner is now responsible for the connection.',
+  narrowed: 'Permissions withdrawn. To restore them, connect again from the app.',
   disconnected_everyone: 'Disconnected for everyone. The app no longer has access to the business.',
   saved: 'Saved.',
   app_disabled: 'The app is disabled. None of its tokens work.',

@@ -42,7 +42,7 @@ flowTest(
 
     assert.equal(await userOf(server, access_token), 'Ada');
     await page.goto(`${server.web}/settings/connected-apps`);
-    await waitForText(page, /under the authority of Ada/);
+    await waitForText(page, /responsible: Ada/);
     await assertAccessible(page);
   },
   { worksWithoutScript: true },
@@ -63,22 +63,22 @@ flowTest(
     await clickLink(page, 'Ledgerly, Bo, Acme');
     await assertAccessible(page);
     await clickLink(page, 'Take over Ledgerly from Bo');
-    await waitForText(page, /acts under the authority of/);
+    await waitForText(page, /has been responsible for it since/);
     await assertAccessible(page);
     assert.ok(await page.getByLabel('Ada (you)').isChecked());
     await clickButton(page, 'Move the connection');
-    await waitForText(page, /under the authority of another owner now/);
+    await waitForText(page, /Another owner is now responsible for the connection/);
 
     assert.equal(await userOf(server, access_token), 'Ada');
     const seen = await openSignedIn(mia, '/settings/connected-apps');
-    await waitForText(seen, /under the authority of Ada/);
+    await waitForText(seen, /responsible: Ada/);
     await assertAccessible(seen);
   },
   { worksWithoutScript: true },
 );
 
 flowTest(
-  'a person who leaves sees which of their connections stay, and under whose authority',
+  'a person who leaves sees which of their connections stay, and who becomes responsible for them',
   async ({ server, openSignedIn }) => {
     const app = await addLedgerly(server);
     const bo = await server.addUser('Bo', [[server.acme, 'owner']]);
@@ -89,7 +89,7 @@ flowTest(
 
     await page.goto(`${server.web}/settings/members`);
     await clickLink(page, 'Leave Acme…');
-    await waitForText(page, /They stay, under the authority of Ada/);
+    await waitForText(page, /They stay, and Ada becomes responsible for them/);
     await assertAccessible(page);
     await clickButton(page, 'Leave Acme');
     await waitForText(page, /You have left the business/);

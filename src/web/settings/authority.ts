@@ -77,7 +77,7 @@ function authorityBody(context: MembersContext, { connection, owners, problem }:
 <fieldset class="field"><legend>Who is responsible for it from now on</legend>${others.map(option)}</fieldset>
 <div class="form-actions"><a class="button secondary" href="${connectionPath(connection)}">Cancel</a><button class="primary">Move the connection</button></div>`;
   const body = html`${problem && problemText(problem)}
-<p>${app.name} is connected for ${business.name}. Since ${time(since)} it acts under the authority of <strong>${user.name}</strong>. It keeps working without a break; it sees the name and email address of the new person, and is notified.</p>
+<p>${app.name} is connected for ${business.name}. <strong>${user.name}</strong> has been responsible for it since ${time(since)}. The app keeps working without interruption; it sees the name and email address of the new person, and is notified.</p>
 <h2>What it may do</h2>
 <ul class="scopes">${listScopes(scopes).map(({ meaning }) => html`<li>${meaning}</li>`)}</ul>
 ${others.length > 0 ? postForm({ action: authorityPath(connection), csrf, body: form }) : html`<p class="notice">There is no other owner. Make someone else an owner first.</p><p><a class="button secondary" href="${connectionPath(connection)}">Back</a></p>`}`;

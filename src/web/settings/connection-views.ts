@@ -62,7 +62,7 @@ export function connectedForText({ user, business, connectedFor }: Connection, v
   const you = user.id === viewer.userId && badge('You');
   if (connectedFor === 'user')
     return html`<strong>${user.name}</strong> ${business.id !== viewer.businessId && `in ${business.name}`} ${you}`;
-  return html`<strong>For ${business.name}</strong>, under the authority of ${user.name} ${you}`;
+  return html`<strong>For ${business.name}</strong>, responsible: ${user.name} ${you}`;
 }
 
 /** Fetching tokens uses no scope, so it is not in the usage counts either. */

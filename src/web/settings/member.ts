@@ -142,7 +142,7 @@ ${dangerZone([
     title: isSelf ? `Leave ${businessName}` : `Remove from ${businessName}`,
     text: isSelf
       ? `The apps that you connected to ${businessName} lose their access, except for those that you connected for the business.`
-      : `You decide what becomes of the apps that they connected to ${businessName}.`,
+      : `You decide what happens to the apps that they connected to ${businessName}.`,
     action: html`<a class="button danger" href="${membersPath(context)}/${member.id}/remove">${isSelf ? 'Leave' : 'Remove'}…</a>`,
   },
 ])}`;
@@ -156,7 +156,7 @@ function roleSection(
   return settings({
     title: 'Change the role',
     intro:
-      'The change applies immediately. If an owner gets another role, the invitations that they created are withdrawn. If an owner or admin becomes a member, the apps that they connected for the business act under your authority.',
+      'The change applies immediately. If an owner gets another role, the invitations that they created are withdrawn. If an owner or admin becomes a member, you become responsible for the apps that they connected for the business.',
     body: postForm({
       action: `${membersPath(context)}/${member.id}/role`,
       csrf: context.csrf,

@@ -18,7 +18,7 @@ interface Removal {
   problem: Problem | undefined;
 }
 
-/** What becomes of the connections of a member whom an owner removes. */
+/** What happens to the connections of a member whom an owner removes. */
 export function removalChoices(context: MembersContext, { member, connections, problem }: Removal): Html {
   const { businessName } = context.business;
   if (connections.length === 0) return html`<p>No app acts for ${member.name} in ${businessName}.</p>`;
@@ -40,7 +40,7 @@ ${
   canConnectForBusiness(app)
     ? html`<input type="hidden" name="${SHOWN_SCOPES}${app.id}" value="${formatScopes(scopes)}">
 ${option('end', 'Disconnect', `${app.name} loses its access at once. Choose this if ${member.name} runs the app, or uses it with a personal account: through it, they could still reach the data of ${businessName}.`)}
-${option('take_over', `Keep it for ${businessName}`, 'It stays connected under your authority. The app sees your name and email address.')}`
+${option('take_over', `Keep it for ${businessName}`, 'It stays connected, and you become responsible for it. The app sees your name and email address.')}`
     : html`<p class="muted small">It is disconnected: its tokens are on a device or in an account of ${member.name}.</p>`
 }
 </fieldset>`;
@@ -61,7 +61,7 @@ interface Leaving {
   successor: Member | undefined;
 }
 
-/** What becomes of the connections of a member who leaves. */
+/** What happens to the connections of a member who leaves. */
 export function leavingConnections(
   { business: { businessName } }: MembersContext,
   { connections, successor }: Leaving,
@@ -73,7 +73,7 @@ export function leavingConnections(
       ? html`<p>These apps act for you in ${businessName}, and lose their access at once:</p>${names(ended)}`
       : html`<p>No app loses access to ${businessName}.</p>`
   }
-${moved.length > 0 && html`<p>These apps are connected for ${businessName}. They stay, under the authority of ${successor?.name}:</p>${names(moved)}`}`;
+${moved.length > 0 && html`<p>These apps are connected for ${businessName}. They stay, and ${successor?.name} becomes responsible for them:</p>${names(moved)}`}`;
 }
 
 const MAX_NAMED = 20;

@@ -110,7 +110,7 @@ test('a public app is connected for a person only, because its tokens are on the
   assert.equal(forced.leftTo, undefined);
 });
 
-test('a connection for the business survives the removal of its person, without a break', async () => {
+test('a connection for the business survives the removal of its person, without interruption', async () => {
   const world = await newWorld();
   const { user, browser } = await join(world.business, 'Ann', 'admin');
   const tokens = await connectFor('business', world, browser);
@@ -210,7 +210,7 @@ test('when a person leaves, their business connections go to the longest-standin
   const page = await third.browser.open(`/settings/members/${third.user.id}/remove`);
   await remove(third.browser, third.user.id);
 
-  assert.match(page.text, /connected for Harbour \d+\. They stay, under the authority of Olga/);
+  assert.match(page.text, /connected for Harbour \d+\. They stay, and Olga \d+ becomes responsible for them/);
   assert.equal((await me(world, tokens.access_token)).user.id, world.olga.user.id);
   assert.match((await world.olga.browser.open('/settings/account')).text, /You are responsible for a connection/);
   assert.doesNotMatch((await second.browser.open('/settings/account')).text, /You are responsible for a connection/);
@@ -286,8 +286,8 @@ test('business connections of a disabled user pause, and an owner can take them 
 
   assert.equal(paused.body.reason, 'user_disabled');
   assert.match(page.text, /What it may do<\/h2>\s*<ul class="scopes"><li>View invoices/);
-  assert.match(done.text, /under the authority of another owner now/);
-  assert.match(done.text, /<strong>For Harbour \d+<\/strong>, under the authority of Olga/);
+  assert.match(done.text, /Another owner is now responsible for the connection/);
+  assert.match(done.text, /<strong>For Harbour \d+<\/strong>, responsible: Olga/);
   assert.equal((await world.client.listInvoices(tokens.access_token)).status, 200);
   assert.equal((await transfersIn(world)).at(-1)?.why, 'taken over');
 });
@@ -397,7 +397,7 @@ test('members see connections for the business with the person who is responsibl
 
   const { text } = await browser.open(CONNECTED_APPS);
 
-  assert.match(text, /<strong>For Harbour \d+<\/strong>, under the authority of Olga/);
+  assert.match(text, /<strong>For Harbour \d+<\/strong>, responsible: Olga/);
   assert.doesNotMatch(text, /Disconnect Ledgerly|Take over|Hand over/);
 });
 
@@ -428,7 +428,7 @@ test('a connection stays one for the business when more is allowed, also without
   const added = await world.client.exchange(more.leftTo?.searchParams.get('code') ?? '');
   const silent = await world.client.connect({ scope: 'read:contacts' }, world.olga.browser);
 
-  assert.match(screen.text, /is connected for <bdi>Harbour \d+<\/bdi>, under your authority/);
+  assert.match(screen.text, /is connected for <bdi>Harbour \d+<\/bdi>, and you are responsible for the connection/);
   assert.equal((await me(world, added.body.access_token)).connectedFor, 'business');
   assert.equal((await me(world, silent.access_token)).connectedFor, 'business');
 });
