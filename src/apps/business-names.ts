@@ -7,8 +7,8 @@ import { listAppsOf } from './apps.ts';
 import { removeVerification } from './verification.ts';
 
 /**
- * Changes nothing if this is the name already. False if the actor is not an owner. Pages show the name beside the mark
- * of a verified publisher, which vouches for the old one. So the apps of the business lose the mark.
+ * Changes nothing if this is the name already. False if the actor is not an owner. Pages show the name beside the
+ * Verified publisher badge, which vouches for the old one. So the apps of the business lose the badge.
  */
 export async function renameBusiness(
   actor: Actor,

@@ -7,7 +7,7 @@ import type { App } from './app.ts';
 import { recordAppAudit } from './app-audit.ts';
 import { findApp, lockApp, updateApp } from './apps.ts';
 
-/** Covers every field of an app that pages show beside the mark of a verified publisher. */
+/** Covers every field of an app that pages show beside the Verified publisher badge. */
 export function identityFingerprint({ name, identity, logoHash }: App): string {
   return sha256(JSON.stringify([name, identity.publisherName, identity.homepageUrl, logoHash]));
 }
@@ -76,7 +76,7 @@ export async function removeVerification(
 
 /**
  * Part of every change of an app. Otherwise the owner of a verified app could take the name and the logo of another, and keep
- * the mark.
+ * the badge.
  */
 export async function endVerification(
   actor: Actor,

@@ -34,7 +34,7 @@ export const ACTIONS = {
   'app.paused': 'Paused the app everywhere',
   'app.resumed': 'Resumed the app',
   'app.verified': 'Verified the publisher of the app',
-  'app.verification_removed': 'Removed the mark of a verified publisher',
+  'app.verification_removed': 'Removed the Verified publisher badge',
   'secret.added': 'Added a secret to the app',
   'secret.removed': 'Removed a secret of the app',
   'endpoint.added': 'Added a webhook endpoint',

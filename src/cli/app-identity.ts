@@ -36,10 +36,10 @@ export const appIdentityCommands: Command[] = [
         return describe((await setLogo(db, appId, options.text('logo'))) ?? changed);
       }),
   },
-  onApp('app verify', 'Mark the publisher of an app as verified, until the app is changed', (db, app, now) =>
+  onApp('app verify', 'Verify the publisher of an app, until the app is changed', (db, app, now) =>
     verifyPublisher(OPERATOR, db, { appId: app.id }, now),
   ),
-  onApp('app unverify', 'Remove the mark of a verified publisher', (db, app, now) =>
+  onApp('app unverify', 'Remove the Verified publisher badge of an app', (db, app, now) =>
     removeVerification(OPERATOR, db, { appId: app.id }, now),
   ),
 ];

@@ -57,7 +57,7 @@ test('a file that is no image is rejected at its field, and the page stays acces
   assert.equal(width, shown);
 });
 
-test('the consent screen shows the logo, the links and the mark, under the policy of the page', async () => {
+test('the consent screen shows the logo, the links and the badge, under the policy of the page', async () => {
   const { page, consoleErrors } = await openIdentity();
   await page.getByLabel('Homepage').fill('https://ledger.example/');
   await page.getByLabel('Privacy policy').fill('https://ledger.example/privacy');

@@ -95,8 +95,9 @@ ${postForm({ action: `${at.path}/identity`, csrf: at.csrf, style: 'card', body: 
 
 function verification({ ownerScope, verifiedAt }: App, platformName: string): Html | null {
   if (ownerScope !== 'business') return null;
-  if (verifiedAt === null) return html`<p class="notice">The publisher is not verified. ${platformName} does that.</p>`;
-  return html`<p class="notice">${platformName} verified the publisher ${time(verifiedAt)}. If you change the name of the app, its logo, its publisher or its homepage, or rename the business, the mark is removed until ${platformName} has checked it again.</p>`;
+  if (verifiedAt === null)
+    return html`<p class="notice">The publisher is not verified. Only ${platformName} can verify it.</p>`;
+  return html`<p class="notice">${platformName} verified the publisher ${time(verifiedAt)}. If you change the name of the app, its logo, its publisher or its homepage, or rename the business, the Verified publisher badge is removed until ${platformName} has checked it again.</p>`;
 }
 
 function logoSection({ path, csrf }: { path: string; csrf: string }, app: App, problem: Problem | undefined): Html {

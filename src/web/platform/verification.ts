@@ -30,7 +30,7 @@ ${app.verifiedAt === null ? verifyForm(app, csrf) : removalForm(app, app.verifie
   return settings({
     title: 'Publisher',
     intro:
-      'Verify the publisher if you have checked that the name, the logo, the publisher and the homepage belong together. Users then see the mark on the consent screen. It is removed when the owner changes one of them, or renames the business.',
+      'Verify the publisher if you have checked that the name, the logo, the publisher and the homepage belong together. Users then see the Verified publisher badge on the consent screen. It is removed when the owner changes one of them, or renames the business.',
     body,
   });
 }
@@ -46,5 +46,5 @@ function verifyForm(app: OwnedApp, csrf: string): Html {
 
 function removalForm(app: OwnedApp, verifiedAt: number, csrf: string): Html {
   return html`<p>Verified ${time(verifiedAt)}.</p>
-${postForm({ action: `/platform/apps/${app.id}/unverify`, csrf, body: html`<button class="danger">Remove the mark</button>` })}`;
+${postForm({ action: `/platform/apps/${app.id}/unverify`, csrf, body: html`<button class="danger">Remove badge</button>` })}`;
 }

@@ -69,7 +69,7 @@ ${await twoStepRule(deps, context)}`;
 
 function details({ business, csrf }: MembersContext, rejected: Rejected | undefined): Html {
   const hint =
-    'If apps of the business have a verified publisher, a new name removes the mark until it is checked again.';
+    'If apps of the business have the Verified publisher badge, a new name removes it until the name is checked.';
   const name = { name: 'name', label: 'Name', value: rejected?.name ?? business.businessName, hint };
   return settings({
     title: 'Details',

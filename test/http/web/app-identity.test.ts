@@ -125,7 +125,7 @@ const CHANGES: Record<string, (app: TestApp) => Promise<unknown>> = {
 };
 
 for (const [name, change] of Object.entries(CHANGES)) {
-  test(`a change of the ${name} removes the mark of a verified publisher, in the same transaction`, async () => {
+  test(`a change of the ${name} removes the Verified publisher badge, in the same transaction`, async () => {
     const app = await addApp();
     await save(app);
     await verify(app);
@@ -138,7 +138,7 @@ for (const [name, change] of Object.entries(CHANGES)) {
   });
 }
 
-test('a change of anything else keeps the mark', async () => {
+test('a change of anything else keeps the badge', async () => {
   const app = await addApp();
   await save(app);
   await verify(app);
@@ -149,7 +149,7 @@ test('a change of anything else keeps the mark', async () => {
   assert.notEqual((await load(app)).verifiedAt, null);
 });
 
-test('a platform admin can remove the mark', async () => {
+test('a platform admin can remove the badge', async () => {
   const app = await addApp();
   await verify(app);
   const path = `/platform/apps/${app.id}`;
@@ -175,7 +175,7 @@ test('an app that its owner changes while a platform admin checks it is not veri
   assert.equal((await load(app)).verifiedAt, null);
 });
 
-test('of a verification and a change at the same time, the mark never survives beside a name that was not checked', async () => {
+test('of a verification and a change at the same time, the badge never survives beside a name that was not checked', async () => {
   const db = server.storage().durable;
   for (let round = 0; round < 10; round += 1) {
     const app = await addApp();

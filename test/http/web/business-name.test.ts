@@ -87,7 +87,7 @@ test('a user who is no longer an owner cannot rename the business with a page th
   assert.equal(await nameOf(business), business.name);
 });
 
-test('a new name removes the mark of a verified publisher from the apps of the business, and from no others', async () => {
+test('a new name removes the Verified publisher badge from the apps of the business, and from no others', async () => {
   const { business, owner } = await newBusiness();
   const [own, other] = [
     await server.addApp({ ownerBusinessId: business.id }),
@@ -119,7 +119,7 @@ test('a platform admin who saw the old name cannot verify the app with that page
   assert.equal(await isVerified(app), false);
 });
 
-test('of a verification and a new name at the same time, the mark never survives beside a name that was not checked', async () => {
+test('of a verification and a new name at the same time, the badge never survives beside a name that was not checked', async () => {
   for (let round = 0; round < 10; round += 1) {
     const { business } = await newBusiness();
     const app = await server.addApp({ ownerBusinessId: business.id });
