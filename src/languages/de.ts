@@ -354,7 +354,7 @@ export const de: Texts = {
     unknownApp: 'Dieser Server kennt die App nicht.',
     notRegistered: 'Diese App ist hier nicht registriert.',
     unusableDocument: (host) =>
-      `Die Beschreibung dieser App ${host ? `unter ${host}` : 'bei ihrem Host'} kann nicht verwendet werden.`,
+      `Das Metadatendokument dieser App ${host ? `unter ${host}` : 'bei ihrem Host'} kann nicht verwendet werden.`,
   },
   mail: {
     greeting: 'Guten Tag,',

@@ -346,7 +346,7 @@ export const en = {
     rejected: (app: string) => `The request of ${app} is not valid.`,
     unknownApp: 'This server does not know the app.',
     notRegistered: 'This app is not registered here.',
-    unusableDocument: (host: string) => `The description of this app at ${host || 'its host'} cannot be used.`,
+    unusableDocument: (host: string) => `The metadata document of this app at ${host || 'its host'} cannot be used.`,
   },
   mail: {
     greeting: 'Hello,',

@@ -52,6 +52,6 @@ test('the sentences that the guide quotes are those of the pages', async () => {
 
   const failed = await browser.open(server.authorizeUrl(request));
 
-  assert.match(failed.text, /The description of this app at \S+ cannot be used/);
-  assert.match(text, /The description of this app cannot be used/);
+  assert.match(failed.text, /The metadata document of this app at \S+ cannot be used/);
+  assert.match(text, /The metadata document of this app cannot be used/);
 });

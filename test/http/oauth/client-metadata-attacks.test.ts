@@ -116,7 +116,7 @@ for (const [what, respond, sentence] of BROKEN) {
 
     const text = await refuse(clientId, sentence);
 
-    assert.match(text, /The description of this app at 127\.0\.0\.1:\d+ cannot be used/);
+    assert.match(text, /The metadata document of this app at 127\.0\.0\.1:\d+ cannot be used/);
   });
 }
 
