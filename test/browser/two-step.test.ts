@@ -16,7 +16,7 @@ async function setUp(server: TestServer, page: Page) {
   const app = createApp(server, secret ?? '');
   await page.getByLabel('Code', { exact: true }).fill(app.code());
   await clickButton(page, 'Turn on two-step sign-in');
-  await waitForText(page, 'Keep your recovery codes');
+  await waitForText(page, 'Save your recovery codes');
   const codes = await page.locator('.codes code').allTextContents();
   assert.equal(codes.length, 10);
   return { app, codes };
@@ -30,7 +30,7 @@ flow(
     await assertAccessible(page);
     const { app, codes } = await setUp(server, page);
     await assertAccessible(page);
-    await clickLink(page, 'I have kept them. Continue');
+    await clickLink(page, 'I have saved them');
     await waitForText(page, '10 recovery codes left.');
     await signOut(page);
 
@@ -72,7 +72,7 @@ flow(
     await clickButton(owner, 'Require two-step sign-in');
     await waitForText(owner, 'Set it up to continue.');
     await setUp(server, owner);
-    await clickLink(owner, 'I have kept them. Continue');
+    await clickLink(owner, 'I have saved them');
     await waitForText(owner, 'With an authenticator app or a passkey: 1 of 2 members.');
 
     const page = await openPage(server.authorizeUrl());
@@ -80,7 +80,7 @@ flow(
     await waitForText(page, 'Set it up to continue.');
     await assertAccessible(page);
     await setUp(server, page);
-    await clickLink(page, 'I have kept them. Continue');
+    await clickLink(page, 'I have saved them');
     await waitForText(page, /wants to access/);
   },
   { worksWithoutScript: true },
@@ -117,7 +117,7 @@ test('without JavaScript two-step sign-in is set up and used in the same way [E5
   await signIn(page, server.ada.email, PASSWORD);
   const { app, codes } = await setUp(server, page);
   assert.equal(await page.getByRole('button', { name: 'Copy' }).isVisible(), false);
-  await clickLink(page, 'I have kept them. Continue');
+  await clickLink(page, 'I have saved them');
   await signOut(page);
 
   await signIn(page, server.ada.email, PASSWORD);

@@ -137,7 +137,7 @@ export function passkeySection(section: PasskeySection, now: number): Html {
   return settings({
     title: 'Passkeys',
     id: 'passkeys',
-    intro: 'A passkey signs you in with the lock of your device – fingerprint, face or PIN – instead of your password.',
+    intro: 'A passkey signs you in with your device’s screen lock (fingerprint, face or PIN) instead of your password.',
     body: html`${rows.length > 0 && html`<ul class="rows">${rows}</ul>`}
 ${hasSignedInRecently(context.session, now) ? addForm(section) : signInAgain}`,
   });

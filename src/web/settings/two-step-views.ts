@@ -65,7 +65,7 @@ function passkeySetUp({ csrf, returnTo, problem }: SetUpPage): Html {
 <button class="secondary wide">Add a passkey instead</button>`,
   });
   return html`<div class="card question"><h2>Or use a passkey</h2>
-<p class="muted">It signs you in with the lock of your device – fingerprint, face or PIN – in one step.</p>
+<p class="muted">It signs you in with your device’s screen lock (fingerprint, face or PIN) in one step.</p>
 ${passkeyForm({ method: 'create', form, problem })}
 <p class="hint" data-without-passkeys>Adding a passkey needs JavaScript and a browser that supports passkeys.</p></div>`;
 }
@@ -82,9 +82,9 @@ export function recoveryCodesBody(codes: string[], returnTo: string): Html {
 <p>If you lose your phone, one of these codes signs you in together with your password. Each works once.</p>
 <ul class="codes" id="recovery-codes">${codes.map((code) => html`<li><code>${code}</code></li>\n`)}</ul>
 <p><button type="button" class="secondary" data-copy="recovery-codes" hidden>Copy</button></p>
-<p>Print them, or keep them in your password manager.</p>
-<p><a class="button primary wide" href="${returnTo}">I have kept them. Continue</a></p>`;
-  return question({ title: 'Keep your recovery codes', body });
+<p>Print them, or save them in your password manager.</p>
+<p><a class="button primary wide" href="${returnTo}">I have saved them</a></p>`;
+  return question({ title: 'Save your recovery codes', body });
 }
 
 export function manageBody(factors: SecondFactors): Html {

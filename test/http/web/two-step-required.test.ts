@@ -59,7 +59,7 @@ test('a member without a second factor sets one up before any page of the busine
   assert.match(page.text, /requires two-step sign-in\. Set it up to continue\./);
   assert.doesNotMatch(page.text, /Acme/);
   assert.match(change.url, /\/settings\/two-step/);
-  assert.match(done.text, /href="\/(?:settings|businesses\/[^/"]+)\/members">I have kept them/);
+  assert.match(done.text, /href="\/(?:settings|businesses\/[^/"]+)\/members">I have saved them/);
   assert.match(members.text, /Bea/);
 });
 
@@ -121,7 +121,7 @@ test('no grant is created without the second factor, and existing grants continu
   const refreshed = await open.refresh(tokens.refresh_token);
   const app = createApp(open, readSecret(silent));
   const codes = await browser.submit(silent, TWO_STEP, { code: app.code() });
-  const target = /href="([^"]*)">I have kept them/.exec(codes.text)?.[1]?.replaceAll('&amp;', '&') ?? '';
+  const target = /href="([^"]*)">I have saved them/.exec(codes.text)?.[1]?.replaceAll('&amp;', '&') ?? '';
   const connected = await browser.open(target);
 
   assert.match(silent.url, /\/settings\/two-step\?return_to=%2Fconsent/);
