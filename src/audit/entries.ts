@@ -95,7 +95,7 @@ export const ACTIONS = {
   'database.restored': 'Restored the database from a backup',
   'database.clock_confirmed': 'Confirmed the clock',
   'key.added': 'Added a key',
-  'key.rotated': 'Made another key the first',
+  'key.rotated': 'Changed the signing key',
   'key.removed': 'Removed keys',
   'key.resealed': 'Encrypted the stored secrets with the first key',
 } as const;

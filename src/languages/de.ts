@@ -221,7 +221,7 @@ export const de: Texts = {
     forBusinessHint:
       'Die Verbindung bleibt, wenn ich das Unternehmen verlasse. Dann ist ein anderer Inhaber dafür verantwortlich.',
     isForBusiness: (app, business) =>
-      html`${app} ist für ${business} verbunden, unter Ihrer Verantwortung. Auch was Sie hier erlauben, gilt für ${business}.`,
+      html`${app} ist für ${business} verbunden, und Sie sind für die Verbindung verantwortlich. Auch was Sie hier erlauben, gilt für ${business}.`,
     howLong: (app) => html`Wie lange ${app} Zugriff hat`,
     howLongHint: 'Gilt für alles, was die App hier darf. Sie können die App auch früher trennen.',
     endsOn: (day) => html`Der Zugriff endet am ${day}.`,
@@ -463,7 +463,7 @@ export const de: Texts = {
     }),
     connection_transferred: ({ app, business, from }) => ({
       title: 'Sie sind für eine Verbindung verantwortlich',
-      sentence: `${app} ist für ${business} verbunden. Bisher handelte die App unter der Verantwortung von ${from}, jetzt unter Ihrer.`,
+      sentence: `${app} ist für ${business} verbunden. Bisher war ${from} für die Verbindung verantwortlich, jetzt sind Sie es.`,
       advice:
         'Unter „Connected apps“ sehen Sie, was sie darf. Trennen Sie sie, wenn das Unternehmen sie nicht mehr braucht.',
     }),

@@ -79,7 +79,7 @@ async function endPolicy({ storage }: WebDeps, csrf: string): Promise<Html> {
   )}</select></div>
 <button class="secondary">Save</button>`;
   return settings({
-    title: 'End of connections',
+    title: 'Connection lifetime',
     intro: 'Users see the choice on the consent screen. Existing connections keep what was chosen.',
     body: postForm({ action: `${PATH}/connection-ends`, csrf, body }),
   });

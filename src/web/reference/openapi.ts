@@ -176,7 +176,7 @@ function describeEvent(type: string, { summary, data, example }: EventDeclaratio
     },
     responses: {
       '2XX': { description: 'Received. It is not sent again.' },
-      410: { description: 'The endpoint wants no more events and is switched off.' },
+      410: { description: 'Gone. The endpoint is switched off and receives no more events.' },
       default: { description: 'Failed. It is retried for about three days.' },
     },
     security: [],

@@ -158,7 +158,7 @@ ${input({ name: 'current_password', label: 'Current password', type: 'password',
   return settings({
     title: 'Change it',
     intro:
-      'You get a link at the new address, and a notice at the present one. The change takes effect when you open the link and confirm it. Every other browser is then signed out.',
+      'You get a link at the new address, and a notice at your current address. The change takes effect when you open the link and confirm it. Every other browser is then signed out.',
     body: form,
   });
 }

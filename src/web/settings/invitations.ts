@@ -151,7 +151,7 @@ interface ShownLink {
 function linkBody(context: MembersContext, invitation: Invitation, { link, isMailed }: ShownLink): Html {
   const { businessName, role, email, expiresAt } = invitation;
   return html`${pageHead({ title: 'The invitation is ready', back: { to: listPath(context), name: 'Invitations' } })}
-${isMailed && html`<p class="notice">An email with a link is on its way to ${email}. A person who joins with that link has proven the address.</p>`}
+${isMailed && html`<p class="notice">An email with a link is on its way to ${email}. Joining with that link verifies the address.</p>`}
 <section class="card"><h2>${isMailed ? 'Or send' : 'Send'} this link to ${email}</h2>
 <p class="notice caution"><strong>Copy it now.</strong> It is not shown again.</p>
 <p>${copyable('invitation', link)}</p>

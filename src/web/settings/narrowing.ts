@@ -83,9 +83,9 @@ ${boxes('write', connection)}
 ${problem && problemText(problem)}</fieldset>
 <div class="form-actions"><a class="button secondary" href="${connectionPath(connection)}">Cancel</a>
 <button class="primary">Save</button></div>`;
-  const explained = html`<p>Untick what ${app.name} must no longer do for ${whose} in ${business.name}. It loses it at once, and is notified.</p>
+  const explained = html`<p>Untick the permissions to withdraw. ${app.name} loses them immediately for ${whose} in ${business.name}, and is notified.</p>
 ${postForm({ action: narrowingPath(connection), csrf: context.csrf, body: form })}
-<p class="muted small">To allow it again later, connect ${app.name} again, from the app: it then asks for it.</p>`;
+<p class="muted small">To restore them later, connect again from ${app.name}.</p>`;
   const body = question({ title, back: { to: connectionPath(connection), name: app.name }, body: explained });
   const page = { title, platformName: deps.platformName, width: 'wide', context, body } as const;
   return sendPage(reply, page, { status: problem ? 400 : 200 });

@@ -110,7 +110,7 @@ ${apps.map(({ name }) => html`<li>the app ${name}, which is disabled: nobody els
 </ul>
 ${stays && html`<p>Apps that you connected for a business stay connected. Another owner is then responsible for them.</p>`}
 ${alone.length > 0 && html`<p class="notice">What the businesses have stored stays. Nobody can open it, until an operator adds an owner.</p>`}
-<p class="muted">The audit log keeps your name and address beside what you did. <a href="${EXPORT}">Export your data</a> first if you need a copy.</p>
+<p class="muted">The audit log keeps your name and address with your entries. <a href="${EXPORT}">Export your data</a> first if you need a copy.</p>
 ${postForm({
   action: DELETE,
   csrf,

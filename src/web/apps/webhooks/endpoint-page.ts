@@ -47,7 +47,7 @@ export async function loadEndpoint(
 
 const REASONS: Record<DisabledReason, string> = {
   by_owner: 'It was switched off here or on the command line.',
-  gone: 'It responded with 410, which means that it wants no more events.',
+  gone: 'It responded with 410 Gone, which disables it.',
   failing: 'No delivery succeeded for three days.',
 };
 
