@@ -178,7 +178,7 @@ function readScopeOptions(options: Options): Scopes {
   const { scopes, unknown } = readScopes(options.list('scope').flatMap((text) => text.split(/[\s,]+/).filter(Boolean)));
   if (unknown.length === 0) return scopes;
   const known = SCOPE_NAMES.join(', ');
-  throw new FormError('scope', `No such scope: ${unknown.join(' ')}. There are ${known}.`);
+  throw new FormError('scope', `Unknown scope: ${unknown.join(' ')}. Use one of: ${known}.`);
 }
 
 function readYesNo(options: Options, name: string, fallback: boolean): boolean {

@@ -172,7 +172,7 @@ function readEvents(options: Options, env: NodeJS.ProcessEnv, fallback?: readonl
   const named = options.list('event').flatMap((text) => text.split(/[\s,]+/).filter(Boolean));
   const unknown = named.filter((type) => !offered.some((known) => known === type));
   if (unknown.length > 0) {
-    throw new FormError('event', `No such event: ${unknown.join(' ')}. There are ${offered.join(', ')}.`);
+    throw new FormError('event', `Unknown event: ${unknown.join(' ')}. Use one of: ${offered.join(', ')}.`);
   }
   return options.list('event').length > 0 ? named : [...(fallback ?? offered)];
 }

@@ -65,6 +65,6 @@ function parseResource(issuer: string, uri: string): Resource {
   throw new OAuthError(
     'invalid_target',
     'resource_unknown',
-    `No such resource: ${uri.slice(0, 200)}. There are ${resourceUri(issuer, null)} and ${issuer + MCP_PATH}.`,
+    `Unknown resource: ${uri.slice(0, 200)}. Use ${resourceUri(issuer, null)} or ${issuer + MCP_PATH}.`,
   );
 }

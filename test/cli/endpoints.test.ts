@@ -58,7 +58,7 @@ test('with BUSINESS_API=off, endpoint add offers no events of resources', async 
     'app.secret_added',
     'app.secret_removed',
   ]);
-  assert.match(rejected.stderr, /No such event: invoice\.paid\. There are grant\.created/);
+  assert.match(rejected.stderr, /Unknown event: invoice\.paid\. Use one of: grant\.created/);
 });
 
 test('endpoint list prints the endpoints of one app, and no secret', async () => {
@@ -136,7 +136,7 @@ const REJECTED: [what: string, args: string[], sentence: RegExp][] = [
     [...named('change'), '--url', 'http://[::1]:3000/'],
     /^--url: .* WEBHOOKS_TO_LOOPBACK/,
   ],
-  ['an unknown event', [...ADD, '--url', URL_, '--event', 'x.y'], /^--event: No such event: x\.y\. There are grant/],
+  ['an unknown event', [...ADD, '--url', URL_, '--event', 'x.y'], /^--event: Unknown event: x\.y\. Use one of: grant/],
   ['a test event to listen for', [...ADD, '--url', URL_, '--event', 'endpoint.test'], /^--event: No such event/],
   ['a changed address that is none', [...named('change'), '--url', 'x'], /^--url: This is not a complete URL/],
   ['a test of an endpoint that is off', named('test', app, off.id), /^--endpoint: The endpoint is switched off/],

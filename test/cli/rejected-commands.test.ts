@@ -103,7 +103,7 @@ const REJECTED: [what: string, args: string[], sentence: RegExp][] = [
     [...APP, '--scope', 'read:deals', '--platform', '--any-business'],
     /--any-business/,
   ],
-  ['an unknown scope', [...APP, '--scope', 'read:all', '--platform'], /^--scope: No such scope: read:all\./],
+  ['an unknown scope', [...APP, '--scope', 'read:all', '--platform'], /^--scope: Unknown scope: read:all\./],
   ['an empty scope', [...APP, '--scope', '', '--platform'], /^--scope: /],
   [
     'an unsafe redirect URI',

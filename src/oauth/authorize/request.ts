@@ -227,7 +227,7 @@ function readRequestedScopes(app: App, text: string): Scopes {
   if (unknown.length > 0) {
     const list = unknown.join(' ').slice(0, 200);
     const hint = list.includes(',') ? ' Separate scopes with spaces.' : '';
-    throw new OAuthError('invalid_scope', 'scope_unknown', `No such scope: ${list}.${hint}`);
+    throw new OAuthError('invalid_scope', 'scope_unknown', `Unknown scope: ${list}.${hint}`);
   }
   const beyond = scopesBeyond(scopes, app.allowedScopes);
   if (beyond.length > 0) {
