@@ -242,6 +242,6 @@ function selectMemberships(db: Database) {
 
 export function readRole(role: string): Role {
   const known = ROLES.find((name) => name === role);
-  if (!known) throw new FormError('role', `A role is one of ${ROLES.join(', ')}.`);
+  if (!known) throw new FormError('role', `A role must be one of ${ROLES.join(', ')}.`);
   return known;
 }

@@ -104,7 +104,7 @@ function hashRequest({ method, url, body }: Attempt): string {
 }
 
 function keyMalformed(): ApiError {
-  const description = 'An Idempotency-Key has 1 to 255 visible ASCII characters, such as a UUID.';
+  const description = 'An Idempotency-Key must have 1 to 255 visible ASCII characters, such as a UUID.';
   return new ApiError({ status: 400, code: 'invalid_request', reason: 'idempotency_key_malformed', description });
 }
 

@@ -76,18 +76,21 @@ function summaryOf({ id, number, status, total, currency, customerId }: Values):
 
 function readStatus(status: string): string {
   if (INVOICE_STATUSES.includes(status)) return status;
-  throw new FormError('status', `A status is one of ${INVOICE_STATUSES.join(', ')}.`);
+  throw new FormError('status', `A status must be one of ${INVOICE_STATUSES.join(', ')}.`);
 }
 
 function readCurrency(currency: string): string {
-  if (!isCurrency(currency)) throw new FormError('currency', 'A currency is an ISO 4217 code, like GBP.');
+  if (!isCurrency(currency)) throw new FormError('currency', 'A currency must be an ISO 4217 code, like GBP.');
   return currency;
 }
 
 function readTotal(text: string, currency: string): string {
   const minor = parseAmount(text.trim(), currency);
   if (minor !== undefined && minor >= 0n) return formatAmount(minor, currency);
-  throw new FormError('total', `A total is a decimal with no more decimal places than ${currency} has, like 1234.50.`);
+  throw new FormError(
+    'total',
+    `A total must be a decimal with no more decimal places than ${currency} has, like 1234.50.`,
+  );
 }
 
 /** Converts a `FieldError` to the `FormError` that the command line shows. */

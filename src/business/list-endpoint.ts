@@ -86,7 +86,7 @@ function readPage(resource: Resource, query: RawQuery<Record<string, unknown>>):
   const order = text('sort') ?? '-createdAt';
   const [isDescending, sort] = order.startsWith('-') ? [true, order.slice(1)] : [false, order];
   if (!sortsOf(resource).includes(sort)) {
-    throw valueNotAllowed(`sort is one of ${sortsOf(resource).join(', ')}, with - in front for descending order.`);
+    throw valueNotAllowed(`sort must be one of ${sortsOf(resource).join(', ')}, with - in front for descending order.`);
   }
   const limit = readLimit(text('limit'));
   const [since, until] = [readBound('since', text('since'), sort), readBound('until', text('until'), sort)];
@@ -112,8 +112,8 @@ function readFilters({ filters, fields }: Resource, text: (name: string) => stri
       format,
     } = (fields[name]?.schema ?? {}) as Record<string, string[]>;
     const choices = allowed ?? known;
-    if (choices && !choices.includes(value)) throw valueNotAllowed(`${name} is one of ${choices.join(', ')}.`);
-    if (String(format) === 'uuid' && !isId(value)) throw valueNotAllowed(`${name} is a UUID.`);
+    if (choices && !choices.includes(value)) throw valueNotAllowed(`${name} must be one of ${choices.join(', ')}.`);
+    if (String(format) === 'uuid' && !isId(value)) throw valueNotAllowed(`${name} must be a UUID.`);
     if (value.includes('\u0000')) throw valueNotAllowed(`${name} contains a character that is not text.`);
     values[name] = value;
   }
@@ -127,11 +127,11 @@ function readBound(name: string, text: string | undefined, sort: string): string
   if (text === undefined) return undefined;
   const time = Date.parse(text);
   if (!/^\d{4}-/.test(text) || !Number.isFinite(time) || time < 0) {
-    throw valueNotAllowed(`${name} is a date or time, such as 2026-07-31 or 2026-07-31T12:00:00Z.`);
+    throw valueNotAllowed(`${name} must be a date or time, such as 2026-07-31 or 2026-07-31T12:00:00Z.`);
   }
   if (sort === 'createdAt') return firstIdAt(time);
   if (sort === 'updatedAt') return time;
-  if (!DAY_TEXT.test(text)) throw valueNotAllowed(`${name} is a date, such as 2026-07-31, for this order.`);
+  if (!DAY_TEXT.test(text)) throw valueNotAllowed(`${name} must be a date, such as 2026-07-31, for this order.`);
   return text;
 }
 

@@ -190,7 +190,7 @@ function readIfMatch(header: string | undefined): number | undefined {
   // A proxy that compresses makes the ETag weak.
   const [, version] = /^\s*(?:W\/)?"(\d{1,9})"\s*$/.exec(header) ?? [];
   if (version !== undefined) return Number(version);
-  const description = 'If-Match is the ETag of the record as it was read, such as "3", or *.';
+  const description = 'If-Match must be the ETag of the record as it was read, such as "3", or *.';
   throw new ApiError({ status: 400, code: 'invalid_request', reason: 'if_match_malformed', description });
 }
 

@@ -183,7 +183,7 @@ function readScopeOptions(options: Options): Scopes {
 
 function readYesNo(options: Options, name: string, fallback: boolean): boolean {
   const text = options.text(name);
-  if (!['', 'yes', 'no'].includes(text)) throw new UsageError(`--${name} is yes or no.`);
+  if (!['', 'yes', 'no'].includes(text)) throw new UsageError(`--${name} must be yes or no.`);
   return text === '' ? fallback : text === 'yes';
 }
 

@@ -42,7 +42,7 @@ const EXAMPLE_DESCRIPTIONS: Record<string, string> = {
   server_error: 'The server failed to handle the request. The error is in its log, under the x-request-id.',
   state_not_allowed: 'An invoice that is SENT cannot be updated. Possible now: pay, void.',
   temporarily_unavailable: 'The database is not available. Try again in a moment.',
-  value_not_allowed: 'limit is 1 to 200.',
+  value_not_allowed: 'limit must be 1 to 200.',
   token_in_address: 'Send the access token in the Authorization header only, not in the address.',
   redirect_uri_invalid: 'redirect_uris has to be a list of one or more texts.',
   token_missing: 'Send the access token: Authorization: Bearer <access token>.',

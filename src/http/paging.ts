@@ -24,7 +24,7 @@ export function readText<Query>(query: RawQuery<Query>, name: keyof Query & stri
 export function readLimit(text: string | undefined): number {
   if (text === undefined) return DEFAULT_LIMIT;
   if (/^\d{1,3}$/.test(text) && Number(text) >= 1 && Number(text) <= MAX_LIMIT) return Number(text);
-  throw valueNotAllowed(`limit is 1 to ${MAX_LIMIT}.`);
+  throw valueNotAllowed(`limit must be 1 to ${MAX_LIMIT}.`);
 }
 
 export function valueNotAllowed(description: string): ApiError {

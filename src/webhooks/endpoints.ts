@@ -210,10 +210,10 @@ export function readUrl(text: string): string {
   const url = URL.parse(text.trim());
   if (!url || url.href.length > MAX_URL_LENGTH) throw new FormError('url', 'This is not a complete URL.');
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopbackHost(url.hostname))) {
-    throw new FormError('url', 'An endpoint starts with https://, unless its host is localhost.');
+    throw new FormError('url', 'An endpoint must start with https://, unless its host is localhost.');
   }
   if (url.username || url.password || url.hash) {
-    throw new FormError('url', 'An endpoint has no user name, password or fragment.');
+    throw new FormError('url', 'An endpoint must not have a user name, password or fragment.');
   }
   return url.href;
 }

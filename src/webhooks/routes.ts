@@ -51,7 +51,8 @@ async function rejectPaused({ storage }: TokenDeps, appId: string): Promise<void
 function readPage(query: RawQuery<EventQuery>): { limit: number; after: string | undefined } {
   const [sent, cursor] = [readText(query, 'limit'), readText(query, 'cursor')];
   const limit = readLimit(sent);
-  if (cursor !== undefined && !isId(cursor)) throw valueNotAllowed('cursor is the id of the last event that you have.');
+  if (cursor !== undefined && !isId(cursor))
+    throw valueNotAllowed('cursor must be the id of the last event that you have.');
   return { limit, after: cursor };
 }
 

@@ -129,7 +129,7 @@ const REJECTED: [what: string, args: string[], sentence: RegExp][] = [
   ['an unknown app', ['endpoint', 'add', '--app', UNKNOWN_ID, '--url', URL_], /^--app: There is no such app/],
   ['an app id that is none', ['endpoint', 'list', '--app', 'x'], /^--app: There is no such app/],
   ['no address', ADD, /^--url is missing/],
-  ['plain http', [...ADD, '--url', 'http://hooks.example/'], /^--url: An endpoint starts with https/],
+  ['plain http', [...ADD, '--url', 'http://hooks.example/'], /^--url: An endpoint must start with https/],
   ['this very machine', [...ADD, '--url', 'http://localhost:3000/'], /^--url: .* WEBHOOKS_TO_LOOPBACK=yes/],
   [
     'a move to this very machine',

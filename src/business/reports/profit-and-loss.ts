@@ -70,7 +70,7 @@ export const profitAndLoss: Report = {
   async compute(db, businessId, query, today) {
     const to = readDay(query, 'to', today);
     const from = readDay(query, 'from', `${to.slice(0, 4)}-01-01`);
-    if (from > to) throw valueNotAllowed('from is not after to.');
+    if (from > to) throw valueNotAllowed('from must not be after to.');
     const sums: Sums = new Map();
     const months = monthsOf(from, to);
     for (const { name, source, amount } of COUNTED) {

@@ -48,7 +48,7 @@ export function earliestDay(asOf: string): string {
 export function readDay(query: RawQuery<Record<string, unknown>>, name: string, fallback: string): string {
   const text = readText(query, name) ?? fallback;
   const isDay = /^\d{4}-\d{2}-\d{2}$/.test(text) && new Date(`${text}T00:00:00Z`).toJSON()?.startsWith(text);
-  if (!isDay) throw valueNotAllowed(`${name} is a date, such as 2026-07-31.`);
+  if (!isDay) throw valueNotAllowed(`${name} must be a date, such as 2026-07-31.`);
   return text;
 }
 

@@ -219,7 +219,7 @@ function checkResponseType(type: string | undefined): void {
 /** OAuth 2.0 Multiple Response Type Encoding Practices §2.1: `query` is the default of the code flow. */
 function checkResponseMode(mode: string | undefined): void {
   if (mode === undefined || mode === 'query') return;
-  throw new OAuthError('invalid_request', 'value_not_allowed', 'response_mode is query, or left out.');
+  throw new OAuthError('invalid_request', 'value_not_allowed', 'response_mode must be query, or be left out.');
 }
 
 function readRequestedScopes(app: App, text: string): Scopes {
@@ -241,7 +241,7 @@ function readRequestedScopes(app: App, text: string): Scopes {
 function readPrompt(prompt: string | undefined): 'none' | 'login' | null {
   if (prompt === undefined) return null;
   if (prompt === 'none' || prompt === 'login') return prompt;
-  throw new OAuthError('invalid_request', 'value_not_allowed', 'prompt is none or login, or left out.');
+  throw new OAuthError('invalid_request', 'value_not_allowed', 'prompt must be none or login, or be left out.');
 }
 
 /** RFC 7636 §4.3. A challenge without a method would mean `plain`, which protects nothing. */
@@ -254,6 +254,6 @@ function readChallenge(app: App, challenge: string | undefined, method: string |
     throw new OAuthError('invalid_request', 'pkce_required', description);
   }
   if (method !== 'S256') throw malformed('Send code_challenge_method=S256: no other method is supported.');
-  if (!isChallenge(challenge)) throw malformed('code_challenge is the base64url of a SHA-256: 43 characters.');
+  if (!isChallenge(challenge)) throw malformed('code_challenge must be the base64url of a SHA-256: 43 characters.');
   return challenge;
 }

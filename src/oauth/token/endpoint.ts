@@ -51,6 +51,6 @@ export async function respondToTokenRequest(
   throw new OAuthError(
     'unsupported_grant_type',
     'unsupported_grant_type',
-    'grant_type is authorization_code or refresh_token.',
+    'grant_type must be authorization_code or refresh_token.',
   );
 }

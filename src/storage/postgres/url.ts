@@ -40,7 +40,7 @@ export function readPostgresUrl(text: string): PostgresTarget {
   if (unknown) throw new StorageError(`DATABASE_URL has a parameter other than ${PARAMETERS.join(', ')}: ${unknown}.`);
   const choose = <Value extends string>(name: string, values: readonly Value[], usual: Value): Value => {
     const chosen = values.find((value) => value === (searchParams.get(name) ?? usual));
-    if (!chosen) throw new StorageError(`DATABASE_URL: ${name} is ${values.join(' or ')}.`);
+    if (!chosen) throw new StorageError(`DATABASE_URL: ${name} must be ${values.join(' or ')}.`);
     return chosen;
   };
   const sslMode = choose('sslmode', SSL_MODES, 'disable');

@@ -82,8 +82,8 @@ for (const section of [DEVELOPER, PLATFORM]) {
 const PROBLEMS: [what: string, changes: Fields, field: string, sentence: RegExp][] = [
   ['no address', { url: ' ' }, 'url', /not a complete URL/],
   ['half an address', { url: 'hooks.example' }, 'url', /not a complete URL/],
-  ['plain http', { url: 'http://hooks.example/' }, 'url', /starts with https/],
-  ['a script for an address', { url: 'javascript:alert(1)' }, 'url', /starts with https/],
+  ['plain http', { url: 'http://hooks.example/' }, 'url', /must start with https/],
+  ['a script for an address', { url: 'javascript:alert(1)' }, 'url', /must start with https/],
   ['a password in the address', { url: 'https://a:b@hooks.example/' }, 'url', /no user name, password/],
   ['a fragment', { url: 'https://hooks.example/#x' }, 'url', /fragment/],
   ['an endless address', { url: `https://hooks.example/${'on-'.repeat(700)}` }, 'url', /not a complete URL/],

@@ -172,7 +172,7 @@ test('an error is shown beside the field, and the input is kept', async () => {
   assert.match(long.text, /value="admin" required checked/);
   assert.match(empty.text, /id="email-problem">Enter an email address/);
   assert.match(unseen.text, /id="email-problem">Use visible characters only\./);
-  assert.match(king.text, /id="role-problem">A role is one of/);
+  assert.match(king.text, /id="role-problem">A role must be one of/);
   assert.equal(forged.status, 404);
   assert.deepEqual(await listWithdrawActions(owner), []);
 });

@@ -154,7 +154,7 @@ test('an unknown role is rejected beside the field, and the same role again chan
   for (const wrong of ['king', '', ['owner', 'admin'], '__proto__']) {
     const rejected = await owner.submit(page, role(user.id), { role: wrong });
     assert.equal(rejected.status, 400);
-    assert.match(rejected.text, /id="role-problem">A role is one of owner, admin, member\./);
+    assert.match(rejected.text, /id="role-problem">A role must be one of owner, admin, member\./);
   }
   await owner.submit(page, role(user.id), { role: 'member' });
 
