@@ -22,8 +22,7 @@ const ME = Type.Object(
         }),
       },
       {
-        description:
-          'The user who allowed the app. Of a connection for the business, another user may take their place.',
+        description: 'The user who allowed the app. For a business connection this can change.',
       },
     ),
     business: Type.Object(
@@ -44,7 +43,7 @@ const ME = Type.Object(
       description: 'When the user allowed the app, or took the connection over.',
     }),
   },
-  { description: 'Whom an access token acts for.' },
+  { description: 'The user, business and app of an access token.' },
 );
 
 export const meEndpoint: ProtectedEndpoint = {
@@ -57,7 +56,7 @@ export const meEndpoint: ProtectedEndpoint = {
   description:
     'The user, business and app that the access token belongs to, for clients that expect a profile or userinfo endpoint.',
   response: {
-    description: 'Whom the token acts for.',
+    description: 'The user, business and app of the token.',
     name: 'Me',
     schema: ME,
     example: {

@@ -8,8 +8,8 @@ import { REQUEST_ID, SERVER_ERRORS } from './openapi.ts';
 const OK = Type.Object({ status: Type.Literal('ok', { description: 'Always `ok`.' }) });
 
 export function mountHealthChecks(host: FastifyInstance, { storage }: { storage: Storage }): void {
-  const live = { ...describeCheck('healthz', 'Is the process alive?'), ...EVEN_IF_OVERLOADED };
-  const ready = { ...describeCheck('readyz', 'Can it serve?', SERVER_ERRORS), ...EVEN_IF_OVERLOADED };
+  const live = { ...describeCheck('healthz', 'Liveness check'), ...EVEN_IF_OVERLOADED };
+  const ready = { ...describeCheck('readyz', 'Readiness check', SERVER_ERRORS), ...EVEN_IF_OVERLOADED };
   host.get(LIVENESS, live, async () => ({ status: 'ok' }));
   host.get(READINESS, ready, async () => {
     if (host.draining) throw new StorageUnavailable('This node is about to stop.');

@@ -6,7 +6,7 @@ const DEFAULT_LIMIT = 50;
 
 /** The `limit` parameter of every list. */
 export const LIMIT_PARAMETER = Type.Optional(
-  Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT, description: 'How many to a page.' }),
+  Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT, description: 'Items per page.' }),
 );
 
 /** Query parameters before validation. */

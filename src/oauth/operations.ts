@@ -163,7 +163,7 @@ export const introspectOperation = {
 export const metadataOperation = {
   operationId: 'metadata',
   tags: TAGS,
-  summary: 'Configure a client',
+  summary: 'Get the server metadata',
   description: 'The endpoints and capabilities of this server, for OAuth 2.0 clients (RFC 8414).',
   security: [],
   response: {

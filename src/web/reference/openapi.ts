@@ -77,7 +77,7 @@ ${SCOPES.map(({ name, meaning }) => `- \`${name}\`: ${meaning}.`).join('\n')}`;
 
 const TAGS = [
   { name: 'Authorization', description: 'How an app gets, refreshes and revokes tokens.' },
-  { name: 'Business API', description: 'Whom an access token acts for. CORS allows every origin.' },
+  { name: 'Business API', description: 'The user, business and app of an access token. CORS allows every origin.' },
   ...RESOURCES.map((resource) => ({ name: tagOf(resource), description: resource.description })),
   { name: 'Reports', description: 'Sums over the data of a business, exact and by currency.' },
   { name: 'MCP', description: 'The business API as tools for AI agents.' },
@@ -111,7 +111,7 @@ export function mountOpenApi(host: FastifyInstance): void {
   const schema = {
     operationId: 'openapi',
     tags: ['Operations'],
-    summary: 'Generate a client',
+    summary: 'Get the OpenAPI document',
     description: 'This reference as an OpenAPI 3.1 document.',
     security: [],
     response: {
