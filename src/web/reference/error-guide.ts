@@ -43,7 +43,7 @@ const GUIDE: { [Code in ErrorCode]: Explanation & { reasons: Record<ReasonOf<Cod
         'the same key only to repeat a request as it was.',
       if_match_malformed: 'Send `If-Match` with the `ETag` of the record as it was read, quotes included, or with `*`.',
       origin_not_allowed:
-        'A page of an origin that is not allowed called the MCP server. The operator lists the origins that may in `MCP_ALLOWED_ORIGINS`; programs that are no pages send no `Origin`.',
+        'A web page from a disallowed origin called the MCP server. The operator lists allowed origins in `MCP_ALLOWED_ORIGINS`; clients outside a browser send no `Origin`.',
     },
   },
   invalid_client: {
@@ -60,7 +60,7 @@ const GUIDE: { [Code in ErrorCode]: Explanation & { reasons: Record<ReasonOf<Cod
         'until you remove it.',
       app_is_public:
         'A public app has no secret; PKCE protects its codes. At the token and revoke endpoints it sends its `client_id` alone, ' +
-        'without an Authorization header. It cannot introspect tokens or list events: anybody could name it.',
+        'without an Authorization header. It cannot introspect tokens or list events: anyone can send its `client_id`.',
     },
   },
   invalid_grant: {
