@@ -160,7 +160,7 @@ async function readApp(db: Database, options: Options) {
   if ((businessId !== '') === options.flag('platform'))
     throw new UsageError('Give either --business ID or --platform.');
   if (options.flag('platform') && options.flag('any-business')) {
-    throw new UsageError('--any-business goes with --business: a platform app acts in any business anyway.');
+    throw new UsageError('--any-business requires --business: a platform app acts in any business anyway.');
   }
   if (businessId) required(await findBusiness(db, businessId), 'business', 'business');
   return {

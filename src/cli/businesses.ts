@@ -141,8 +141,7 @@ export const memberCommands: Command[] = [
   },
   {
     name: 'member remove',
-    summary:
-      'Remove a user from a business; the access that they gave to apps there ends, and what they connected for the business moves to its longest-standing owner',
+    summary: 'Remove a user from a business, and end the access of the apps that they connected for themselves there',
     options: { user: USER, business: BUSINESS },
     run: (options, env) =>
       withStorage(env, async ({ durable }) => {

@@ -29,7 +29,7 @@ export const keyCommands: Command[] = [
       withStorage(env, async (storage) => {
         const source = readSecretKeys(env);
         const added = newSecret();
-        const next = 'Copy the file to every node and restart each. Then: keys rotate --use ID';
+        const next = 'Copy the file to every node and restart each. Then run: gatehouse keys rotate --use ID';
         await writeKeys(storage, { action: 'key.added', id: idOf(added), source, to: options.text('to') }, [
           ...source.keys,
           added,
@@ -72,7 +72,7 @@ async function rotate(storage: Storage, source: KeySource, options: Options) {
     signs: idOf(first),
     verifies: keys.slice(1).map(idOf),
     file: options.text('to') || source.file,
-    next: `Restart the server. Then: keys reencrypt. From ${until} on no token needs the old keys: keys prune`,
+    next: `Restart the server. Then run: gatehouse keys reencrypt. From ${until} on, when no token needs the old keys, run: gatehouse keys prune`,
   };
 }
 
@@ -81,9 +81,11 @@ async function reencrypt(storage: Storage, { keys }: KeySource) {
   const done = await reencryptSecrets(OPERATOR, storage.durable, createKeyring(keys), systemClock());
   const { reencrypted, lostEndpoints, lostAuthenticators } = done;
   const next = [
-    ...(lostEndpoints.length > 0 ? ['Replace the secrets of the lost endpoints: endpoint replace-secret'] : []),
+    ...(lostEndpoints.length > 0
+      ? ['To replace the secrets of the lost endpoints, run: gatehouse endpoint replace-secret']
+      : []),
     ...(lostAuthenticators.length > 0
-      ? ['Remove the authenticator apps of the lost users: user remove-second-factor']
+      ? ['To remove the authenticator apps of the lost users, run: gatehouse user remove-second-factor']
       : []),
   ];
   return {
@@ -103,7 +105,7 @@ async function prune(storage: Storage, source: KeySource, options: Options) {
   if (removed.some((id) => endpoints.has(id) || authenticators.has(id))) {
     throw new FormError(
       'keep',
-      'Secrets are still encrypted with a key that would be removed. First run: keys reencrypt',
+      'Secrets are still encrypted with a key that would be removed. First run: gatehouse keys reencrypt',
     );
   }
   await writeKeys(storage, { action: 'key.removed', id: removed.join(' '), source, to: options.text('to') }, kept);
@@ -172,7 +174,7 @@ async function describeKeys(db: Database, { keys, file }: KeySource) {
 
 function findKey(keys: string[], id: string): string {
   const found = keys.find((key) => idOf(key) === id);
-  if (found === undefined) throw new FormError('use', 'There is no such key. See: keys list');
+  if (found === undefined) throw new FormError('use', 'There is no such key. See: gatehouse keys list');
   return found;
 }
 

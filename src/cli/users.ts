@@ -41,7 +41,7 @@ export const userCommands: Command[] = [
     ],
     async run(options, env) {
       const businessId = options.text('business');
-      if (options.text('role') && !businessId) throw new UsageError('--role goes with --business.');
+      if (options.text('role') && !businessId) throw new UsageError('--role requires --business.');
       const user = {
         email: options.text('email'),
         name: options.text('name'),

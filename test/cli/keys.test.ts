@@ -86,7 +86,7 @@ test('a key is replaced without ending a token or losing a webhook, and once the
     [0, 1],
   );
   assert.match(tooEarly.stderr, /^--end-tokens: .*less than 30 days ago.*Wait 30 more days/);
-  assert.match(stillNeeded.stderr, /^--keep: .*First run: keys reencrypt/);
+  assert.match(stillNeeded.stderr, /^--keep: .*First run: gatehouse keys reencrypt/);
   assert.deepEqual(reencrypted, { reencrypted: 1, lost: [] });
   assert.deepEqual(pruned.removed, rotated.verifies);
   assert.deepEqual(setup.readKeys(), [fresh]);
