@@ -58,12 +58,13 @@ async function sendOne(
   log: Log,
 ): Promise<void> {
   try {
-    if (!mail.message) throw Object.assign(new Error('The key of this mail is gone.'), { code: 'EMESSAGE' });
+    if (!mail.message)
+      throw Object.assign(new Error('The key that encrypted this mail is missing.'), { code: 'EMESSAGE' });
     await transport.send(mail.message);
   } catch (error) {
     const isRetried = await recordFailure(storage.durable, mail, { isPermanent: isPermanentError(error) }, clock());
-    const outcome = isRetried ? 'it is tried again' : 'it is given up';
-    log.warn(`A mail of kind ${mail.kind} was not sent, and ${outcome}: ${describeSmtpError(error)}`);
+    const outcome = isRetried ? 'will be retried' : 'will not be retried';
+    log.warn(`A mail of kind ${mail.kind} was not sent and ${outcome}: ${describeSmtpError(error)}`);
     if (!isRetried) mailer.count('failed');
     return;
   }
