@@ -44,7 +44,7 @@ function ensureLocalKey(baseUrl: string): string {
     writeKeyFile(LOCAL_KEY_FILE, [newSecret()]);
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) {
-      throw new InvalidSetting(`SECRET_KEYS is not set, and no key can be kept in ${LOCAL_KEY_FILE}: ${error}.`);
+      throw new InvalidSetting(`SECRET_KEYS is not set, and no key can be written to ${LOCAL_KEY_FILE}: ${error}.`);
     }
   }
   return LOCAL_KEY_FILE;

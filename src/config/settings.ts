@@ -114,7 +114,7 @@ function rejectUnsafeInPublic({ secretKeys, webhooksToLoopback }: Settings, env:
   if (secretKeys.some(isWeakKey)) {
     const name = env.SECRET_KEYS_FILE ? 'SECRET_KEYS_FILE' : 'SECRET_KEYS';
     throw new InvalidSetting(
-      `${name} holds a key that can be guessed, and BASE_URL or CONSENT_URL is public. Make one with: openssl rand -base64 32`,
+      `${name} contains a key that can be guessed, and BASE_URL or CONSENT_URL is public. Make one with: openssl rand -base64 32`,
     );
   }
   if (webhooksToLoopback) {
