@@ -209,7 +209,7 @@ export async function mayChangeBusiness(actor: Actor, tx: Database, businessId: 
 export function rejectLastOwner({ member, owners }: Ownership, actor: Actor): void {
   if (member?.role !== 'owner' || actor.kind === 'operator') return;
   if (owners.some((id) => id !== member.id)) return;
-  throw new FormError('role', 'A business keeps at least one owner. Make someone else an owner first.');
+  throw new FormError('role', 'A business needs at least one owner. Make someone else an owner first.');
 }
 
 function selectMembers(db: Database) {

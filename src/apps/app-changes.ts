@@ -84,7 +84,7 @@ async function applyChange(
     const before = await findApp(tx, appId);
     if (!before) return undefined;
     if (before.ownerScope === 'external') {
-      throw new FormError('app', 'This app is not registered here: it describes itself.');
+      throw new FormError('app', 'This app is not registered here: its settings come from its own metadata.');
     }
     await updateApp(tx, appId, await columns(before, tx));
     const after = (await findApp(tx, appId)) ?? before;

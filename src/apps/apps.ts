@@ -189,7 +189,10 @@ export async function setAppStatus(db: Database, appId: string, { column, value 
  */
 export async function deleteApp(actor: Actor, db: Database, app: App, now: number): Promise<boolean> {
   if (app.ownerScope === 'external') {
-    throw new FormError('app', 'This app is not registered here: it describes itself. Pause it instead.');
+    throw new FormError(
+      'app',
+      'This app is not registered here: its settings come from its own metadata. Pause it instead.',
+    );
   }
   return inTransaction(db, async (tx) => {
     const { numUpdatedRows } = await tx

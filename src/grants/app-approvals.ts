@@ -84,7 +84,7 @@ export async function decideRequest(
     if (request?.status !== 'requested' || !app || !member) return false;
     if (userId === actor.id) throw new FormError('decision', 'Another owner has to decide about your own request.');
     if (request.scopes !== formatScopes(scopes))
-      throw new FormError('decision', 'The request has changed. Read it again.');
+      throw new FormError('decision', 'The request has changed. Review it again.');
     if (decision === 'approve_all') {
       await approveForAll(actor, tx, { app, businessId, scopes }, now);
       await closeRequests(tx, { app, member, decided }, now);

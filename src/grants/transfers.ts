@@ -134,7 +134,7 @@ export async function transferBusinessConnections(
 /** An owner becomes responsible only for scopes that the page showed: the app may have been allowed more since. */
 export function rejectUnseenScopes({ app, scopes }: Connection, seen: Scopes, field: string): void {
   if (scopesBeyond(scopes, seen).length === 0) return;
-  throw new FormError(field, `What ${app.name} may do has changed. Read it again.`);
+  throw new FormError(field, `What ${app.name} may do has changed. Review it again.`);
 }
 
 function tooRecent({ name }: App): FormError {

@@ -197,7 +197,7 @@ test('a take-over fails if the connection has changed since the page was shown: 
   assert.equal(unseen.status, 400);
   assert.match(unseen.text, /has connected Ledgerly \d+ in the meantime\. Decide about it, too\./);
   assert.equal(grown.status, 400);
-  assert.match(grown.text, /What Ledgerly \d+ may do has changed\. Read it again\./);
+  assert.match(grown.text, /What Ledgerly \d+ may do has changed\. Review it again\./);
   assert.equal((await world.olga.browser.submit(grown, path, take)).status, 200);
 });
 

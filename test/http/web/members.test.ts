@@ -219,7 +219,7 @@ test('every member can leave, and an owner can while there is another one', asyn
   assert.doesNotMatch(confirmation.text, /<form[^>]*\/remove"/);
   for (const rejected of [stuck, stillOwner]) {
     assert.equal(rejected.status, 400);
-    assert.match(rejected.text, /A business keeps at least one owner\./);
+    assert.match(rejected.text, /A business needs at least one owner\./);
   }
   assert.deepEqual(await rolesIn(business.id), ['owner']);
   assert.deepEqual(await entriesIn(business.id), [
