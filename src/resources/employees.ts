@@ -17,8 +17,8 @@ export const employees: Resource = {
     employmentType: choice(['FULL_TIME', 'PART_TIME', 'CONTRACTOR'], 'The type of employment.', {
       initial: 'FULL_TIME',
     }),
-    startDate: date('Their first day.', { required: true }),
-    endDate: date('Their last day.'),
+    startDate: date('The first day of employment.', { required: true }),
+    endDate: date('The last day of employment.'),
   },
   filters: ['status', 'department'],
   sorts: [],

@@ -25,9 +25,9 @@ export interface Employee {
   department: string | null;
   /** The type of employment. */
   employmentType: EmployeeEmploymentType;
-  /** Their first day. */
+  /** The first day of employment. */
   startDate: string;
-  /** Their last day. */
+  /** The last day of employment. */
   endDate: string | null;
   /** When it was created. */
   createdAt: string;

@@ -33,9 +33,9 @@ class Employee:
     employment_type: str
     """The type of employment."""
     start_date: dt.date
-    """Their first day."""
+    """The first day of employment."""
     end_date: dt.date | None
-    """Their last day."""
+    """The last day of employment."""
     created_at: dt.datetime
     """When it was created."""
     updated_at: dt.datetime
