@@ -56,6 +56,16 @@ test('every link in the guides, and in the pages they link to, leads to an exist
   assert.ok(pages.size > GUIDES.length + 5, [...pages.keys()].join(' '));
 });
 
+test('the old address of a renamed guide redirects to the new one', async () => {
+  const { status, headers } = await fetch(`${server.api}/docs/guides/decide-which-apps-come-in`, {
+    redirect: 'manual',
+  });
+
+  assert.equal(status, 301);
+  assert.equal(headers.get('location'), '/docs/guides/decide-which-apps-may-connect');
+  assert.ok(GUIDES.includes('decide-which-apps-may-connect'));
+});
+
 test('a guide that does not exist is a 404, whatever its name', async () => {
   for (const name of ['nonsense', 'connect-your-app.md', '..%2f..%2fpackage.json', '%2e%2e', 'constructor']) {
     assert.equal((await open(`/docs/guides/${name}`)).status, 404, name);

@@ -27,6 +27,9 @@ const ORDER = [
   'run-in-production',
 ];
 
+/** Guides that have a new name. Links to the old address still work. */
+const RENAMED = new Map([[`${GUIDES}/decide-which-apps-come-in`, `${GUIDES}/decide-which-apps-may-connect`]]);
+
 interface Guide {
   /** The path in the repository. */
   file: string;
@@ -53,8 +56,11 @@ export function mountGuides(host: FastifyInstance, { platformName }: { platformN
 
   for (const folder of FOLDERS) {
     host.get<{ Params: { name: string } }>(`/docs/${folder}/:name`, PAGE, async (request, reply) => {
+      const address = `/docs/${folder}/${request.params.name}`;
+      const renamed = RENAMED.get(address);
+      if (renamed) return reply.redirect(renamed, 301);
       const all = await readAll();
-      const guide = all.get(`/docs/${folder}/${request.params.name}`);
+      const guide = all.get(address);
       if (!guide) throw notFound();
       const { title, path } = guide;
       const body = withContents(listGuides(all), html`<article class="card guide">${guide.body}</article>`, path);

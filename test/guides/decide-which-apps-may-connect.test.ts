@@ -6,7 +6,7 @@ import { APP_RULES, blockApp, requestApproval, setAppPolicy } from '../support/a
 import { ROOT } from '../support/guides.ts';
 import { startTestServer } from '../support/test-server.ts';
 
-const guide = readFileSync(join(ROOT, 'docs/guides/decide-which-apps-come-in.md'), 'utf8');
+const guide = readFileSync(join(ROOT, 'docs/guides/decide-which-apps-may-connect.md'), 'utf8');
 
 test('every label that the guide names is on the pages, in the words of the guide', async () => {
   const server = await startTestServer();
