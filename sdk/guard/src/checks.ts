@@ -8,7 +8,7 @@ export interface Access {
   readonly scopes: readonly string[];
 }
 
-/** Of Node, where names are in lower case, or of `fetch`. */
+/** The headers of Node, with names in lower case, or of `fetch`. */
 export type RequestHeaders =
   | { readonly [name: string]: string | readonly string[] | undefined }
   | { get(name: string): string | null };

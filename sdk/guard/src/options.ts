@@ -9,7 +9,7 @@ export interface GuardOptions {
   cacheSeconds?: number | undefined;
   /** 10,000 by default. */
   maxEntries?: number | undefined;
-  /** Of each request to Gatehouse, in milliseconds; 5,000 by default. */
+  /** The time limit of each request to Gatehouse, in milliseconds; 5,000 by default. */
   timeout?: number | undefined;
   /** Receives the reason of every 503. The default writes it to the console. It contains no secret. */
   onError?: ((error: Error) => void) | undefined;

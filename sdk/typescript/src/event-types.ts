@@ -2,7 +2,7 @@ import type { Scope } from './names.ts';
 import { RECORD_EVENT_TYPES, type RecordEventData } from './record-events.ts';
 
 interface EventOf<Type extends string, Data> {
-  /** The same at each delivery of the event: store it to detect repeats. */
+  /** Equal at each delivery of the event: store it to detect repeats. */
   id: string;
   type: Type;
   /** When it happened, in milliseconds since 1970. */

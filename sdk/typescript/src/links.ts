@@ -13,7 +13,7 @@ export function nextTarget(header: string): string {
   return '';
 }
 
-/** Of several `rel`, the first one counts. */
+/** The first of several `rel` counts. */
 function relationsIn(parameters: string): string[] {
   for (const [, name = '', value = ''] of parameters.matchAll(PARAMETERS)) {
     if (name.toLowerCase() === 'rel') return value.replaceAll('"', '').toLowerCase().split(/\s+/);

@@ -101,5 +101,5 @@ function isFinal(error: unknown): error is GatehouseError {
   return error.status === 400 && !TEMPORARY_REASONS.includes(error.reason);
 }
 
-/** These can be undone, and then the same refresh token works again. */
+/** These states can be undone, and then the same refresh token works again. */
 const TEMPORARY_REASONS = ['app_paused', 'app_disabled', 'app_closed', 'user_disabled'];

@@ -1,2 +1,2 @@
-/** The same as in package.json. */
+/** Equals the version in package.json. */
 export const VERSION = '0.1.0';
