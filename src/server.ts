@@ -42,7 +42,7 @@ import { mountEvents } from './webhooks/routes.ts';
 
 interface RunningServer {
   storage: Storage;
-  /** The same map twice if one listener serves both hosts. */
+  /** Both are one map if one listener serves both hosts. */
   routes: { api: MethodsByPath; web: MethodsByPath };
   /** Rejects if a newer release has removed what this one needs from the database. The server must then stop. */
   outdated: Promise<never>;
@@ -55,7 +55,7 @@ export interface ServerOverrides {
   createRecorder?: typeof createRequestRecorder;
   /** Instead of SMTP. */
   mailTransport?: MailTransport | undefined;
-  /** Of the hosted pages and mails. Tests add made-up ones. */
+  /** The languages of the hosted pages and mails. Tests add made-up ones. */
   languages?: Languages;
 }
 

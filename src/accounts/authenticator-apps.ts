@@ -34,7 +34,7 @@ export function findTimeStep(secret: string, code: string, now: number): number 
 interface NewAuthenticatorApp {
   userId: string;
   secret: string;
-  /** Of the code that confirmed it, which must not work again. */
+  /** The time step of the code that confirmed it, which must not work again. */
   step: number;
 }
 

@@ -162,7 +162,7 @@ export interface Ownership {
   member: Member | undefined;
   /** The ids of the owners who are not disabled. */
   owners: string[];
-  /** The same owners, those who joined first at the beginning. */
+  /** The owners, sorted by when they joined. */
   ownersBySeniority: Member[];
 }
 

@@ -47,7 +47,7 @@ export async function readBusinessRule(db: Database, businessId: string) {
   };
 }
 
-/** Those of these members of the business who have a second factor. */
+/** The given members of the business who have a second factor. */
 export async function listProtectedMembers(
   db: Database,
   { businessId, userIds }: { businessId: string; userIds: string[] },

@@ -47,7 +47,7 @@ export function signIn(db: Database, attempt: SignIn, now: number): Promise<Sign
 
 interface SecondStep extends SignIn {
   keys: Keyring;
-  /** Of the authenticator app, or a recovery code. */
+  /** A code of the authenticator app, or a recovery code. */
   code: string;
 }
 

@@ -147,7 +147,7 @@ export const unusedExternalApps: RetentionStep = {
   },
 };
 
-/** Those of the apps that have a grant, a consent, an approval or a request. One query per table: `grants` may be sharded. */
+/** Lists the apps that have a grant, a consent, an approval or a request. One query per table: `grants` may be sharded. */
 async function listUsed(db: Database, ids: string[]): Promise<string[]> {
   const used = new Set<string>();
   for (const table of ['grants', 'consents', 'app_approvals', 'app_requests'] as const) {

@@ -127,7 +127,7 @@ function unreadable(problem: string): InvalidClientMetadata {
   return new InvalidClientMetadata('client_id', `The client metadata document cannot be used. ${problem}`);
 }
 
-/** The same for a private address and for a host that does not exist: the caller may be exploring the internal network. */
+/** A private address and a host that does not exist get the same text: the caller may be exploring the internal network. */
 function describeFailure(error: unknown, timeout: number): string {
   if (error instanceof BodyTooLarge) return `It is longer than ${MAX_LENGTH / 1024} kB.`;
   if (error instanceof Error && error.name === 'TimeoutError') return `It did not arrive within ${timeout / SECOND} s.`;
@@ -139,7 +139,7 @@ function parseObject(body: string): Record<string, unknown> {
     const value = JSON.parse(body);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
   } catch {
-    // The same error as for JSON that is not an object.
+    // Falls through to the error for JSON that is not an object.
   }
   throw unreadable('It is not a JSON object.');
 }

@@ -33,7 +33,7 @@ export function readRedirectUris(texts: readonly string[], privateSchemes: reado
   throw new FormError('redirect_uris', problems.join('\n'), rows);
 }
 
-/** Those that could be registered. A metadata document may list any number; its size is limited. */
+/** Redirect URIs that could be registered. A metadata document may list any number; its size is limited. */
 export function usableRedirectUris(texts: readonly string[], privateSchemes: readonly string[]): string[] {
   return [...new Set(texts)].filter((uri) => problemOf(uri, privateSchemes) === undefined);
 }

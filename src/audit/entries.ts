@@ -11,7 +11,7 @@ export interface Actor {
   kind: 'user' | 'platform' | 'app' | 'operator' | 'anonymous';
   id: string | null;
   name: string;
-  /** Of a user: names are not unique, emails are. */
+  /** The address of a user: names are not unique, addresses are. */
   email: string | null;
   /** The IP address; null on the command line. */
   address: string | null;

@@ -181,7 +181,7 @@ function checkUrl(options: Options, env: NodeJS.ProcessEnv): void {
   rejectLoopback(options.text('url'), { allowsLoopback: readSettings(env).webhooksToLoopback });
 }
 
-/** The same keys as the server's, which decrypts the secrets. */
+/** The keys must equal those of the server, which decrypts the secrets. */
 function readKeyring(env: NodeJS.ProcessEnv): Keyring {
   return createKeyring(readSettings(env).secretKeys);
 }

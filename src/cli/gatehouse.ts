@@ -34,7 +34,7 @@ const COMMANDS: Record<string, () => Promise<Command[]>> = {
 /** Commands that were renamed. The former names still work. */
 const FORMER_NAMES: Record<string, string> = { 'keys reseal': 'keys reencrypt' };
 
-/** These create a database, use none, or report a missing one themselves. */
+/** These commands create a database, use none, or report a missing one themselves. */
 const WITHOUT_DATABASE = ['serve', 'demo', 'migrate', 'restore', 'doctor', 'health', 'completion'];
 
 /** Returns the exit code. */

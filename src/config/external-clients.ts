@@ -14,7 +14,7 @@ export interface ExternalClientSettings {
 const RESERVED_SCHEME =
   /^(?:https?|wss?|ftp|file|filesystem|data|blob|about|javascript|vbscript|mailto|tel|sms|intent|content|view-source|chrome|ms-.*)$/;
 
-/** They are for the MCP server only: without it, none is accepted. */
+/** External clients are for the MCP server only: without it, none is accepted. */
 export function readExternalClients(env: Environment, { servesMcp }: { servesMcp: boolean }): ExternalClientSettings {
   const documentHosts = readDocumentHosts(env);
   const acceptsRegistrations = readOneOf(env, 'DYNAMIC_REGISTRATION', 'off', ['on', 'off']) === 'on';

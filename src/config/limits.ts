@@ -13,7 +13,7 @@ export interface Limits {
   perGrant: number;
   /** Requests of one signed-in user to the pages in a minute. */
   perUser: number;
-  /** Of these, forms sent and authorizations without a consent screen; also sign-ins. */
+  /** Forms that one user sends in a minute, and authorizations without a consent screen; also sign-ins. */
   changesPerUser: number;
   /** Client metadata documents that are fetched for one network in a minute; as many registrations. */
   externalClients: number;

@@ -24,9 +24,9 @@ import {
 
 /** Everything that can be configured. */
 export interface Settings {
-  /** The API's public address; also the issuer. */
+  /** Public URL of the API; also the issuer. */
   baseUrl: string;
-  /** The web surface's public address. */
+  /** Public URL of the pages. */
   consentUrl: string;
   listen: Address;
   consentListen: Address;
@@ -67,7 +67,7 @@ export interface Settings {
   overload: OverloadLimit;
   /** For the whole delivery attempt of a webhook, from the DNS lookup on, in milliseconds. */
   webhookTimeout: number;
-  /** The same for a client metadata document. */
+  /** For fetching a client metadata document, from the DNS lookup on, in milliseconds. */
   clientMetadataTimeout: number;
 }
 

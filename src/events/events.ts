@@ -63,7 +63,7 @@ const insertEvent = preparedQuery((db, { id, type, app_id, business_id, data, cr
     ),
 );
 
-/** Of a change in a chain of writes, with the app and the business of the changed row. */
+/** The event of a change in a chain of writes. The changed row names its app and business. */
 interface DependentEvent {
   id: string;
   type: EventType;

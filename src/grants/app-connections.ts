@@ -7,7 +7,7 @@ import { boundBusiness } from './tenancy.ts';
 
 /** A business that an app is connected to, as its developer sees it: without the names of users. */
 export interface AppConnection {
-  /** Of the business. */
+  /** The id of the business. */
   id: string;
   businessName: string;
   users: number;

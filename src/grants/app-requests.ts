@@ -32,7 +32,7 @@ export interface AppRequest extends RequestKey {
   userEmail: string;
   status: 'requested' | 'approved' | 'refused';
   scopes: Scopes;
-  /** Of this request and of earlier ones. */
+  /** The scopes that this request and earlier ones were approved for. */
   approvedScopes: Scopes;
   note: string;
   requestedAt: number;
@@ -44,7 +44,7 @@ export interface AppRequest extends RequestKey {
 const MAX_WAITING = 10;
 const WAITS_FOR = 90 * DAY;
 
-/** Of everyone, or of one member. */
+/** Counts the requests of everyone, or of one member. */
 export async function countWaitingRequests(db: Database, businessId: string, userId?: string): Promise<number> {
   const waiting = db
     .selectFrom('app_requests')

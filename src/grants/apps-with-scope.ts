@@ -18,7 +18,7 @@ export async function listAppsWithScope(
   return (await listPairsWithScope(db, pairs, scope, now)).map(({ appId }) => appId);
 }
 
-/** Those of the businesses in which the app has this scope now. */
+/** The businesses in which the app has this scope now. */
 export async function listBusinessesWithScope(
   db: Database,
   { appId, businessIds, scope }: { appId: string; businessIds: string[]; scope: string },

@@ -11,7 +11,7 @@ import { preparedQuery } from '../storage/prepared-query.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 import { type GrantParties, selectBetween } from './status.ts';
 
-/** Of a user, about an app in a business, for the audit log. */
+/** A user's decision about an app in a business, for the audit log. */
 interface Decision {
   app: App;
   businessId: string;

@@ -12,7 +12,7 @@ export function rotatedNow(now: number) {
   return { rotated_at: now, refresh_expires_at, removable_on: removableOn(refresh_expires_at) };
 }
 
-/** Of those columns, in PostgreSQL. */
+/** The types of these columns in PostgreSQL. */
 export const ROTATED_TYPES = { rotated_at: 'bigint', refresh_expires_at: 'bigint', removable_on: 'bigint' } as const;
 
 /** In days since 1970. */

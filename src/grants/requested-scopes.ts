@@ -6,7 +6,7 @@ type ScopeDecision = Pick<Consent, 'allowed' | 'declined'>;
 /** The scopes of an authorize request. */
 interface RequestedScopes {
   scopes: Scopes;
-  /** Those of them that the user may leave out. */
+  /** The scopes that the user may leave out. */
   optionalScopes: Scopes;
 }
 

@@ -15,14 +15,14 @@ export interface Grant {
   /** Tokens of this grant are derived from it, and verified with it. */
   salt: Uint8Array;
   appId: string;
-  /** Of the app, on the wire. */
+  /** The `client_id` of the app, as on the wire. */
   clientId: string;
   userId: string;
   businessId: string;
   connectedFor: ConnectedFor;
   /** What the user allowed. */
   grantedScopes: Scopes;
-  /** Those of them that the user or an owner has withdrawn since. */
+  /** The scopes that the user or an owner has withdrawn since. */
   withdrawnScopes: Scopes;
   /** The others that the app is still registered for. */
   scopes: Scopes;
@@ -220,7 +220,7 @@ export function selectLiveGrants(db: Database, now: number) {
     .where(({ or, eb }) => or([eb('grants.expires_at', 'is', null), eb('grants.expires_at', '>', now)]));
 }
 
-/** Those of them whose user is active, and has been a member since before the grant. The app may still be inactive. */
+/** Live grants whose user is active, and has been a member since before the grant. The app may still be inactive. */
 export function selectLiveGrantsOfMembers(db: Database, now: number) {
   return selectLiveGrants(db, now)
     .innerJoin('users', 'users.id', 'grants.user_id')

@@ -97,7 +97,7 @@ export const en = {
     submit: 'Sign in',
     forgot: 'Forgot your password?',
     anotherAccount: 'Use another account',
-    /** The same for every cause: it does not reveal which accounts and passkeys exist. */
+    /** One sentence for every cause: it does not reveal which accounts and passkeys exist. */
     wrongPassword: 'The email or password is wrong.',
     wrongPasskey: 'This passkey did not sign you in. Try again, or use your password.',
   },

@@ -3,7 +3,7 @@ export type Clock = () => number;
 
 export const systemClock: Clock = Date.now;
 
-/** The same with microseconds, for measurements only. */
+/** Like `systemClock`, with microseconds, for measurements only. */
 export const preciseClock: Clock = () => performance.timeOrigin + performance.now();
 
 /** For durations: not affected when the system clock is set. */

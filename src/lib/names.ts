@@ -3,7 +3,7 @@ import { FormError } from './errors.ts';
 /** Control characters, line breaks, bidirectional controls and invisible fillers. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Bidi_Control}\p{Default_Ignorable_Code_Point}\u2800]/u;
 
-/** They join letters in some scripts, and the parts of an emoji. */
+/** These characters join letters in some scripts, and the parts of an emoji. */
 const JOINERS = /\u200c|\u200d|\ufe0f/g;
 
 /** In scripts without joined letters, a joiner is invisible and only makes two names look alike. */

@@ -28,7 +28,7 @@ interface OutboundResponse {
 }
 
 export interface OutboundGet extends OutboundRequest {
-  /** Of the body, in bytes. */
+  /** The limit of the body, in bytes. */
   maxLength: number;
 }
 
@@ -55,7 +55,7 @@ export function postToPublicAddress(post: OutboundPost): Promise<OutboundRespons
   });
 }
 
-/** The same guards for a URL that a caller chose. Only the body of a 200 is read. */
+/** Fetches a URL that a caller chose, guarding against SSRF. Only the body of a 200 is read. */
 export function getFromPublicAddress(get: OutboundGet): Promise<OutboundDocument> {
   return exchange(get, { method: 'GET', body: '' }, async (response) => {
     const { statusCode: status = 0, headers } = response;

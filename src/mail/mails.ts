@@ -18,7 +18,7 @@ export interface Mailer {
   /** CONSENT_URL. Links never depend on a request. */
   origin: string;
   platformName: string;
-  /** Of the mails. The first is the default. */
+  /** The languages of the mails. The first is the default. */
   languages: Languages;
   brand?: MailBrand | undefined;
   count(outcome: MailOutcome): void;

@@ -28,7 +28,7 @@ export function mailBrand({ accent, logo }: BrandingSettings): MailBrand | undef
 }
 
 export interface MailBrand {
-  /** Of the button, and of the text on it. */
+  /** The colors of the button and of the text on it. */
   fill: string;
   ink: string;
   /** Whether the transport attaches the logo of the platform. */
@@ -40,7 +40,7 @@ const DEFAULT_BRAND: MailBrand = { fill: '#1f4fd8', ink: '#fff', hasLogo: false 
 /** The Content-ID of the logo (RFC 2392). */
 export const LOGO_ID = 'logo@platform';
 
-/** The same words as plain text and as HTML, without remote content: a logo is part of the mail. */
+/** Renders the words as plain text and as HTML, without remote content: a logo is part of the mail. */
 export function renderMail(
   words: MailText,
   { texts, name, link, platformName, brand = DEFAULT_BRAND }: Context,

@@ -28,7 +28,7 @@ export interface MailTransport {
 
 const TIMEOUTS = { connectionTimeout: 10 * SECOND, greetingTimeout: 10 * SECOND, socketTimeout: 30 * SECOND };
 
-/** Of the platform. */
+/** The logo of the platform. */
 interface Logo {
   type: string;
   content: Buffer;
@@ -53,7 +53,7 @@ export function createSmtpTransport({ smtpUrl, from }: SmtpSettings, logo?: Logo
         text,
         html,
         attachments: logo && html.includes(`cid:${LOGO_ID}`) ? [inlineLogo(logo)] : [],
-        // The same for every attempt, so that a receiver can recognize a mail that was sent twice.
+        // Equal for every attempt, so that a receiver can recognize a mail that was sent twice.
         messageId: `<${id}@${from.address.split('@')[1]}>`,
         headers: { 'Auto-Submitted': 'auto-generated' },
         disableFileAccess: true,

@@ -20,7 +20,7 @@ export interface Access {
   businessId: string;
   connectedFor: ConnectedFor;
   scopes: Scopes;
-  /** Those that the user allowed, and that were withdrawn since. */
+  /** The scopes that the user allowed, and that were withdrawn since. */
   withdrawnScopes: Scopes;
   resource: Resource;
 }

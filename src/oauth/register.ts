@@ -16,7 +16,7 @@ export interface RegistrationDeps {
 
 interface Registration {
   fields: Record<string, unknown>;
-  /** Of the caller. */
+  /** The caller's IP address. */
   address: string;
 }
 

@@ -21,7 +21,7 @@ export interface Token {
   rotation: number;
   /** In milliseconds. The text holds whole seconds, rounded up. */
   expiresAt: number;
-  /** Of an access token: bit n is set if the token has the nth scope of its grant. */
+  /** The scopes of an access token: bit n is set if the token has the nth scope of its grant. */
   scopeBits: Uint8Array;
 }
 

@@ -29,7 +29,7 @@ export interface Batch {
 
 const MAX_KEYS = 20_000;
 
-/** Of many requests of one app, only the newest are logged; all are counted. */
+/** Only the newest of many requests of one app are logged; all are counted. */
 export function emptyBatch(): Batch {
   return {
     requests: { byApp: new Map(), count: 0, maxPerApp: 100, max: 10_000 },

@@ -99,7 +99,7 @@ export async function trimRequests(db: Database, appId: string): Promise<void> {
 
 interface Trimming {
   appId: string;
-  /** Of `reason` with `WRONG_SECRET`. */
+  /** Compares `reason` with `WRONG_SECRET`. */
   comparison: '=' | 'is distinct from';
   max: number;
 }

@@ -201,11 +201,11 @@ interface AuditEntriesTable {
   action: string;
   actor_kind: 'user' | 'platform' | 'app' | 'operator' | 'anonymous';
   actor_id: string | null;
-  /** The actor. Of a failed sign-in: the user whose account it was. */
+  /** The actor. For a failed sign-in, the user whose account it was. */
   person_id: string | null;
   /** The name at the time, like that of the subject. */
   actor_name: string;
-  /** Of a user. */
+  /** The address of a user. */
   actor_email: string | null;
   address: string | null;
   /** The business whose owners may see it; null if it concerns only the platform. */

@@ -52,7 +52,7 @@ interface AppsTable {
 
 interface AppLogosTable {
   app_id: string;
-  /** Of `bytes`. It is the address of the logo. */
+  /** The hash of `bytes`. It is part of the address of the logo. */
   hash: string;
   type: 'image/png' | 'image/jpeg' | 'image/webp';
   bytes: Uint8Array;
@@ -82,7 +82,7 @@ interface GrantsTable {
   connected_for: Generated<ConnectedFor>;
   /** What the user allowed. Bits of access tokens refer to their order, so they never change. */
   scopes: string;
-  /** Those of them that the user or an owner has withdrawn since. */
+  /** The scopes that the user or an owner has withdrawn since. */
   withdrawn_scopes: Generated<string>;
   /** When the user wants it to end; null until they disconnect the app. */
   expires_at: number | null;
@@ -153,7 +153,7 @@ interface AppApprovalsTable {
   business_id: string;
   app_id: string;
   status: 'approved' | 'blocked';
-  /** Those that were approved. */
+  /** The approved scopes. */
   scopes: string;
   reason: string;
   decided_by: string | null;
@@ -167,7 +167,7 @@ interface AppRequestsTable {
   user_id: string;
   status: 'requested' | 'approved' | 'refused';
   scopes: string;
-  /** Those that an owner approved for this member. They stay while a request for more waits. */
+  /** The scopes that an owner approved for this member. They stay while a request for more waits. */
   approved_scopes: string;
   note: string;
   requested_at: number;

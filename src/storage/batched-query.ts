@@ -32,7 +32,7 @@ export function batchedQuery<Values extends object, Row extends object>(
       : readOne(db, values);
 }
 
-/** The same query, for each row of the lists. PostgreSQL plans it as a join. */
+/** Runs the query for each row of the lists. PostgreSQL plans it as a join. */
 function combine<Values extends object, Row extends object>(
   db: Database,
   lists: Record<string, string>,

@@ -70,7 +70,7 @@ export function chainedUpdate<Values extends object, Row extends object>(
 
 interface InsertChain<Values, Row> extends Pick<Chain<Values, Row>, 'columns' | 'dependents'> {
   table: keyof Tables;
-  /** Of the columns of the new row, whose values have the same names. */
+  /** The types of the columns of the new row. Its values have the same names. */
   types: Record<string, ValueType> & { id: 'uuid' };
   /** Which columns of the row have the names in `columns`. */
   returning: readonly `${string} as ${string}`[];
@@ -97,7 +97,7 @@ function insertRow<Values, Row>(
 }
 
 interface ConditionalChain<Values, Row> extends InsertChain<Values, Row> {
-  /** Of the values that the dependents and the condition need. */
+  /** The types of the values that the dependents and the condition need. */
   otherTypes: Record<string, ValueType>;
   /** Finds a row if the new one may be inserted. Must wait for no lock: all other calls would wait with it. */
   condition: BuildSelect<Values, object>;

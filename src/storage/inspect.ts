@@ -25,7 +25,7 @@ interface PostgresInspection {
   fsync: boolean;
   fullPageWrites: boolean;
   maxConnections: number;
-  /** Of all clients. */
+  /** The open connections of all clients. */
   connections: number;
   /** The most that one node opens. */
   connectionsPerNode: number;

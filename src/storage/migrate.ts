@@ -19,7 +19,7 @@ export interface MigrateResult {
   applied: string[];
   /** Migrations that wait until no node of an older release is running. */
   waiting: string[];
-  /** Those nodes. */
+  /** The nodes of an older release. */
   olderNodes: RunningNode[];
 }
 

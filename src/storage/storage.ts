@@ -11,7 +11,7 @@ export function isSqlite(db: Database): boolean {
 }
 
 /**
- * The same database in two durability classes. A write to `durable` resolves when it is on disk. A power cut may undo a
+ * One database in two durability classes. A write to `durable` resolves when it is on disk. A power cut may undo a
  * write to `relaxed`: it is for the rotation of refresh tokens, which apps can repeat, for counters, and for webhook
  * deliveries, which are then sent again.
  */

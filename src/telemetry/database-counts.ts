@@ -89,7 +89,7 @@ function secondsSince(time: unknown, now: number): number {
   return time === null ? 0 : Math.max(0, (now - Number(time)) / SECOND);
 }
 
-/** Of the row alone, without the status of its app, user and membership. */
+/** The state of the row, regardless of its app, user and membership. */
 type GrantState = 'code_waiting' | 'code_expired' | 'live' | 'expired' | 'revoked';
 export type GrantCounts = Record<GrantState, number>;
 

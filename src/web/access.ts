@@ -54,7 +54,7 @@ export function addAccessHooks(host: FastifyInstance, deps: WebDeps): void {
     if (level !== 'anyone' && !isBeforeSecondFactor) requireSecondFactor(request);
     if (!isRole(level)) return;
     const { current } = await loadPageContext(deps, request);
-    // The same for an unknown business, for one of others, and for a role that is not enough.
+    // The error is the same for an unknown business, for one of others, and for a role that is not enough.
     if (!current || !ROLES[level].includes(current.role)) throw notFound();
   });
 }

@@ -155,7 +155,7 @@ ${pager({ ...view, filters }, next)}
 ${!next && olderEntriesLink(view, searchedTo)}`;
 }
 
-/** Of what is shown, and of all pages after it. */
+/** Exports the entries that are shown, and all pages after them. */
 function exportLink(view: AuditView): Html {
   const url = listingUrl(`${view.path}.csv`, { q: view.search, ...filtersOf(view) });
   return html`<a class="button" href="${url}" download>Export as CSV</a>`;

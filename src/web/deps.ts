@@ -19,7 +19,7 @@ export interface WebDeps {
   /** The origin of these pages. */
   consentUrl: string;
   platformName: string;
-  /** Of the hosted pages. */
+  /** The languages of the hosted pages. */
   languages: Languages;
   /** False if the platform's data is served by an API of its own. */
   servesResources: boolean;

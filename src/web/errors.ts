@@ -30,7 +30,7 @@ export class PageError extends Error {
   }
 }
 
-/** The same for a page that does not exist and for one that the user may not open. */
+/** The error is the same for a page that does not exist and for one that the user may not open. */
 export function notFound(): PageError {
   return new PageError(404, ({ errors }) => errors.notFound);
 }

@@ -13,7 +13,7 @@ export function textsOf(
   return chooseLanguage(languages, { uiLocales: findUiLocales(request), setting: user?.language, acceptLanguage });
 }
 
-/** Of an authorize request, or of the one that the page leads back to. Of a repeated one, the first. */
+/** `ui_locales` of this authorize request, or of the one that the page leads back to. The first value, if it is repeated. */
 export function findUiLocales({ query, body }: Pick<FastifyRequest, 'query' | 'body'>): string | undefined {
   const [sent, form] = [query, body].map((fields) => (fields ?? {}) as Record<string, unknown>);
   const [requested] = [sent?.ui_locales].flat();

@@ -10,7 +10,7 @@ import { navigation } from './navigation.ts';
 
 export interface Page {
   title: Html | string;
-  /** Of a hosted page. Other pages are in English. */
+  /** The texts of a hosted page. Other pages are in English. */
   texts?: Texts;
   platformName: string;
   body: Html;

@@ -37,7 +37,7 @@ async function requireLink({ storage, clock }: WebDeps, token: string): Promise<
   return link;
 }
 
-/** The same response for an unknown, used, replaced or expired link: it reveals nothing about an account. */
+/** Sends the same response for an unknown, used, replaced or expired link: it reveals nothing about an account. */
 function closedLink(): PageError {
   return new PageError(404, ({ newPassword }) => newPassword.closed);
 }

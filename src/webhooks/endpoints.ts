@@ -149,7 +149,7 @@ function updateSecret(db: Database, encrypted: string, now: number) {
     .set(({ ref }) => ({ old_secret: ref('secret'), old_secret_until: now + OVERLAP, secret: encrypted }));
 }
 
-/** The same secrets, encrypted with another key. False if they were replaced in the meantime. */
+/** Stores the secrets, encrypted with another key. False if they were replaced in the meantime. */
 export async function storeReencrypted(db: Database, { id, from, to }: ReencryptedSecret): Promise<boolean> {
   const update = db.updateTable('endpoints').set(to).where('id', '=', id).where('secret', '=', from);
   return (await update.executeTakeFirstOrThrow()).numUpdatedRows > 0n;

@@ -11,7 +11,7 @@ export function newSigningSecret(): string {
 }
 
 export interface Message {
-  /** The same in every attempt, so that a receiver can ignore duplicates. */
+  /** Equal in every attempt, so that a receiver can ignore duplicates. */
   id: string;
   body: string;
 }

@@ -20,7 +20,7 @@ export async function canReceive(db: Database, event: Event, now: number): Promi
   return (await visibleTo(db, event.appId, [event], now)).length > 0;
 }
 
-/** Of one app's events, those that it may read now. Each guard costs at most one query, however many events there are. */
+/** The events that the app may read now. Each guard costs at most one query, however many events there are. */
 export async function visibleTo(db: Database, appId: string, events: Event[], now: number): Promise<Event[]> {
   const visible = new Set<Event>();
   for (const [guard, guarded] of Map.groupBy(events, ({ type }) => guardOf(type))) {

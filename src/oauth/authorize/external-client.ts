@@ -18,7 +18,7 @@ export interface ExternalClients {
   /** Undefined if metadata documents are not accepted. */
   documents: ClientMetadataDocuments | undefined;
   acceptsRegistrations: boolean;
-  /** Of redirect URIs (RFC 8252 §7.1). */
+  /** The URI schemes of private-use redirect URIs (RFC 8252 §7.1). */
   privateSchemes: readonly string[];
 }
 
@@ -37,7 +37,7 @@ export function createExternalClients({
 
 interface Presented {
   clientId: string;
-  /** Of the caller. */
+  /** The caller's IP address. */
   address: string;
 }
 
@@ -77,7 +77,7 @@ export async function readExternalClient(
   };
 }
 
-/** Those of this server that it names, or all. It gets none of them before a user allows it. */
+/** The known scopes that the metadata names, or all scopes if it names none. A user must still allow them. */
 export function allowedScopesOf({ scope = '' }: ClientMetadata): Scopes {
   const { scopes } = readScopes(parseScopes(scope));
   return scopes.length > 0 ? scopes : SCOPES.map(({ name }) => name);

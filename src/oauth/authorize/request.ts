@@ -21,7 +21,7 @@ export interface AuthorizationRequest {
   sentRedirectUri: string | null;
   /** All requested scopes, the optional ones included. */
   scopes: Scopes;
-  /** Those of them that the user may leave out. */
+  /** The scopes that the user may leave out. */
   optionalScopes: Scopes;
   prompt: 'none' | 'login' | null;
   codeChallenge: string | null;
@@ -72,7 +72,7 @@ export function rejection(app: App, callback: Callback, error: OAuthError): Call
   return new UntrustedRequest((texts) => texts.rejected(app.name), error.message);
 }
 
-/** Those that depend on nothing but the app. */
+/** The parameters that depend on the app only. */
 type OwnParameters = Omit<AuthorizationRequest, 'app' | 'callback' | 'resource' | 'businessId'>;
 
 function readParameters(app: App, parameters: Parameters): OwnParameters {

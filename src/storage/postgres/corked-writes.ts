@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream';
 import type pg from 'pg';
 
-/** Whose writes are held back. */
+/** Connections with corked writes. */
 const corked = new Set<Duplex>();
 let scheduledSends = 0;
 

@@ -68,7 +68,7 @@ interface PooledConnection extends DatabaseConnection {
   /** Whether its transaction has sent `LOCK_REFERENCES`. */
   hasReferences: boolean;
   began?: Promise<unknown>;
-  /** Of the first statement that failed. PostgreSQL rejects all later ones of its transaction. */
+  /** The error of the first statement that failed. PostgreSQL rejects all later ones of its transaction. */
   failure?: unknown;
   /** Statements that were sent, and whose results have not arrived. */
   unsettled: Set<Promise<unknown>>;

@@ -4,7 +4,7 @@
  */
 export const LOCK_REFERENCES = 'select pg_advisory_xact_lock(7239146)';
 
-/** Those of deploy/citus.sql. */
+/** The reference tables of deploy/citus.sql. */
 const REFERENCE = '"(?:businesses|users|memberships|apps)"';
 const CHANGE = `(?:insert into|update|delete from) ${REFERENCE}`;
 const LOCK = `select\\b.* from ${REFERENCE}.* for (?:no key update|update|key share|share)(?: of ${REFERENCE})?`;

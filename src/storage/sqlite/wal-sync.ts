@@ -6,7 +6,7 @@ import { StorageUnavailable } from '../storage.ts';
 export interface Wal {
   /** Resolves when every commit so far is on disk. Rejects if the disk does not confirm that in time. */
   sync(): Promise<void>;
-  /** The same for commits that are being synced; undefined if there are none. */
+  /** Resolves when the commits that are being synced are on disk; undefined if there are none. */
   pendingSync(): Promise<void> | undefined;
   /** Set while a sync is overdue: no write may begin. */
   stalled: StorageUnavailable | undefined;
@@ -15,7 +15,7 @@ export interface Wal {
 
 type Sync = (file: number, done: (error: Error | null) => void) => void;
 
-/** The same as the time limit for a response of PostgreSQL. */
+/** Equals the time limit for a response of PostgreSQL. */
 const SYNC_TIMEOUT = 4 * SECOND;
 
 /**

@@ -71,7 +71,7 @@ function redirectUriFields(uris: string[], problem: Problem | undefined): Html {
     problem: wrong?.rows?.[i],
   }));
   const hint = 'https, or http on localhost.';
-  // Every wrong row says so itself.
+  // Each invalid row shows its own error.
   const isWhole = wrong !== undefined && wrong.rows === undefined;
   return html`<fieldset class="field" ${ariaAttributes('redirect_uris', { hint, wrong: isWhole })}>
 <legend class="visually-hidden">Redirect URIs</legend>

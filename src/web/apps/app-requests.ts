@@ -76,7 +76,7 @@ interface RequestLog {
   period: Period;
   counts: HourlyCounts[];
   now: number;
-  /** Of the chart. */
+  /** The time zone of the chart. */
   zone: string;
 }
 

@@ -4,7 +4,7 @@ import { codeBlock } from '../components/display.ts';
 import { settings } from '../components/structure.ts';
 
 interface Addresses {
-  /** Of the list of apps. */
+  /** The path of the list of apps. */
   path: string;
   issuer: string;
 }

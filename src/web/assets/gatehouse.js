@@ -121,7 +121,7 @@ for (const button of document.querySelectorAll('button[data-choose]')) {
   });
 }
 
-// Of the empty rows at the end of a list of fields, keeps one. The button adds another.
+// Keeps one of the empty rows at the end of a list of fields. The button adds another.
 for (const button of document.querySelectorAll('button[data-add-row]')) {
   const list = button.parentElement.querySelector('[data-rows]');
   const rows = [...list.children];

@@ -36,7 +36,7 @@ function toneOf(id: string): number {
   return sum % TONES;
 }
 
-/** Of the first and the last word of a person; of the first word of anything else. */
+/** The initials of a person's first and last word, and of the first word of anything else. */
 function initials(name: string, shape: Avatar['shape']): string {
   const words = name.trim().split(/\s+/);
   const shown = shape === 'round' && words.length > 1 ? [words[0], words.at(-1)] : [words[0]];

@@ -16,7 +16,7 @@ export interface ConsentState {
   businessId: string;
   /** The scopes on the screen. If the request has no `scope`, they depend on the scopes of the app, which can change. */
   scopes: Scopes;
-  /** Of the app on the screen, whose settings or metadata document can change. */
+  /** The name on the screen. The settings or the metadata document of the app can change. */
   appName: string;
   redirectUri: string;
   shownAt: number;

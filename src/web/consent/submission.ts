@@ -144,7 +144,7 @@ async function allow(
   throw alreadySubmitted();
 }
 
-/** The same screen for the selected business, with the same boxes ticked. */
+/** Shows the screen for the selected business, with the same boxes ticked. */
 async function showOtherBusiness(
   deps: WebDeps,
   reply: FastifyReply,

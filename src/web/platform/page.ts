@@ -17,7 +17,7 @@ import { loadPageContext } from '../page-context.ts';
 interface PlatformPage {
   context: PageContext;
   title: string;
-  /** Of a page that has a tab; the tabs are below it. */
+  /** The head of a page that has a tab; the tabs are below it. */
   head?: Html;
   body: Html;
   status?: number;
@@ -36,7 +36,7 @@ interface PlatformList<Item extends { id: string }> {
   path: string;
   title: string;
   intro: string;
-  /** Of the search field. */
+  /** The label of the search field. */
   label: string;
   search(terms: SearchTerm): Promise<Item[]>;
   toRows(items: Item[]): Html[] | Promise<Html[]>;

@@ -44,7 +44,7 @@ export interface Media {
   schema: Schema;
   example?: unknown;
   examples?: Record<string, { value: unknown }>;
-  /** Of an error response: the possible error codes, each with its reasons. */
+  /** The possible codes of an error response, each with its reasons. */
   'x-reasons'?: Record<string, string[]>;
 }
 

@@ -100,7 +100,7 @@ function mountLink(host: FastifyInstance, deps: WebDeps): void {
   });
 }
 
-/** The same response for every cause: it reveals nothing about another account. */
+/** Sends the same response for every cause: it reveals nothing about another account. */
 function closedLink(): PageError {
   const sentence =
     'A link to confirm an address works once, for 30 minutes, and only for the account that asked for it. Sign in with that account, or ask for a new link.';

@@ -15,7 +15,7 @@ export interface Assistant {
   clientIdSetting: string;
 }
 
-/** Their menus change: each step names what to look for. */
+/** The menus of assistants change, so each step names what to look for. */
 export const ASSISTANTS: Assistant[] = [
   {
     name: 'Claude',

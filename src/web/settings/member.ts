@@ -56,7 +56,7 @@ function mountPasswordLink(host: FastifyInstance, deps: WebDeps): void {
     const newLink = { userId: member.id, businessId: context.business.businessId };
     const created = await createPasswordLink(context.actor, storage.durable, newLink, clock());
     if (!created) {
-      // The same for every reason: owners must not learn which other businesses a member belongs to.
+      // The error is the same for every reason: owners must not learn which other businesses a member belongs to.
       throw forbidden(`You cannot create a link for this person. Ask a platform admin of ${platformName}.`);
     }
     const link = `${consentUrl}/password/${created.token}`;

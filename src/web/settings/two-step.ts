@@ -87,7 +87,7 @@ async function confirmSetUp(deps: WebDeps, request: FormRequest, { secret }: Set
 
 interface Shown {
   problem?: Problem;
-  /** Of a set-up that failed: the user has scanned it already. */
+  /** The secret of a set-up that failed: the user has scanned it already. */
   secret?: string;
 }
 

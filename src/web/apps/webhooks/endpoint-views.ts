@@ -56,7 +56,7 @@ ${statusNotice(endpoint, now)}</div></li>`,
 }`;
 }
 
-/** Of a page below the list of endpoints. */
+/** The head of a page below the list of endpoints. */
 function headBelow({ section, viewer, app }: EndpointListContext, listPath: string): Html {
   return appHead(section, viewer, app, { here: 'Webhooks', back: { to: listPath, name: 'All endpoints' } });
 }
