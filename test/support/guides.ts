@@ -135,7 +135,7 @@ function startProgram([name = '', ...args]: string[], { cwd, env }: Required<Run
         await Promise.race([once(child.stdout, 'data'), closed]);
       }
     },
-    /** Waits until the program exits by itself. */
+    /** Waits until the program exits. */
     async end(): Promise<{ status: number | null; stderr: string }> {
       await closed;
       return { status: child.exitCode, stderr: output.stderr };

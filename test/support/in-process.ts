@@ -8,7 +8,7 @@ interface Output {
 const HOME = process.cwd();
 const outputs = new AsyncLocalStorage<Output>();
 let running = 0;
-/** That of the tests, while a command is running. */
+/** The umask of the tests, while a command is running. */
 let usualUmask = 0;
 
 for (const [method, stream] of [

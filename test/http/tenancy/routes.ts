@@ -32,11 +32,11 @@ export interface Rule {
   query?: (own: RouteValues) => string;
   /** The status for objects of others, if not 404. */
   foreign?: { other: Status; unknown: Status; malformed: Status };
-  /** The same for a form, if it differs from the page. */
+  /** The status of a form, if it differs from the page. */
   foreignForm?: Status;
   /** The status for visitors without access, if not 404. */
   rejected?: Partial<Record<Visitor, number>>;
-  /** The same for a form, if it differs from the page. */
+  /** The status of a form, if it differs from the page. */
   refusedForm?: Partial<Record<Visitor, number>>;
   /** The platform has access to objects of every business. */
   isAll?: true;
@@ -388,7 +388,7 @@ export const RULES: Record<string, Rule> = {
     fields: () => ({ required: 'no' }),
     unchangedFor: VISITORS,
   },
-  // The same as before, which is not recorded: any other choice would change what the other visitors may allow.
+  // The value does not change, so nothing is recorded: any other choice would change what the other visitors may allow.
   '/platform/settings/apps': {
     who: 'platform',
     POST: 303,

@@ -29,7 +29,7 @@ export function guardFor(
   return { guard, sent, errors };
 }
 
-/** The same API on both frameworks: GET /invoices returns the access, for `read:invoices`. */
+/** Serves one API on both frameworks: GET /invoices returns the access, for `read:invoices`. */
 export async function serveInvoices(guard: Guard): Promise<{ Fastify: string; Express: string }> {
   const fast = fastify();
   fast.get('/invoices', { preHandler: guard.fastify('read:invoices') }, async (request) => guard.accessOf(request));

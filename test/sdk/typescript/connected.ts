@@ -29,7 +29,7 @@ export async function connect(server: TestServer, app: App = createSdkApp(server
   return app.finishAuthorization(await openAuthorizeUrl(server, url), pending);
 }
 
-/** The same tokens, expired. */
+/** Copies the tokens as expired. */
 export function expired(tokens: Tokens): Tokens {
   return { ...tokens, expiresAt: Date.now() - 1 };
 }
