@@ -20,7 +20,7 @@ const FLAGS = [
 ];
 /** Feature not supported, or an internal error: what Citus says to a statement that it cannot run. */
 const REJECTED = /^(?:0A000|XX000) (?:ERROR|DETAIL|STATEMENT): .*$/gm;
-/** They replace the database below a running server, or count what a plain PostgreSQL does. */
+/** These tests replace the database below a running server, or count what a plain PostgreSQL does. */
 const NOT_ON_CITUS = ['test/http/oauth/storage-failure.test.ts'];
 
 const given = process.argv.slice(2);

@@ -59,7 +59,7 @@ mkdirSync(out, { recursive: true });
 
 /** Only the top of these pages is shown. */
 const LONG = ['reference', 'requests'];
-/** Of each page, the repository keeps two. */
+/** The repository keeps two pictures of each page. */
 const KEPT = ['desktop-light', 'phone-dark'];
 const gallery = await startGallery();
 for (const look of LOOKS) {

@@ -63,7 +63,7 @@ export const NOT_APPLICABLE: Record<string, string> = {
   'tasks-mrtr-composition': NO_TASKS,
 };
 
-/** The same for single checks of a scenario that applies; by the id of the check. */
+/** Single checks that do not apply, of scenarios that do, by the id of the check. */
 export const CHECKS_NOT_APPLICABLE: Record<string, string> = {
   'sep-2549-prompts-list-caching-hints': NO_PROMPTS,
   'sep-2549-resources-list-caching-hints': NO_RESOURCES,

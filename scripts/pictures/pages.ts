@@ -15,7 +15,7 @@ interface Known {
   /** Apps, by name. */
   ledgerly: string;
   parcelwise: string;
-  /** Of Parcelwise. */
+  /** What belongs to Parcelwise. */
   request: string;
   endpoint: string;
   delivery: string;

@@ -106,7 +106,7 @@ interface OperationContext {
   requests: Requests;
   /** Connections that only this client uses. */
   own: ConnectedApp[];
-  /** Of a user with a session. */
+  /** The index of a user with a session. */
   index: number;
 }
 

@@ -23,7 +23,7 @@ export interface UpgradeOptions {
 export interface UpgradeReport extends LoadReport {
   /** Waits for locks of more than 100 ms, from PostgreSQL's log, while the load ran. */
   lockWaits: LockWait[];
-  /** Of those that were sampled, in milliseconds. */
+  /** The longest wait that was sampled, in milliseconds. */
   longestSampledWait: number;
   plan: CommandOutput;
   expand: TimedCommand;
