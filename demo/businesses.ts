@@ -1,6 +1,6 @@
 /** The values from which the records of a demo business are generated. */
 export interface DemoBusiness {
-  /** Of its invoice numbers. */
+  /** The prefix of its invoice numbers. */
   prefix: string;
   currency: string;
   country: string;

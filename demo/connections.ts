@@ -170,7 +170,7 @@ const READ_REQUEST = {
   reason: null,
 };
 const REFRESH_REQUEST = { ...READ_REQUEST, method: 'POST', route: '/api/v1/oauth/token', grantType: 'refresh_token' };
-/** Of four reads, two are of invoices. */
+/** Two of four reads are of invoices. */
 const READ_PATTERN = [0, 1, 0, 2];
 const FAILED_REQUESTS = [
   { ...READ_REQUEST, status: 401, reason: 'access_token_expired' },
