@@ -1,5 +1,6 @@
 import { type TSchema, Type } from 'typebox';
 import { LIMIT_PARAMETER, type RawQuery, readLimit, readText, valueNotAllowed } from '../http/paging.ts';
+import { isDay } from '../lib/clock.ts';
 import { firstIdAt, isId } from '../lib/ids.ts';
 import type { Resource, Values } from '../resources/resource.ts';
 import { listRecords, type Page } from './pages.ts';
@@ -64,9 +65,11 @@ function querySchema(resource: Resource): object {
   });
 }
 
+/** A day, or a time with its zone (RFC 3339). */
+const BOUND = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2}))?$/;
+
 function boundSchema(description: string) {
-  const pattern = '^\\d{4}-\\d{2}-\\d{2}(T\\d{2}:\\d{2}(:\\d{2}(\\.\\d{1,9})?)?(Z|[+-]\\d{2}:\\d{2}))?$';
-  return Type.Optional(Type.String({ pattern, description, examples: ['2026-07-01T00:00:00Z'] }));
+  return Type.Optional(Type.String({ pattern: BOUND.source, description, examples: ['2026-07-01T00:00:00Z'] }));
 }
 
 /** Equality with one value; there is no filter for `null`. */
@@ -120,19 +123,22 @@ function readFilters({ filters, fields }: Resource, text: (name: string) => stri
   return values;
 }
 
-const DAY_TEXT = /^\d{4}-\d{2}-\d{2}$/;
-
 /** As stored in the column of the sort field: an id, a time, or a date. */
 function readBound(name: string, text: string | undefined, sort: string): string | number | undefined {
   if (text === undefined) return undefined;
+  if (!BOUND.test(text)) throw valueNotAllowed(describeBound(name, text));
   const time = Date.parse(text);
-  if (!/^\d{4}-/.test(text) || !Number.isFinite(time) || time < 0) {
-    throw valueNotAllowed(`${name} must be a date or time, such as 2026-07-31 or 2026-07-31T12:00:00Z.`);
-  }
+  if (!isDay(text.slice(0, 10)) || Number.isNaN(time)) throw valueNotAllowed(`${name} does not exist: ${text}.`);
   if (sort === 'createdAt') return firstIdAt(time);
   if (sort === 'updatedAt') return time;
-  if (!DAY_TEXT.test(text)) throw valueNotAllowed(`${name} must be a date, such as 2026-07-31, for this order.`);
+  if (!isDay(text)) throw valueNotAllowed(`${name} must be a date, such as 2026-07-31, for this order.`);
   return text;
+}
+
+function describeBound(name: string, text: string): string {
+  const form = `${name} must be a date, such as 2026-07-31, or a time with its zone, such as 2026-07-31T12:00:00Z.`;
+  // In a query, a plus sign is a space.
+  return BOUND.test(text.replace(' ', '+')) ? `${form} Encode the + of the zone as %2B.` : form;
 }
 
 /** The id of the last record; in other orders than that of creation, after the value that it is sorted by. */
@@ -146,7 +152,7 @@ function readCursor(text: string | undefined, sort: string): Page['after'] {
   const [encoded = '', id = ''] = sort === 'createdAt' ? ['', text] : text.split('.');
   const value = Buffer.from(encoded, 'base64url').toString();
   const bound = sort === 'updatedAt' ? Date.parse(value) : value;
-  const isRight = sort === 'createdAt' || (sort === 'updatedAt' ? Number.isFinite(bound) : DAY_TEXT.test(value));
+  const isRight = sort === 'createdAt' || (sort === 'updatedAt' ? Number.isFinite(bound) : isDay(value));
   if (!isId(id) || !isRight)
     throw valueNotAllowed('Send the cursor of the Link header, or the next_cursor, of the previous page.');
   return { value: bound, id };

@@ -16,8 +16,11 @@ export const DAY = 24 * HOUR;
 
 /** The start of a day in UTC, in milliseconds since 1970: `2030-01-31`. Undefined if there is no such day. */
 export function parseDay(text: string): number | undefined {
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return undefined;
-  const start = Date.parse(`${text}T00:00:00Z`);
-  // JavaScript reads 2030-02-31 as a day in March.
-  return Number.isNaN(start) || start < 0 || new Date(start).toISOString().slice(0, 10) !== text ? undefined : start;
+  const start = isDay(text) ? Date.parse(text) : -1;
+  return start < 0 ? undefined : start;
+}
+
+/** Whether it is a date like `2030-01-31`, before 1970 too. JavaScript reads 2030-02-31 as a day in March. */
+export function isDay(text: string): boolean {
+  return /^\d{4}-\d{2}-\d{2}$/.test(text) && new Date(`${text}T00:00:00Z`).toJSON()?.startsWith(text) === true;
 }

@@ -1,5 +1,6 @@
 import { type TSchema, Type } from 'typebox';
 import { type RawQuery, readText, valueNotAllowed } from '../../http/paging.ts';
+import { isDay } from '../../lib/clock.ts';
 import { AMOUNT_PATTERN } from '../../resources/resource.ts';
 import type { Database } from '../../storage/storage.ts';
 import { readBatches } from '../batches.ts';
@@ -47,8 +48,7 @@ export function earliestDay(asOf: string): string {
 
 export function readDay(query: RawQuery<Record<string, unknown>>, name: string, fallback: string): string {
   const text = readText(query, name) ?? fallback;
-  const isDay = /^\d{4}-\d{2}-\d{2}$/.test(text) && new Date(`${text}T00:00:00Z`).toJSON()?.startsWith(text);
-  if (!isDay) throw valueNotAllowed(`${name} must be a date, such as 2026-07-31.`);
+  if (!isDay(text)) throw valueNotAllowed(`${name} must be a date, such as 2026-07-31.`);
   return text;
 }
 

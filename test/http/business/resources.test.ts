@@ -274,6 +274,31 @@ test('lists are filtered and sorted alike, and pages follow each other without a
   assert.equal(await days(`?customerId=${business.id}`), '');
 });
 
+test('since and until take a day, or a time with its zone, and nothing else', async () => {
+  const rejected = async (query: string) => {
+    const { status, body } = await api.get(`${INVOICES}?${query}`);
+    assert.deepEqual([status, body.reason], [400, 'value_not_allowed'], query);
+    return body.error_description;
+  };
+  for (const text of ['2026-', '2026-7-1', '2026-08', '2026-11-18 (x)', '2026-11-18T10:00', '2026-11-18T10:00:00']) {
+    assert.match(await rejected(`since=${text}`), /^since is a date, such as .*, or a time with its zone/);
+  }
+  for (const text of ['2026-02-30', '2026-04-31', '2026-02-29T10:00:00Z', '2026-01-01T25:00:00Z']) {
+    assert.equal(await rejected(`until=${text}`), `until does not exist: ${text}.`);
+  }
+  assert.equal(await rejected('sort=dueDate&since=2026-02-31'), 'since does not exist: 2026-02-31.');
+  assert.match(await rejected('since=2026-11-18T10:00:00+02:00'), /Encode the \+ of the zone as %2B\.$/);
+});
+
+test('a list since a day before 1970 has all records, and one until then none', async () => {
+  for (const sort of ['createdAt', 'updatedAt', 'dueDate']) {
+    const count = async (query: string) => (await api.get(`${INVOICES}?sort=${sort}&limit=200&${query}`)).body.length;
+
+    assert.equal(await count('since=1969-01-01'), await count(''), sort);
+    assert.equal(await count('until=1969-01-01'), 0, sort);
+  }
+});
+
 test('every scope that the consent screen can show opens an endpoint', () => {
   const opened = new Set(listEndpoints(true).map(({ scope }) => scope));
 
