@@ -3,6 +3,7 @@ import { textOrTexts } from '../http/openapi.ts';
 import { SCOPES } from '../oauth/scopes.ts';
 
 // The schemas of requests and responses. They validate requests, type the handlers and generate the API reference.
+// Unknown fields of requests are ignored, whatever their type (RFC 6749 §3.2).
 
 const textField = (description: string, example?: string, limits: { minLength?: number } = {}) =>
   Type.String({ description, ...(example !== undefined && { examples: [example] }), ...limits });
@@ -17,9 +18,6 @@ export const extensibleEnum = <const Words extends string[]>(words: Words, descr
   Type.Unsafe<Words[number]>({ type: 'string', 'x-extensible-enum': words, description });
 
 const optionalText = (description: string, example?: string) => Type.Optional(textField(description, example));
-
-/** Every field is a string: a list, a number or null is rejected. Unknown fields are allowed. */
-const TEXT_ONLY = { additionalProperties: Type.String() };
 
 export const EXAMPLE_APP = '0190b9a1-7d4c-7c5e-9a51-3c2f6f0e8d10';
 
@@ -56,7 +54,6 @@ export const TOKEN_REQUEST = Type.Object(
     ),
   },
   {
-    ...TEXT_ONLY,
     examples: [
       {
         grant_type: 'authorization_code',
@@ -99,7 +96,7 @@ export const REVOCATION_REQUEST = Type.Object(
     token_type_hint: TOKEN_TYPE_HINT,
     ...CREDENTIALS,
   },
-  { ...TEXT_ONLY, examples: [{ token: 'grt_…' }] },
+  { examples: [{ token: 'grt_…' }] },
 );
 export type RevocationRequest = Static<typeof REVOCATION_REQUEST>;
 
@@ -116,7 +113,6 @@ export const INTROSPECTION_REQUEST = Type.Object(
     ...CREDENTIALS,
   },
   {
-    ...TEXT_ONLY,
     examples: [{ token: 'gat_…', client_id: EXAMPLE_APP, client_secret: 'gcs_…' }],
   },
 );

@@ -14,7 +14,8 @@ const GUIDE: { [Code in ErrorCode]: Explanation & { reasons: Record<ReasonOf<Cod
     reasons: {
       field_missing: 'A required field or parameter is absent or empty. The description names it.',
       field_repeated: 'A field or parameter was sent more than once. The description names it: send it exactly once.',
-      field_not_text: 'A field is a number, a list, an object or null. Send every field as text.',
+      field_not_text:
+        'A field of this endpoint is a number, a list, an object or null. The description names it: send it as text.',
       value_not_allowed: 'A parameter has a value that is not allowed. The description lists the allowed values.',
       body_malformed:
         'The body is neither one JSON object nor a form. Check its quotes and commas, and that the Content-Type ' +
