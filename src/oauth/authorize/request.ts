@@ -4,7 +4,7 @@ import { isRegistered, isRegisteredExternally } from '../../apps/redirect-uris.t
 import { boundBusiness } from '../../grants/tenancy.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Keyring } from '../../lib/keyring.ts';
-import { formatScopes, parseScopes, type Scopes, scopesBeyond } from '../../lib/scope-lists.ts';
+import type { Scopes } from '../../lib/scope-lists.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { type Callback, CallbackError, OAuthError, UntrustedRequest } from '../errors.ts';
 import { isChallenge } from '../pkce.ts';
@@ -12,6 +12,7 @@ import { businessOf, mcpResource, type Resource, readResource, resourceUri } fro
 import type { AuthorizeQuery } from '../schemas.ts';
 import { readScopes } from '../scopes.ts';
 import { type ExternalClients, isExternalClientId, readExternalClient } from './external-client.ts';
+import { readRequestedScopes } from './requested-scopes.ts';
 
 /** A valid authorize request (RFC 6749 §4.1.1). What depends on the user is checked later. */
 export interface AuthorizationRequest {
@@ -83,8 +84,8 @@ function readParameters(app: App, parameters: Parameters): OwnParameters {
   checkResponseType(read('response_type'));
   checkResponseMode(read('response_mode'));
   // RFC 6749 §3.3: without scope the server uses a default, here all scopes of the app.
-  const named = readRequestedScopes(app, read('scope') ?? '');
-  const optional = readRequestedScopes(app, read('optional_scope') ?? '');
+  const named = readRequestedScopes(app, read('scope'));
+  const optional = readRequestedScopes(app, read('optional_scope'));
   const { scopes } = readScopes([...(named.length > 0 ? named : app.allowedScopes), ...optional]);
   const prompt = readPrompt(read('prompt'));
   const codeChallenge = readChallenge(app, read('code_challenge'), read('code_challenge_method'));
@@ -220,22 +221,6 @@ function checkResponseType(type: string | undefined): void {
 function checkResponseMode(mode: string | undefined): void {
   if (mode === undefined || mode === 'query') return;
   throw new OAuthError('invalid_request', 'value_not_allowed', 'response_mode must be query, or be left out.');
-}
-
-function readRequestedScopes(app: App, text: string): Scopes {
-  const { scopes, unknown } = readScopes(parseScopes(text));
-  if (unknown.length > 0) {
-    const list = unknown.join(' ').slice(0, 200);
-    const hint = list.includes(',') ? ' Separate scopes with spaces.' : '';
-    throw new OAuthError('invalid_scope', 'scope_unknown', `Unknown scope: ${list}.${hint}`);
-  }
-  const beyond = scopesBeyond(scopes, app.allowedScopes);
-  if (beyond.length > 0) {
-    const list = app.ownerScope === 'external' ? 'scope of its client metadata' : "app's allowed scopes";
-    const description = `The app is not registered for: ${formatScopes(beyond)}. Add it to the ${list}, or leave it out.`;
-    throw new OAuthError('invalid_scope', 'scope_not_registered', description);
-  }
-  return scopes;
 }
 
 function readPrompt(prompt: string | undefined): 'none' | 'login' | null {

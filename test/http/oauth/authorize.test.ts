@@ -49,6 +49,8 @@ const FAULTS: [fault: string, changes: Record<string, string | undefined>, error
     'scope_not_registered',
   ],
   ['a scope in other letters', { scope: 'READ:INVOICES' }, 'invalid_scope', 'scope_unknown'],
+  ['a scope of spaces only', { scope: ' ' }, 'invalid_scope', 'scope_unknown'],
+  ['an optional_scope of spaces only', { optional_scope: '  ' }, 'invalid_scope', 'scope_unknown'],
   ['an unknown prompt [A18]', { prompt: 'consent' }, 'invalid_request', 'value_not_allowed'],
   ['response_mode=fragment', { response_mode: 'fragment' }, 'invalid_request', 'value_not_allowed'],
   ['response_mode=form_post', { response_mode: 'form_post' }, 'invalid_request', 'value_not_allowed'],
@@ -120,6 +122,13 @@ test('invalid_scope names the offending scopes and no others [A17]', async () =>
   assert.doesNotMatch(unknown ?? '', /read:invoices/);
   assert.match(beyond ?? '', /read:orders/);
   assert.doesNotMatch(beyond ?? '', /read:invoices/);
+});
+
+test('invalid_scope names all offending scopes, unknown ones and others', async () => {
+  const { reason, error_description } = redirectParams((await authorize({ scope: 'read:deals foo bar' })).location);
+
+  assert.equal(reason, 'scope_unknown');
+  assert.match(error_description ?? '', /^Unknown scope: foo bar\. The app is not registered for: read:deals\./);
 });
 
 test('a parameter sent twice is an invalid_request, even with the same value [A8]', async () => {

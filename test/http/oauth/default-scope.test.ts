@@ -13,7 +13,6 @@ const arrive = async () => server.signedIn(await server.addUser(`Person${++users
 for (const [what, scope] of [
   ['a missing scope', undefined],
   ['an empty scope', ''],
-  ['a scope of spaces only', '  '],
 ] as const) {
   test(`${what} means all scopes that the app is allowed: consent screen and token response name them [A9]`, async () => {
     const browser = await arrive();

@@ -156,7 +156,7 @@ export const AUTHORIZE_MUTATIONS: Mutation[] = [
   {
     promise: 'A17',
     breaks: 'a scope outside the allowance is granted',
-    file: 'src/oauth/authorize/request.ts',
+    file: 'src/oauth/authorize/requested-scopes.ts',
     find: 'if (beyond.length > 0) {',
     replace: 'if (false) {',
     tests: [REQUEST],
