@@ -18,6 +18,11 @@ const PLAIN_PRIVATE = /^[a-z][a-z0-9+.-]*:\/(?:[\w\-.~:/?@!$&'()+,;=]|%[0-9A-Fa-
 /** RFC 8252 §7.3: a native app does not know its port in advance. */
 const LOOPBACK_PORT = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]))(?::\d{1,5})?(?=[/?])/;
 const LOCALHOST_PORT = /^(http:\/\/localhost)(?::\d{1,5})?(?=[/?])/;
+/** A URL parser drops the default port, which may be sent nevertheless. */
+const DEFAULT_PORT = /^(http:\/\/[^/?]*):80(?=[/?])/;
+
+/** RFC 6749 §4.1.2 and §4.1.2.1, RFC 9207: a client that reads the wrong one of two would accept what it did not get. */
+const RESPONSE_PARAMETERS = ['code', 'state', 'error', 'error_description', 'error_uri', 'iss'];
 
 /** `privateSchemes` are the private-use schemes that a public client may have (RFC 8252 §7.1). */
 export function readRedirectUris(texts: readonly string[], privateSchemes: readonly string[] = []): string[] {
@@ -25,15 +30,15 @@ export function readRedirectUris(texts: readonly string[], privateSchemes: reado
   if (uris.length === 0) throw new FormError('redirect_uris', 'Enter at least one redirect URI.');
   if (uris.length > MAX_URIS) throw new FormError('redirect_uris', `Enter at most ${MAX_URIS} redirect URIs.`);
   const problems = uris.flatMap((uri) => {
-    const problem = problemOf(uri, privateSchemes);
+    const problem = problemOfNew(uri, privateSchemes);
     return problem === undefined ? [] : [`${uri.slice(0, 100)}: ${problem}`];
   });
   if (problems.length === 0) return uris;
-  const rows = texts.map((text) => (text.trim() === '' ? undefined : problemOf(text.trim(), privateSchemes)));
+  const rows = texts.map((text) => (text.trim() === '' ? undefined : problemOfNew(text.trim(), privateSchemes)));
   throw new FormError('redirect_uris', problems.join('\n'), rows);
 }
 
-/** Redirect URIs that could be registered. A metadata document may list any number; its size is limited. */
+/** Redirect URIs that could be registered, or could be when the client registered. A metadata document may list any number; its size is limited. */
 export function usableRedirectUris(texts: readonly string[], privateSchemes: readonly string[]): string[] {
   return [...new Set(texts)].filter((uri) => problemOf(uri, privateSchemes) === undefined);
 }
@@ -46,6 +51,14 @@ export function isRegistered(registered: readonly string[], sent: string): boole
 /** For external clients: several list `http://localhost/callback` in their metadata and choose the port when they start. */
 export function isRegisteredExternally(registered: readonly string[], sent: string): boolean {
   return isRegistered(registered, sent) || registered.some((uri) => differsInPort(uri, sent, LOCALHOST_PORT));
+}
+
+function problemOfNew(uri: string, privateSchemes: readonly string[]): string | undefined {
+  const problem = problemOf(uri, privateSchemes);
+  if (problem !== undefined) return problem;
+  const { searchParams } = new URL(uri);
+  const name = RESPONSE_PARAMETERS.find((each) => searchParams.has(each));
+  return name && `its query has ${name}, which the response adds; use another name.`;
 }
 
 function problemOf(uri: string, privateSchemes: readonly string[]): string | undefined {
@@ -72,5 +85,5 @@ function differsInPort(uri: string, sent: string, origin: RegExp): boolean {
 }
 
 function isNormalized(uri: string): boolean {
-  return PLAIN.test(uri) && URL.parse(uri)?.href === uri;
+  return PLAIN.test(uri) && URL.parse(uri)?.href === uri.replace(DEFAULT_PORT, '$1');
 }

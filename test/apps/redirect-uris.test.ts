@@ -74,6 +74,11 @@ const BAD: [why: string, uri: string][] = [
   ['brackets, which only an address may have', 'https://app.example/callback?list[]=1'],
   ['a quote', 'https://app.example/"onload="'],
   ['markup', 'https://app.example/<script>'],
+  ...['code', 'state', 'error', 'error_description', 'error_uri', 'iss'].map((name): [string, string] => [
+    `a parameter of the response in its query: ${name}`,
+    `https://app.example/callback?tenant=a&${name}=x`,
+  ]),
+  ['a parameter of the response in its query, encoded', 'https://app.example/callback?%63ode=x'],
   ['more than 2000 characters', `https://app.example/${'x'.repeat(2000)}`],
 ];
 
@@ -124,6 +129,17 @@ test('the error names the field, quotes the URI and explains how to write it', (
   );
 });
 
+test('the error names the parameter of the response that a redirect URI has', () => {
+  assert.throws(
+    () => readRedirectUris(['https://app.example/?a=b&state=x']),
+    /its query has state, which the response adds/,
+  );
+});
+
+test('a parameter whose name only begins like one of the response may be registered', () => {
+  assert.equal(readRedirectUris(['https://app.example/?states=x&my_code=y']).length, 1);
+});
+
 test('every wrong redirect URI is named at once, each on a line of its own', () => {
   const typed = ['https://app.example', 'https://good.example/', 'http://app.example/a', 'https://app.example/#x'];
 
@@ -148,7 +164,8 @@ test('a redirect URI matches only if it is identical, except for the port of a l
     'http://localhost:5000/callback',
   ];
 
-  for (const uri of [...registered, 'http://127.0.0.1/callback', 'http://127.0.0.1:1/callback']) {
+  const ports = ['http://127.0.0.1/callback', 'http://127.0.0.1:1/callback', 'http://127.0.0.1:80/callback'];
+  for (const uri of [...registered, ...ports]) {
     assert.equal(isRegistered(registered, uri), true, uri);
   }
   for (const uri of [
@@ -158,6 +175,8 @@ test('a redirect URI matches only if it is identical, except for the port of a l
     'http://127.0.0.1:5000/callback/',
     'http://127.0.0.1:5000/callback#x',
     'http://127.0.0.1:99999/callback',
+    'http://127.0.0.1:080/callback',
+    'http://127.0.0.1:/callback',
     'http://127.0.0.1:5000\\@evil.example/callback',
     '',
   ]) {

@@ -128,7 +128,7 @@ const GUIDE: { [Code in ErrorCode]: Explanation & { reasons: Record<ReasonOf<Cod
     reasons: {
       redirect_uri_invalid:
         'Send `redirect_uris`, a list of 1 to 20 URIs that start with `https:`, or with `http:` on this computer. Other schemes ' +
-        'need the operator’s permission.',
+        'need the operator’s permission. Their query must not have a parameter of the response, such as `code`.',
     },
   },
   invalid_client_metadata: {

@@ -109,6 +109,7 @@ test('only the port of a loopback IP address may differ from what is registered 
   for (const redirect_uri of [
     'http://127.0.0.1/callback',
     'http://127.0.0.1:1/callback',
+    'http://127.0.0.1:80/callback',
     'http://127.0.0.1:65535/callback',
     'http://[::1]/callback',
     'http://[::1]:9001/callback',
@@ -126,7 +127,7 @@ test('only the port of a loopback IP address may differ from what is registered 
     'http://127.0.0.1:65536/callback',
     'http://127.0.0.1:/callback',
     'http://127.0.0.1:01/callback',
-    'http://127.0.0.1:80/callback',
+    'http://127.0.0.1:080/callback',
     'http://127.0.0.1:1@evil.example/callback',
     'http://127.0.0.1.evil.example/callback',
     'http://127.1:1/callback',

@@ -191,7 +191,8 @@ test('the rules of a business also apply to public first-party apps, but not to 
 });
 
 test('the port of a loopback redirect URI may vary, and nothing else [A4]', async () => {
-  for (const uri of ['http://127.0.0.1:1/callback', 'http://127.0.0.1:65535/callback', LOOPBACK]) {
+  const ports = ['http://127.0.0.1:1/callback', 'http://127.0.0.1:80/callback', 'http://127.0.0.1:65535/callback'];
+  for (const uri of [...ports, LOOPBACK]) {
     assert.equal((await exchange(await allow(uri))).status, 200, uri);
   }
   const { request } = newPkce();

@@ -59,6 +59,11 @@ const INVALID: [changes: object, error: string, sentence: RegExp][] = [
   [{ redirect_uris: undefined }, 'invalid_redirect_uri', /has to be a list/],
   [{ redirect_uris: 'https://a.example/' }, 'invalid_redirect_uri', /has to be a list/],
   [{ redirect_uris: [CALLBACK, 'http://a.example/'] }, 'invalid_redirect_uri', /use https/],
+  [
+    { redirect_uris: ['https://a.example/?code=x'] },
+    'invalid_redirect_uri',
+    /its query has code, which the response adds/,
+  ],
   [{ redirect_uris: ['javascript:alert(1)'] }, 'invalid_redirect_uri', /use https/],
   [{ redirect_uris: ['vscode://a/b'] }, 'invalid_redirect_uri', /use https/],
   [{ redirect_uris: ['cursor:alert'] }, 'invalid_redirect_uri', /not a complete URL/],
