@@ -14,6 +14,8 @@ import { readScopes } from '../scopes.ts';
 import { type ExternalClients, isExternalClientId, readExternalClient } from './external-client.ts';
 import { readRequestedScopes } from './requested-scopes.ts';
 
+const MAX_ENCODED_QUERY = 8000;
+
 /** A valid authorize request (RFC 6749 §4.1.1). What depends on the user is checked later. */
 export interface AuthorizationRequest {
   app: App;
@@ -56,6 +58,7 @@ export async function readAuthorizationRequest(
   const states = parameters.get('state') ?? [];
   const callback = { redirectUri, state: states.length === 1 ? states[0]?.raw : undefined };
   try {
+    rejectTooLong(query);
     const resource = readAppResource(deps, app, parameters);
     const businessId = businessOf(resource) ?? boundBusiness(app);
     return { app, callback, resource, businessId, ...readParameters(app, parameters) };
@@ -71,6 +74,17 @@ export async function readAuthorizationRequest(
 export function rejection(app: App, callback: Callback, error: OAuthError): CallbackError | UntrustedRequest {
   if (app.ownerScope !== 'external') return new CallbackError(callback, error);
   return new UntrustedRequest((texts) => texts.rejected(app.name), error.message);
+}
+
+/**
+ * The address of the sign-in page contains the query, encoded again. Node accepts 16 KiB of headers, of which a browser needs
+ * up to 4 KiB for the referrer, and more for cookies.
+ */
+function rejectTooLong(query: string): void {
+  const { length } = `${new URLSearchParams({ query })}`;
+  if (length <= 'query='.length + MAX_ENCODED_QUERY) return;
+  const description = `The query is too long: encoded once more, it has at most ${MAX_ENCODED_QUERY} characters. Send a shorter state.`;
+  throw new OAuthError('invalid_request', 'value_not_allowed', description);
 }
 
 /** The parameters that depend on the app only. */

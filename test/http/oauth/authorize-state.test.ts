@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { fetchOnce, sendRaw } from '../../support/raw-http.ts';
+import { fetchOnce, redirectParams, sendRaw } from '../../support/raw-http.ts';
 import { startTestServer } from '../../support/test-server.ts';
 import { anyText } from '../../support/texts.ts';
 
@@ -85,8 +85,40 @@ test('state comes back after a sign-in [A14]', async () => {
   const page = await browser.signIn(server.ada.email, 'correct horse battery', signIn);
   const response = await browser.submit(page, '/consent', { decision: 'allow' });
 
-  assert.match(signIn.url, /\/sign-in\?/);
+  assert.equal(signIn.status, 200);
   assert.equal(echoed(response.headers.get('location')), 'a%20b%26c');
+});
+
+/** A request whose query has this many characters once it is encoded again. */
+function withEncodedLength(length: number): string {
+  const encoded = (url: string) => encodeURIComponent(new URL(url).search.slice(1)).length;
+  const rest = length - encoded(withState('')) - '%2525'.length * 1000;
+  return withState('%25'.repeat(1000) + 'x'.repeat(rest));
+}
+
+test('the longest query that is accepted survives a sign-in in a browser that sends 7 kB of other headers', async () => {
+  const url = withEncodedLength(8000);
+  const browser = server.browse({ 'x-padding': 'x'.repeat(7000) });
+  const signIn = await browser.open(url);
+  const response = await browser.signIn(server.ada.email, 'correct horse battery', signIn);
+
+  assert.equal(signIn.status, 200);
+  assert.equal(echoed(response.headers.get('location')), echoed(url));
+});
+
+test('a longer query is an invalid_request, which the app receives with its state', async () => {
+  for (const url of [
+    withEncodedLength(8001),
+    withState('%25'.repeat(3500)),
+    `${withState('x')}&a=${'!'.repeat(4000)}`,
+  ]) {
+    const { status, location } = await fetchOnce(url);
+    const { error, error_description, reason } = redirectParams(location);
+
+    assert.deepEqual([status, error, reason], [303, 'invalid_request', 'value_not_allowed']);
+    assert.match(error_description ?? '', /^The query is too long/);
+    assert.equal(echoed(location), echoed(url));
+  }
 });
 
 test('any query gets a page or a 303, and never a redirect to an unregistered address [X5]', async () => {
