@@ -76,7 +76,7 @@ export async function authenticateClient(
 /** An empty secret by HTTP Basic is none (RFC 6749 §2.3.1). */
 function rejectSecret({ clientSecret, usedBasic }: Credentials): void {
   if (!clientSecret) return;
-  const description = 'This is a public app, which has no secret. Send its client_id in the body, and nothing else.';
+  const description = 'This is a public app, which has no secret: send its client_id alone.';
   throw new InvalidClient('app_is_public', description, { usedBasic });
 }
 

@@ -188,7 +188,8 @@ export function checkAccess(
   { headers: { authorization }, query, requestContext: context }: FastifyRequest,
   target: Target,
 ): Promise<Access> {
-  const inQuery = Object.hasOwn(query as object, 'access_token');
+  const { access_token: sent } = query as { access_token?: string | string[] };
+  const inQuery = sent !== undefined && [sent].flat().some((value) => value !== '');
   const presented = { authorization, inQuery, target, context };
   return readAccess({ db: storage.durable, keys, uses, issuer }, presented, clock());
 }

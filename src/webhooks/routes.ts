@@ -9,6 +9,7 @@ import { LIMIT_PARAMETER, nextLink, type RawQuery, readLimit, readText, valueNot
 import type { Clock } from '../lib/clock.ts';
 import { isId } from '../lib/ids.ts';
 import { authenticateConfidentialClient } from '../oauth/client-authentication.ts';
+import { InvalidClient } from '../oauth/errors.ts';
 import { extensibleEnum } from '../oauth/schemas.ts';
 import type { TokenDeps } from '../oauth/token/endpoint.ts';
 import { toPayload } from './signatures.ts';
@@ -23,6 +24,7 @@ export function mountEvents(host: FastifyInstance, deps: TokenDeps & { clock: Cl
     reply.header('cache-control', 'no-store');
     const { headers, ip: address, requestContext: context } = request;
     const { authorization } = headers;
+    if (authorization === undefined) throw missingCredentials();
     const credentials = { authorization, clientId: undefined, clientSecret: undefined, address, context };
     const { client: app } = await authenticateConfidentialClient(deps, credentials, undefined, deps.clock());
     await rejectPaused(deps, app.id);
@@ -38,6 +40,12 @@ export function mountEvents(host: FastifyInstance, deps: TokenDeps & { clock: Cl
     const visible = await visibleTo(deps.storage.durable, app.id, page, deps.clock());
     return visible.map((event) => ({ id: event.id, ...toPayload(event) }));
   });
+}
+
+/** RFC 9110 §15.5.2: a 401 names the scheme. A GET has no body, which the other endpoints of an app read credentials from. */
+function missingCredentials(): InvalidClient {
+  const description = 'Send the client_id and client_secret of the app by HTTP Basic.';
+  return new InvalidClient('credentials_missing', description, { usedBasic: true });
 }
 
 /** The platform paused the app because it does not trust it, so its past events are withheld, too. */
@@ -118,7 +126,7 @@ const eventsOperation = {
     400: describeErrors({ invalid_request: ['value_not_allowed', 'field_repeated'] }),
     401: describeErrors(
       { invalid_client: REASONS.invalid_client },
-      { 'www-authenticate': Type.String({ description: 'Sent if the request used HTTP Basic.' }) },
+      { 'www-authenticate': Type.String({ description: 'The scheme: HTTP Basic.' }) },
     ),
     403: describeErrors({ unauthorized_client: REASONS.unauthorized_client }),
     ...COMMON_ERRORS,

@@ -35,7 +35,7 @@ export function readToken(rejection: Rejection, headers: RequestHeaders, url: st
 
 function hasTokenIn(url: string): boolean {
   const [, query = ''] = /\?([^#]*)/.exec(url) ?? [];
-  return new URLSearchParams(query).has('access_token');
+  return new URLSearchParams(query).getAll('access_token').some((value) => value !== '');
 }
 
 function tokenInAddress({ reject }: Rejection) {

@@ -101,6 +101,14 @@ test('a token in the query is ignored, and with the header as well it is a 400 [
   }
 });
 
+test('an empty access_token in the address counts as absent', async () => {
+  const { access_token } = await server.connect({}, browser);
+  for (const path of PATHS) {
+    const { status } = await call(`${path}?access_token=`, { authorization: `Bearer ${access_token}` });
+    assert.equal(status, 200, path);
+  }
+});
+
 test('a refresh token, code, client secret or session id does not work as bearer token [P5]', async () => {
   const { access_token, refresh_token } = await server.connect({}, browser);
   const code = await server.allow({}, browser);

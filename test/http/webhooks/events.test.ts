@@ -66,6 +66,22 @@ test('the events of an app cannot be read without its credentials', async () => 
   }
 });
 
+test('events without credentials are a 401 that asks for HTTP Basic, and for nothing in a body', async () => {
+  const { status, headers, body } = await server.get('/api/v1/events');
+
+  assert.deepEqual([status, body.error, body.reason], [401, 'invalid_client', 'credentials_missing']);
+  assert.equal(headers.get('www-authenticate'), 'Basic realm="Gatehouse"');
+  assert.doesNotMatch(body.error_description, /body/);
+});
+
+test('events of a public app are a 401 without advice about a body', async () => {
+  const app = await server.addApp({ ownerBusinessId: server.acme.id, isPublic: true });
+  const { status, body } = await read({ ...app, secret: 'x' });
+
+  assert.deepEqual([status, body.reason], [401, 'app_is_public']);
+  assert.doesNotMatch(body.error_description, /body/);
+});
+
 test('an app receives invoice events only with read:invoices, and only of businesses that have connected it', async () => {
   const [reader, other, stranger] = [await newApp(), await newApp(), await newApp()];
   await connect(reader);

@@ -92,6 +92,12 @@ test('the error equals Gatehouse’s for a token in the address, with and withou
   const query = `?access_token=${access_token}`;
   await assertSameError(bearer(access_token), [400, 'invalid_request', 'token_in_address'], query);
   await assertSameError(business, [401, 'unauthorized', 'token_missing'], query);
+  await assertSameError(bearer('x'), [401, 'invalid_token', 'token_unknown'], '?access_token=');
+  await assertSameError(
+    bearer(access_token),
+    [400, 'invalid_request', 'token_in_address'],
+    `?access_token=&${query.slice(1)}`,
+  );
 });
 
 test('the error equals Gatehouse’s for a revoked token, for a revoked grant and for a paused app', async () => {
