@@ -37,7 +37,8 @@ const EXAMPLE_DESCRIPTIONS: Record<string, string> = {
   field_missing: 'token is missing.',
   fields_invalid: 'colour is not a field that can be sent here.',
   idempotency_key_reused: 'This Idempotency-Key was used for another request. Use a new one for each operation.',
-  insufficient_scope: 'This needs the scope read:invoices, which the user has not allowed for this token.',
+  insufficient_scope:
+    'This needs the scope read:invoices, which this token does not have. Request it at the authorize endpoint.',
   not_found: 'The business has no invoice with this id.',
   server_error: 'The server failed to handle the request. The error is in its log, under the x-request-id.',
   state_not_allowed: 'An invoice that is SENT cannot be updated. Possible now: pay, void.',

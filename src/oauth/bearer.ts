@@ -153,7 +153,7 @@ export function requireScope(issuer: string, access: Access, scope: string): voi
   const code = 'insufficient_scope';
   const description = access.withdrawnScopes.includes(scope)
     ? `This needs the scope ${scope}, which the user or an owner of the business has withdrawn from the app. To request it again, send the user to the authorize endpoint.`
-    : `This needs the scope ${scope}, which the user has not allowed for this token.`;
+    : `This needs the scope ${scope}, which this token does not have. Request it at the authorize endpoint.`;
   const resource_metadata = resourceMetadataUri(issuer, access.resource);
   const headers = bearerChallenge({ error: code, error_description: description, resource_metadata, scope });
   throw new ApiError({ status: 403, code, reason: code, description, headers });

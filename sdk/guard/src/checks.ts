@@ -66,7 +66,7 @@ export function requireScope({ reject, target }: Rejection, access: Access): voi
   const { scope } = target;
   if (access.scopes.includes(scope)) return;
   const error = 'insufficient_scope';
-  const description = `This needs the scope ${scope}, which the user has not allowed for this token.`;
+  const description = `This needs the scope ${scope}, which this token does not have. Request it at the authorize endpoint.`;
   const headers = challenge({ error, error_description: description, ...target });
   throw reject({ status: 403, error, reason: error, description, headers });
 }

@@ -191,7 +191,8 @@ const GUIDE: { [Code in ErrorCode]: Explanation & { reasons: Record<ReasonOf<Cod
   insufficient_scope: {
     meaning: 'The token lacks the scope that this call needs.',
     reasons: {
-      insufficient_scope: 'Request the scope at the authorize endpoint; the user is then asked to allow it.',
+      insufficient_scope:
+        'The user has not allowed the scope, the app left it out at a refresh, or it was removed from the app. Request it at the authorize endpoint; the user is then asked to allow it.',
     },
   },
   business_mismatch: {

@@ -89,6 +89,17 @@ test('a token without the scope gets 403 insufficient_scope, which names the sco
   assert.match(response.body.error_description, /read:invoices/);
 });
 
+test('insufficient_scope does not say why the token lacks the scope: a refresh may have left it out', async () => {
+  const { refresh_token } = await server.connect({ scope: 'read:invoices read:contacts' }, browser);
+  const { body } = await server.refresh(refresh_token, { scope: 'read:contacts' });
+  const narrowed = await server.listInvoices(body.access_token);
+
+  assert.equal(
+    narrowed.body.error_description,
+    'This needs the scope read:invoices, which this token does not have. Request it at the authorize endpoint.',
+  );
+});
+
 test('a token in the query is ignored, and with the header as well it is a 400 [P4]', async () => {
   const { access_token } = await server.connect({}, browser);
   for (const path of PATHS) {
