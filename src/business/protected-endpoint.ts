@@ -177,6 +177,13 @@ function describeBadRequest(endpoint: ProtectedEndpoint) {
   const forQuery = query ? (['value_not_allowed', 'field_repeated'] as const) : [];
   const forBody = isWrite(endpoint) ? (['fields_invalid', 'body_malformed', 'idempotency_key_malformed'] as const) : [];
   const forVersion = isConditional ? (['if_match_malformed'] as const) : [];
-  const reasons = [...forBody, ...forVersion, ...forBusiness, ...forQuery, 'token_in_address'] as const;
+  const reasons = [
+    ...forBody,
+    ...forVersion,
+    ...forBusiness,
+    ...forQuery,
+    'token_in_address',
+    'credentials_sent_twice',
+  ] as const;
   return describeErrors({ invalid_request: reasons }, CHALLENGE);
 }

@@ -14,6 +14,7 @@ import { type AuthorizeDeps, readAuthorizationRequest } from './authorize/reques
 import { appendTimestamp, rawQuery } from './authorize/timestamp.ts';
 import { type Access, readAccess, type Target } from './bearer.ts';
 import type { ClientCredentials } from './client-authentication.ts';
+import { OAuthError } from './errors.ts';
 import { respondToIntrospection } from './introspect.ts';
 import { resourceMetadata, serverMetadata } from './metadata.ts';
 import {
@@ -154,7 +155,7 @@ function mountEndpoint<Fields extends Credentials>(
     reply.header('cache-control', 'no-store').header('pragma', 'no-cache');
     const fields = withoutEmpty(request.body as Fields);
     const credentials = {
-      authorization: request.headers.authorization,
+      authorization: readAuthorization(request),
       clientId: fields.client_id,
       clientSecret: fields.client_secret,
       address: request.ip,
@@ -183,15 +184,29 @@ export async function accessOf(
 }
 
 /** Authenticates a request to a protected resource. */
-export function checkAccess(
+export async function checkAccess(
   { storage, keys, clock, uses, issuer }: BearerDeps,
-  { headers: { authorization }, query, requestContext: context }: FastifyRequest,
+  request: FastifyRequest,
   target: Target,
 ): Promise<Access> {
+  const { query, requestContext: context } = request;
+  const authorization = readAuthorization(request);
   const { access_token: sent } = query as { access_token?: string | string[] };
   const inQuery = sent !== undefined && [sent].flat().some((value) => value !== '');
   const presented = { authorization, inQuery, target, context };
   return readAccess({ db: storage.durable, keys, uses, issuer }, presented, clock());
+}
+
+/** Node keeps the first of several. Reading `headersDistinct` would copy all headers. */
+export function readAuthorization({ headers, raw: { rawHeaders } }: FastifyRequest): string | undefined {
+  let count = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const name = rawHeaders[index] ?? '';
+    if (name.length === 'authorization'.length && name.toLowerCase() === 'authorization') count += 1;
+  }
+  if (count <= 1) return headers.authorization;
+  const description = 'The header Authorization was sent more than once.';
+  throw new OAuthError('invalid_request', 'credentials_sent_twice', description);
 }
 
 /** An empty field counts as absent. */

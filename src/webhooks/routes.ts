@@ -10,6 +10,7 @@ import type { Clock } from '../lib/clock.ts';
 import { isId } from '../lib/ids.ts';
 import { authenticateConfidentialClient } from '../oauth/client-authentication.ts';
 import { InvalidClient } from '../oauth/errors.ts';
+import { readAuthorization } from '../oauth/routes.ts';
 import { extensibleEnum } from '../oauth/schemas.ts';
 import type { TokenDeps } from '../oauth/token/endpoint.ts';
 import { toPayload } from './signatures.ts';
@@ -22,8 +23,8 @@ export function mountEvents(host: FastifyInstance, deps: TokenDeps & { clock: Cl
   host.addSchema(eventSchema(deps.servesResources));
   host.get<{ Querystring: RawQuery<EventQuery> }>(PATH, documentedBy(eventsOperation), async (request, reply) => {
     reply.header('cache-control', 'no-store');
-    const { headers, ip: address, requestContext: context } = request;
-    const { authorization } = headers;
+    const { ip: address, requestContext: context } = request;
+    const authorization = readAuthorization(request);
     if (authorization === undefined) throw missingCredentials();
     const credentials = { authorization, clientId: undefined, clientSecret: undefined, address, context };
     const { client: app } = await authenticateConfidentialClient(deps, credentials, undefined, deps.clock());
@@ -123,7 +124,7 @@ const eventsOperation = {
         },
       },
     },
-    400: describeErrors({ invalid_request: ['value_not_allowed', 'field_repeated'] }),
+    400: describeErrors({ invalid_request: ['value_not_allowed', 'field_repeated', 'credentials_sent_twice'] }),
     401: describeErrors(
       { invalid_client: REASONS.invalid_client },
       { 'www-authenticate': Type.String({ description: 'The scheme: HTTP Basic.' }) },

@@ -20,7 +20,7 @@ export async function fetchOnce(url: string, init: RequestInit = {}): Promise<Ra
 export function sendRaw(
   origin: string,
   { path, method = 'GET', headers = [], body = '' }: RawRequest,
-): Promise<Omit<RawResponse, 'headers'>> {
+): Promise<RawResponse> {
   const { host, hostname, port } = new URL(origin);
   const named = headers.some(([name]) => name.toLowerCase() === 'host') ? headers : [['Host', host], ...headers];
   return new Promise((resolve, reject) => {
@@ -31,10 +31,11 @@ export function sendRaw(
       });
       response.on('end', () => {
         const { statusCode: status = 0, headers } = response;
+        const received = new Headers(Object.entries(headers).map(([name, value]) => [name, String(value)]));
         const url = URL.parse(path, origin)?.href ?? origin;
         try {
           scanResponse({ method, url, status, headers, text });
-          resolve({ status, location: headers.location ?? null, text });
+          resolve({ status, headers: received, location: headers.location ?? null, text });
         } catch (error) {
           reject(error);
         }

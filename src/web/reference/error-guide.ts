@@ -25,7 +25,8 @@ const GUIDE: { [Code in ErrorCode]: Explanation & { reasons: Record<ReasonOf<Cod
       method_not_allowed: 'This path does not support the method. The header `Allow` lists the supported methods.',
       request_unreadable:
         'The request is not valid HTTP: check its first line and its headers. With status 408 it did not arrive in time: send it again.',
-      credentials_sent_twice: 'The app’s credentials are in the body and in the Authorization header. Choose one.',
+      credentials_sent_twice:
+        'The credentials are in the body and in the Authorization header, or that header was sent twice. Choose one.',
       token_in_address:
         'The access token is also in the URL, where logs and browser histories record it. Send it in the Authorization ' +
         'header only, and revoke this token.',

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { HOUR, SECOND } from '../../../src/lib/clock.ts';
+import { sendRaw } from '../../support/raw-http.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
@@ -109,6 +110,23 @@ test('a token in the query is ignored, and with the header as well it is a 400 [
 
     const both = await call(`${path}?access_token=${access_token}`, { authorization: `Bearer ${access_token}` });
     assertRejected(both, 400, 'invalid_request');
+  }
+});
+
+test('a header Authorization sent twice is a 400, also with the same token', async () => {
+  const { access_token } = await server.connect({}, browser);
+  for (const path of PATHS) {
+    for (const second of [`Bearer ${access_token}`, 'Bearer x', 'Basic eDp5']) {
+      const { status, text } = await sendRaw(server.api, {
+        path,
+        headers: [
+          ['Authorization', `Bearer ${access_token}`],
+          ['x-business-id', server.acme.id],
+          ['authorization', second],
+        ],
+      });
+      assert.deepEqual([status, JSON.parse(text).reason], [400, 'credentials_sent_twice'], path);
+    }
   }
 });
 

@@ -1,7 +1,7 @@
 import { HOUR, SECOND } from '../../../src/lib/clock.ts';
 import { once } from '../../support/once.ts';
 import type { Connected, Connections } from './inactive-grants.ts';
-import { type Provocation, provocationsOf } from './provocation.ts';
+import { authorizeTwice, type Provocation, provocationsOf } from './provocation.ts';
 
 const CALLS = [
   { name: 'me', path: '/api/v1/me' },
@@ -43,6 +43,7 @@ function unfitTokens(
     [401, 'token_unknown', 'an unknown token', () => send(`Bearer gat_${'A'.repeat(96)}`)],
     [401, 'token_of_another_kind', 'a refresh token', async () => send(await refresh())],
     [401, 'token_for_other_resource', 'a token for the MCP server', async () => send(await forMcp())],
+    [400, 'credentials_sent_twice', 'two tokens in two headers', () => authorizeTwice(server.api, path)],
     [400, 'token_in_address', 'a token in header and address', async () => send(await access(), '?access_token=x')],
   ]);
 }

@@ -10,7 +10,8 @@ const KINDS = ['getInvoice', 'createInvoice', 'updateInvoice', 'payInvoice'];
 const ELSEWHERE = ['me', 'listBusinesses', 'listInvoices'];
 
 /** Errors of shared checks before the handler, which are provoked with `listInvoices` and the OAuth endpoints. */
-const CHECKED_BEFORE = /^(401|403|413|415|429|500|503) |^400 (token_in_address|business_id_malformed|body_malformed)$/;
+const CHECKED_BEFORE =
+  /^(401|403|413|415|429|500|503) |^400 (token_in_address|credentials_sent_twice|business_id_malformed|body_malformed)$/;
 
 /** Whether the operation is one of the business API: it takes an access token. */
 export function isBusinessApi({ security = [] }: Operation): boolean {

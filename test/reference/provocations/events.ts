@@ -2,7 +2,7 @@ import { OPERATOR } from '../../../src/audit/entries.ts';
 import { pauseApp, resumeApp } from '../../../src/grants/suspension.ts';
 import type { ApiResponse } from '../../support/client.ts';
 import type { TestServer } from '../../support/test-server.ts';
-import { type Provocation, provocationsOf } from './provocation.ts';
+import { authorizeTwice, type Provocation, provocationsOf } from './provocation.ts';
 
 /** Requests the events of an app, with its credentials or others. */
 export function askEvents(
@@ -27,6 +27,7 @@ export function eventProvocations(server: TestServer): Provocation[] {
     [400, 'value_not_allowed', 'a limit of nothing', () => askEvents(server, { query: '?limit=0' })],
     [400, 'value_not_allowed', 'a cursor that is none', () => askEvents(server, { query: '?cursor=x' })],
     [400, 'field_repeated', 'a limit that comes twice', () => askEvents(server, { query: '?limit=1&limit=1' })],
+    [400, 'credentials_sent_twice', 'two headers', () => authorizeTwice(server.api, '/api/v1/events')],
     [401, 'credentials_missing', 'no credentials', () => server.get('/api/v1/events')],
     [401, 'credentials_malformed', 'a token', () => server.get('/api/v1/events', { authorization: 'Bearer x' })],
     [401, 'credentials_wrong', 'a wrong secret', () => askEvents(server, { secret: 'x' })],

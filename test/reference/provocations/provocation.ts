@@ -1,4 +1,5 @@
 import type { ApiResponse } from '../../support/client.ts';
+import { sendRaw } from '../../support/raw-http.ts';
 
 /** How to provoke one response that the reference documents. */
 export interface Provocation {
@@ -30,4 +31,14 @@ export function provocationsOf(
   table: [status: number, reason: string, to: string, provoke: () => Promise<ApiResponse>][],
 ): Provocation[] {
   return table.map(([status, reason, to, provoke]) => ({ operation, status, reason, to, provoke }));
+}
+
+/** Sends a GET request with two headers Authorization. */
+export async function authorizeTwice(api: string, path: string): Promise<ApiResponse> {
+  const headers: [string, string][] = [
+    ['Authorization', 'Bearer x'],
+    ['Authorization', 'Bearer y'],
+  ];
+  const { text, ...response } = await sendRaw(api, { path, headers });
+  return { ...response, body: JSON.parse(text) };
 }

@@ -74,12 +74,9 @@ export const DASHBOARD_MUTATIONS: Mutation[] = [
     promise: 'D6',
     breaks: 'the API reads a token from a cookie',
     file: 'src/oauth/routes.ts',
-    find: '{ headers: { authorization }, query, requestContext: context }',
-    replace: `{
-    headers: { cookie, authorization = cookie?.replace(/^.*session=([^;]*).*$/, 'Bearer $1') },
-    query,
-    requestContext: context,
-  }`,
+    find: 'const authorization = readAuthorization(request);',
+    replace: `const { cookie } = request.headers;
+  const authorization = readAuthorization(request) ?? cookie?.replace(/^.*session=([^;]*).*$/, 'Bearer $1');`,
     tests: [HOSTS, BEARER],
   },
   {
