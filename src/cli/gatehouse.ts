@@ -1,7 +1,7 @@
 import { VERSION } from '../lib/package.ts';
 import { type Command, explain, readOptions, requireDatabase, suggest } from './command.ts';
 import { helpFor, overview } from './help.ts';
-import { formatResult, withIsoTimes } from './output.ts';
+import { formatChoices, formatResult, withIsoTimes } from './output.ts';
 
 /** By the first word, in the order of the overview. Loaded on demand. */
 const COMMANDS: Record<string, () => Promise<Command[]>> = {
@@ -46,10 +46,10 @@ export async function runGatehouse(args: string[], env: NodeJS.ProcessEnv): Prom
   if (args.length === 0 || (words.length === 0 && isHelp)) return print(overview(await loadAll()));
   if (['version', '--version', '-V'].includes(args[0] ?? '')) return print(formatVersion(args.includes('--json')));
   const related = await load(words[0] ?? '');
-  const named = FORMER_NAMES[words.join(' ')] ?? words.join(' ');
-  const command = related.find(({ name, argument }) => name === (argument ? words[0] : named));
+  const named = FORMER_NAMES[words.slice(0, 2).join(' ')]?.split(' ') ?? words;
+  const command = related.find(({ name }) => name.split(' ').every((word, i) => named[i] === word));
   if (!command && isHelp && related.length > 0) return print(overview(related));
-  if (!command) return rejectUnknown(args, words, related);
+  if (!command) return reject(await explainUnknown(words, related));
   if (isHelp) return print(helpFor(command));
   return run(command, args.slice(command.name.split(' ').length), env);
 }
@@ -64,12 +64,25 @@ function formatVersion(isJson: boolean): string {
   return isJson ? JSON.stringify({ gatehouse: VERSION, node }) : `gatehouse ${VERSION} (Node v${node})`;
 }
 
-async function rejectUnknown(args: string[], words: string[], related: Command[]): Promise<number> {
-  const known = related.length > 0 ? related : await loadAll();
-  const names = [...known.map(({ name }) => name), ...(related.length > 0 ? [] : Object.keys(COMMANDS))];
-  const suggestion = suggest(words.join(' '), names) || suggest(words[0], names);
-  console.error(`There is no command '${args.join(' ')}'.${suggestion}\n\n${overview(known)}`);
+function reject(sentence: string): number {
+  console.error(sentence);
   return 1;
+}
+
+async function explainUnknown([noun, verb = '']: string[], related: Command[]): Promise<string> {
+  if (noun === undefined) return 'The name of a command comes first. See: gatehouse --help';
+  const typed = `${noun} ${verb}`.trimEnd();
+  if (related.length === 0) {
+    const names = (await loadAll()).map(({ name }) => name);
+    const suggestion = suggest(typed, names) || suggest(noun, Object.keys(COMMANDS));
+    return `There is no command '${typed}'.${suggestion} See: gatehouse --help`;
+  }
+  const verbs = related.map(({ name }) => name.slice(noun.length + 1));
+  const sentence =
+    verb === ''
+      ? `${noun} needs a subcommand: ${formatChoices(verbs)}.`
+      : `There is no command '${typed}'.${suggest(verb, verbs, `${noun} `)}`;
+  return `${sentence} See: gatehouse ${noun} --help`;
 }
 
 async function load(word: string): Promise<Command[]> {

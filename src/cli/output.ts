@@ -91,6 +91,11 @@ export function wrap(text: string, width = WIDTH): string[] {
   return [...lines, line];
 }
 
+/** `a, b or c`. */
+export function formatChoices(choices: readonly string[]): string {
+  return choices.join(', ').replace(/, ([^,]*)$/, ' or $1');
+}
+
 /** Only if standard output is a terminal, and NO_COLOR is not set. */
 export function bold(text: string): string {
   return styleText('bold', text, { stream: process.stdout });

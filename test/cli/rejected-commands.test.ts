@@ -170,14 +170,42 @@ test('a rejected user leaves nothing behind: neither the user nor the membership
   assert.ok(!users.some(({ email }: { email: string }) => email === 'x@y.z'));
 });
 
-test('an unknown command is named, and followed by the list of commands', async () => {
-  for (const args of [['nonsense'], ['business'], ['business', 'sell', '--name', 'X'], ['business', 'add', 'Acme']]) {
-    const { status, stdout, stderr } = await cli.run(args);
-    assert.equal(status, 1);
-    assert.equal(stdout, '');
-    assert.match(stderr, /^There is no command '/);
-    assert.match(stderr, /business add {2,}Add a business/);
+const UNKNOWN: [args: string[], sentence: string][] = [
+  [['servee'], "There is no command 'servee'. Did you mean serve? See: gatehouse --help"],
+  [['nonsense', '--json=no'], "There is no command 'nonsense'. See: gatehouse --help"],
+  [
+    ['bussiness', 'add', '--name', 'X'],
+    "There is no command 'bussiness add'. Did you mean business add? See: gatehouse --help",
+  ],
+  [
+    ['business', 'ad', '--name', 'X'],
+    "There is no command 'business ad'. Did you mean business add? See: gatehouse business --help",
+  ],
+  [['business', 'sell', 'Acme'], "There is no command 'business sell'. See: gatehouse business --help"],
+  [['--business', 'x'], 'The name of a command comes first. See: gatehouse --help'],
+];
+
+test('an unknown command is named in one sentence, which says where the commands are listed', async () => {
+  for (const [args, sentence] of UNKNOWN) {
+    assert.deepEqual(await cli.run(args), { status: 1, stdout: '', stderr: `${sentence}\n` });
   }
+});
+
+test('a noun without a subcommand is rejected, and its subcommands are named', async () => {
+  const sentence = 'business needs a subcommand: add, list or change. See: gatehouse business --help';
+
+  for (const args of [['business'], ['business', '--name', 'X']]) {
+    assert.deepEqual(await cli.run(args), { status: 1, stdout: '', stderr: `${sentence}\n` });
+  }
+  assert.match((await cli.run(['clock'])).stderr, /^clock needs a subcommand: confirm\. /);
+});
+
+test('an argument that a command does not take is named', async () => {
+  assertRejected(
+    await cli.run(['business', 'add', 'extra', '--name', 'X']),
+    /^Unexpected argument 'extra'\. See: gatehouse business add --help$/m,
+  );
+  assertRejected(await cli.run(['serve', 'now'], { asProcess: false }), /^Unexpected argument 'now'\. /);
 });
 
 const foreign = new DatabaseSync(join(cli.folder, 'foreign.db'));
