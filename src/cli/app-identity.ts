@@ -8,7 +8,7 @@ import { systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import type { Database } from '../storage/storage.ts';
 import { APP, describe, onApp } from './apps.ts';
-import { type Command, type Options, required, withStorage } from './command.ts';
+import { type Command, type Options, required, somethingToChange, withStorage } from './command.ts';
 
 export const appIdentityCommands: Command[] = [
   {
@@ -23,6 +23,7 @@ export const appIdentityCommands: Command[] = [
       terms: { value: 'URL', help: 'Its terms of service' },
       logo: { value: 'FILE', help: 'A PNG, JPEG or WebP file of at most 256 kB, 32 to 1,024 pixels wide and high' },
     },
+    needsOneOf: somethingToChange('publisher', 'homepage', 'support', 'privacy', 'terms', 'logo'),
     examples: [
       '--publisher "Northgate Software" --homepage https://northgate.example',
       '--logo logo.png',

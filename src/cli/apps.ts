@@ -11,12 +11,22 @@ import { FormError } from '../lib/errors.ts';
 import type { Scopes } from '../lib/scope-lists.ts';
 import { readScopes, SCOPES } from '../oauth/scopes.ts';
 import type { Database } from '../storage/storage.ts';
-import { type Command, ID_EXAMPLE, type Options, required, UsageError, withStorage } from './command.ts';
+import {
+  type Command,
+  ID_EXAMPLE,
+  type Options,
+  required,
+  somethingToChange,
+  UsageError,
+  withStorage,
+} from './command.ts';
 
 const YES_NO = ['yes', 'no'];
 const SCOPE_NAMES = SCOPES.map(({ name }) => name);
 
 export const APP = { value: 'ID', help: 'The app’s client_id', required: true };
+
+const ONE_OWNER = 'Give either --business ID or --platform.';
 
 export const appCommands: Command[] = [
   {
@@ -38,6 +48,7 @@ export const appCommands: Command[] = [
       public: { help: 'It runs on devices of its users: no secret, always PKCE' },
       'require-pkce': { help: 'Reject requests without PKCE' },
     },
+    needsOneOf: { options: ['business', 'platform'], otherwise: ONE_OWNER },
     examples: [`--business ${ID_EXAMPLE}`, '--platform', `--business ${ID_EXAMPLE} --public --any-business`],
     run: (options, env) =>
       withStorage(env, async ({ durable: db }) => {
@@ -62,6 +73,7 @@ export const appCommands: Command[] = [
       open: { value: 'yes|no', help: 'Whether users of any business may connect it', choices: YES_NO },
       pkce: { value: 'yes|no', help: 'Whether requests without PKCE are rejected', choices: YES_NO },
     },
+    needsOneOf: somethingToChange('name', 'redirect-uri', 'scope', 'open', 'pkce'),
     examples: ['--name Ledgerly', '--scope read:invoices --scope read:contacts', '--pkce yes'],
     run: (options, env) =>
       withStorage(env, async ({ durable: db }) => {
@@ -157,8 +169,7 @@ function readChange(options: Options, app: App): AppSettings {
 
 async function readApp(db: Database, options: Options) {
   const businessId = options.text('business');
-  if ((businessId !== '') === options.flag('platform'))
-    throw new UsageError('Give either --business ID or --platform.');
+  if ((businessId !== '') === options.flag('platform')) throw new UsageError(ONE_OWNER);
   if (options.flag('platform') && options.flag('any-business')) {
     throw new UsageError('--any-business requires --business: a platform app acts in any business anyway.');
   }

@@ -13,7 +13,7 @@ import { FormError } from '../lib/errors.ts';
 import { newId } from '../lib/ids.ts';
 import { newSecret } from '../lib/secrets.ts';
 import type { Database } from '../storage/storage.ts';
-import { type Command, type Options, required, withStorage } from './command.ts';
+import { type Command, type Options, required, somethingToChange, withStorage } from './command.ts';
 
 const SECOND_FACTOR = {
   value: 'yes|no',
@@ -46,6 +46,7 @@ export const businessCommands: Command[] = [
       name: { value: 'NAME', help: 'The new name of the business' },
       'require-second-factor': { ...SECOND_FACTOR, required: false },
     },
+    needsOneOf: somethingToChange('name', 'require-second-factor'),
     examples: ['--name "Acme Ltd"', '--require-second-factor yes'],
     run: (options, env) => withStorage(env, ({ durable }) => changeBusiness(durable, options)),
   },
@@ -69,7 +70,6 @@ export const platformCommands: Command[] = [
 async function changeBusiness(db: Database, options: Options): Promise<Business | undefined> {
   const { id } = required(await findBusiness(db, options.text('business')), 'business', 'business');
   const [name, rule] = [options.text('name'), options.text('require-second-factor')];
-  if (!name && !rule) throw new FormError('name', 'Give --name or --require-second-factor.');
   const isRequired = rule !== '' && readSecondFactor(options);
   if (name) await renameBusiness(OPERATOR, db, { businessId: id, name }, systemClock());
   if (rule) await changeBusinessRule(OPERATOR, db, { businessId: id, isRequired }, systemClock());

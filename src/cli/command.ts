@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { parseArgs } from 'node:util';
+import { type ParseArgsConfig, parseArgs } from 'node:util';
 import { closestMatch } from 'leven';
 import { readDatabaseUrl } from '../config/settings.ts';
 import { FormError, InvalidSetting } from '../lib/errors.ts';
@@ -9,6 +9,7 @@ import { isSqliteUrl, sqliteFileOf } from '../storage/inspect.ts';
 import { ensureMigrated, hasTables } from '../storage/migrate.ts';
 import { openStorage } from '../storage/open.ts';
 import { type Storage, StorageError, StorageUnavailable } from '../storage/storage.ts';
+import { formatChoices } from './output.ts';
 
 export interface Command {
   /** Such as `business add`. */
@@ -17,6 +18,10 @@ export interface Command {
   /** A value after the name of the command. Required. */
   argument?: { name: string; help: string; example: string; choices?: readonly string[] };
   options: Record<string, Option>;
+  /** Options of which at least one is needed, and the error without them. */
+  needsOneOf?: { options: readonly string[]; otherwise: string };
+  /** It prints no object, so it has no `--json`. */
+  hasNoResult?: true;
   /** What help shows after the simplest call: more options, or a whole line that begins with gatehouse. */
   examples?: string[];
   /** The fields of a list that people see; `--json` has all. */
@@ -51,8 +56,16 @@ export interface Options {
   argument(): string;
 }
 
-/** Every command accepts it. */
-export const JSON_OPTION: Option = { help: 'Print one JSON object' };
+/** Those that it declares, and `--json`. */
+export function optionsOf({ options, hasNoResult }: Command): Record<string, Option> {
+  return hasNoResult ? options : { ...options, json: { help: 'Print one JSON object' } };
+}
+
+/** For commands whose options are all settings that stay unchanged if omitted. */
+export function somethingToChange(...options: string[]): Command['needsOneOf'] {
+  const named = formatChoices(options.map((option) => `--${option}`));
+  return { options, otherwise: `There is nothing to change. Give ${named}.` };
+}
 
 /** For help texts. */
 export const ID_EXAMPLE = '0190b9a1-6f2b-7a11-8f00-5d1c2b3a4f60';
@@ -68,6 +81,8 @@ export function readOptions(command: Command, args: string[]): Options {
   for (const [name, { required }] of Object.entries(command.options)) {
     if (required && values[name] === undefined) throw new UsageError(`--${name} is missing.`);
   }
+  const { needsOneOf } = command;
+  if (needsOneOf && !needsOneOf.options.some((name) => values[name])) throw new UsageError(needsOneOf.otherwise);
   return {
     text: (name) => String(values[name] ?? ''),
     list: (name) => (values[name] ?? []) as string[],
@@ -77,16 +92,25 @@ export function readOptions(command: Command, args: string[]): Options {
 }
 
 function parse(command: Command, args: string[]) {
-  const options = Object.entries<Partial<Option>>({ ...command.options, json: {}, help: {} }).map(
+  const known: Record<string, Partial<Option>> = { ...optionsOf(command), help: {} };
+  const options = Object.entries(known).map(
     ([name, { value, multiple = false }]) => [name, { type: value ? 'string' : 'boolean', multiple }] as const,
   );
+  const parsed = parseStrictly(command, { args, options: Object.fromEntries(options), tokens: true });
+  const given = parsed.tokens.flatMap((token) => (token.kind === 'option' ? [token.name] : []));
+  const repeated = given.find((name, i) => known[name]?.value && !known[name].multiple && given.indexOf(name) < i);
+  if (repeated) throw new UsageError(`--${repeated} may be given once.`);
+  return parsed;
+}
+
+function parseStrictly<Config extends ParseArgsConfig & { tokens: true }>(command: Command, config: Config) {
   try {
     const allowPositionals = command.argument !== undefined;
-    return parseArgs({ args, options: Object.fromEntries(options), strict: true, allowPositionals });
+    return parseArgs({ ...config, strict: true, allowPositionals });
   } catch (error) {
     const sentence = `${String(error instanceof Error ? error.message : error).split(/\. |\.?\n|\.$/)[0]}.`;
     const [, unknown] = /Unknown option '--([^']+)'/.exec(sentence) ?? [];
-    throw new UsageError(sentence + suggest(unknown, [...Object.keys(command.options), 'json', 'help'], '--'));
+    throw new UsageError(sentence + suggest(unknown, [...Object.keys(optionsOf(command)), 'help'], '--'));
   }
 }
 

@@ -1,4 +1,4 @@
-import { type Command, JSON_OPTION, type Option } from './command.ts';
+import { type Command, type Option, optionsOf } from './command.ts';
 
 interface Word {
   word: string;
@@ -85,11 +85,11 @@ export function fishScript(commands: Command[]): string {
   const words = [...nextWords(commands)].flatMap(([before, next]) =>
     next.map(({ word, help }) => `${on(before)} -a ${word} -d ${quote(help)}`),
   );
-  const options = commands.flatMap(({ name, argument, options: declared }) => [
-    ...(argument ? [`${on(name)} ${argument.choices ? `-a ${quote(argument.choices.join(' '))}` : '-F'}`] : []),
-    ...Object.entries(allOptions(declared)).map(([option, { value, help, choices = [] }]) => {
+  const options = commands.flatMap((command) => [
+    ...(command.argument ? [`${on(command.name)} ${argumentOf(command.argument)}`] : []),
+    ...Object.entries(allOptions(command)).map(([option, { value, help, choices = [] }]) => {
       const kind = value === undefined ? '' : isFileOption(value) ? ' -r -F' : ` -x -a ${quote(choices.join(' '))}`;
-      return `${on(name)} -l ${option}${kind} -d ${quote(help)}`;
+      return `${on(command.name)} -l ${option}${kind} -d ${quote(help)}`;
     }),
   ]);
   return `# fish completion of gatehouse
@@ -104,6 +104,9 @@ end
 complete -c gatehouse -f
 ${[...words, ...options].join('\n')}`;
 }
+
+const argumentOf = ({ choices }: { choices?: readonly string[] }): string =>
+  choices ? `-a ${quote(choices.join(' '))}` : '-F';
 
 /** The words that can follow: `add` after `user`, and `serve` at the beginning. */
 function nextWords(commands: Command[]): Map<string, Word[]> {
@@ -120,13 +123,14 @@ function nextWords(commands: Command[]): Map<string, Word[]> {
   return next;
 }
 
-function valuesAndOptions({ argument, options }: Command): string[] {
-  return [...(argument?.choices ?? []), ...Object.keys(allOptions(options)).map((name) => `--${name}`)];
+function valuesAndOptions(command: Command): string[] {
+  return [...(command.argument?.choices ?? []), ...Object.keys(allOptions(command)).map((name) => `--${name}`)];
 }
 
-function optionWords({ argument, options }: Command): Word[] {
+function optionWords(command: Command): Word[] {
+  const { argument } = command;
   const values = (argument?.choices ?? []).map((word) => ({ word, help: argument?.help ?? '' }));
-  return [...values, ...Object.entries(allOptions(options)).map(([name, { help }]) => ({ word: `--${name}`, help }))];
+  return [...values, ...Object.entries(allOptions(command)).map(([name, { help }]) => ({ word: `--${name}`, help }))];
 }
 
 /** What can follow an option that takes a value. */
@@ -140,8 +144,8 @@ function valuesOf(commands: Command[]) {
 
 const isFileOption = (value: string): boolean => value === 'FILE';
 
-function allOptions(options: Record<string, Option>): Record<string, Option> {
-  return { ...options, json: JSON_OPTION, help: { help: 'Explain the command' } };
+function allOptions(command: Command): Record<string, Option> {
+  return { ...optionsOf(command), help: { help: 'Explain the command' } };
 }
 
 const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;

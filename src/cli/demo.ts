@@ -29,6 +29,7 @@ const DEFAULTS = {
 export const demoCommand: Command = {
   name: 'demo',
   summary: 'Serve both hosts with sample data and two demo apps to click through',
+  hasNoResult: true,
   options: {},
   examples: ['BASE_URL=http://127.0.0.1:5000 CONSENT_URL=http://localhost:5001 gatehouse demo'],
   async run(_, env) {

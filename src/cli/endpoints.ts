@@ -23,7 +23,7 @@ import {
   rejectLoopback,
   subscribableEvents,
 } from '../webhooks/endpoints.ts';
-import { type Command, type Option, type Options, required, withStorage } from './command.ts';
+import { type Command, type Option, type Options, required, somethingToChange, withStorage } from './command.ts';
 
 const APP = { value: 'ID', help: 'The app’s client_id', required: true };
 const ENDPOINT = { value: 'ID', help: 'The endpoint’s id, from endpoint list', required: true };
@@ -70,6 +70,7 @@ export const endpointCommands: Command[] = [
       url: { value: 'URL', help: 'Where events are sent: https, or http on localhost' },
       event: { value: 'TYPE', help: 'An event type to receive; replaces all', multiple: true },
     },
+    needsOneOf: somethingToChange('url', 'event'),
     examples: [`--url ${HOOK}`],
     run: async (db, { app, endpoint }, { options, env }) => {
       if (options.text('url')) checkUrl(options, env);
@@ -132,6 +133,7 @@ interface EndpointCommand {
   name: string;
   summary: string;
   examples?: string[];
+  needsOneOf?: Command['needsOneOf'];
   extraOptions?: Record<string, Option>;
   run(
     db: Database,

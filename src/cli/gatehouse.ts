@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { VERSION } from '../lib/package.ts';
 import { type Command, explain, readOptions, requireDatabase, suggest } from './command.ts';
 import { helpFor, overview } from './help.ts';
@@ -48,8 +49,8 @@ export async function runGatehouse(args: string[], env: NodeJS.ProcessEnv): Prom
   const related = await load(words[0] ?? '');
   const named = FORMER_NAMES[words.slice(0, 2).join(' ')]?.split(' ') ?? words;
   const command = related.find(({ name }) => name.split(' ').every((word, i) => named[i] === word));
-  if (!command && isHelp && related.length > 0) return print(overview(related));
-  if (!command) return reject(await explainUnknown(words, related));
+  if (!command && isHelp && related.length > 0) return print(overview(related, words[0]));
+  if (!command) return reject(await explainUnknown(words, related), args);
   if (isHelp) return print(helpFor(command));
   return run(command, args.slice(command.name.split(' ').length), env);
 }
@@ -64,8 +65,9 @@ function formatVersion(isJson: boolean): string {
   return isJson ? JSON.stringify({ gatehouse: VERSION, node }) : `gatehouse ${VERSION} (Node v${node})`;
 }
 
-function reject(sentence: string): number {
-  console.error(sentence);
+function reject(error: unknown, args: string[]): number {
+  const message = typeof error === 'string' ? error : inspect(error);
+  console.error(args.includes('--json') ? JSON.stringify({ error: message }) : message);
   return 1;
 }
 
@@ -102,7 +104,6 @@ async function run(command: Command, args: string[], env: NodeJS.ProcessEnv): Pr
     if (result) console.log(options.flag('json') ? JSON.stringify(withIsoTimes(result)) : format(result));
     return result && command.isFailure?.(result) ? 1 : 0;
   } catch (error) {
-    console.error(explain(command, error));
-    return 1;
+    return reject(explain(command, error), args);
   }
 }

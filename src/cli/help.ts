@@ -1,15 +1,16 @@
-import { type Command, ID_EXAMPLE, JSON_OPTION, type Option } from './command.ts';
+import { type Command, ID_EXAMPLE, type Option, optionsOf } from './command.ts';
 import { bold, formatTerms, WIDTH, wrap } from './output.ts';
 
-export function overview(commands: Command[]): string {
+/** Of all commands, or of those of one noun. */
+export function overview(commands: Command[], noun = ''): string {
   const footer = [
-    'Every command accepts --help, and --json to print one JSON object.',
+    'Every command accepts --help. With --json, a command prints its result as one JSON object, and an error as {"error": "…"}.',
     'gatehouse --version prints the version; gatehouse completion prints a script for your shell.',
     'DATABASE_URL selects the database. docs/reference/settings.md lists all settings.',
     'Exit codes: 0 for success, 1 for an error or a failed check, 130 after Ctrl+C at a prompt.',
   ];
   return [
-    `${bold('Usage:')} gatehouse COMMAND [OPTIONS]`,
+    `${bold(USAGE)} gatehouse ${noun && `${noun} `}COMMAND [OPTIONS]`,
     '',
     formatTerms(commands.map(({ name, summary }) => [name, summary])),
     '',
@@ -18,17 +19,31 @@ export function overview(commands: Command[]): string {
 }
 
 export function helpFor(command: Command): string {
-  const { name, summary, argument, options } = command;
-  const terms = Object.entries<Option>({ ...options, json: JSON_OPTION }).map(describeOption);
+  const { name, summary, argument } = command;
+  const terms = Object.entries(optionsOf(command)).map(describeOption);
+  if (argument) terms.unshift([argument.name, `${argument.help} (required)`]);
   return [
     ...wrap(`gatehouse ${name}: ${summary}`),
     '',
-    formatTerms([...(argument ? [[argument.name, `${argument.help} (required)`] as [string, string]] : []), ...terms]),
+    usageOf(command),
     '',
+    ...(terms.length > 0 ? [formatTerms(terms), ''] : []),
     bold('Examples:'),
     ...examplesOf(command).flatMap(breakExample),
   ].join('\n');
 }
+
+/** An option and its value stay on one line. */
+function usageOf(command: Command): string {
+  const options = Object.entries(command.options).filter(([, { required }]) => required);
+  const required = options.map(([name, { value }]) => `--${name}${value ? `\u00a0${value}` : ''}`);
+  const isOptional = options.length < Object.keys(optionsOf(command)).length;
+  const words = [command.name, command.argument?.name, ...required, isOptional && '[OPTIONS]'].filter(Boolean);
+  const lines = wrap(`gatehouse ${words.join(' ')}`, WIDTH - USAGE.length - 3);
+  return `${bold(USAGE)} ${lines.join(`\n${' '.repeat(USAGE.length + 3)}`).replaceAll('\u00a0', ' ')}`;
+}
+
+const USAGE = 'Usage:';
 
 function describeOption([name, { value, help, required, multiple }]: [string, Option]): [string, string] {
   const notes = [required && 'required', multiple && 'may be repeated'].filter(Boolean).join(', ');
@@ -36,12 +51,13 @@ function describeOption([name, { value, help, required, multiple }]: [string, Op
 }
 
 /** The options that a command requires, and what its own examples add. */
-export function examplesOf({ name, argument, options, examples = [] }: Command): string[] {
+export function examplesOf({ name, argument, options, needsOneOf, examples = [] }: Command): string[] {
   const required = Object.entries(options)
     .filter(([, option]) => option.required)
     .map(([option, { value = '', example }]) => ` --${option} ${quote(example ?? SAMPLES[value] ?? value)}`);
   const simple = `gatehouse ${name}${argument ? ` ${argument.example}` : ''}${required.join('')}`;
-  return [simple, ...examples.map((more) => (more.includes('gatehouse ') ? more : `${simple} ${more}`))];
+  const longer = examples.map((more) => (more.includes('gatehouse ') ? more : `${simple} ${more}`));
+  return needsOneOf ? longer : [simple, ...longer];
 }
 
 /** Long lines are continued, as a shell reads them. */

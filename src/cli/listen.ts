@@ -16,6 +16,7 @@ const POLL_INTERVAL = SECOND / 2;
 export const listenCommand: Command = {
   name: 'listen',
   summary: 'Forward an app’s new events to a URL on your machine, until stopped',
+  hasNoResult: true,
   options: {
     app: { value: 'ID', help: 'The app’s client_id', required: true },
     'forward-to': {

@@ -14,7 +14,7 @@ import { systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import { RESOURCES } from '../resources/all.ts';
 import type { Resource } from '../resources/resource.ts';
-import { type Command, type Options, printAll, required, withStorage } from './command.ts';
+import { type Command, type Options, printAll, required, UsageError, withStorage } from './command.ts';
 import { createProgressBar } from './progress.ts';
 
 const KINDS = RESOURCES.map(kindOf);
@@ -64,16 +64,20 @@ export const exportCommand: Command = {
     output: { value: 'FILE', help: 'The file to write (default: standard output)' },
   },
   examples: ['--output contacts.csv', '--format jsonl'],
-  run: (options, env) =>
-    withStorage(env, async ({ durable }) => {
+  async run(options, env) {
+    const output = options.text('output');
+    if (options.flag('json') && output === '')
+      throw new UsageError('--json goes with --output. Records are written with --format.');
+    return withStorage(env, async ({ durable }) => {
       const business = required(await findBusiness(durable, options.text('business')), 'business', 'business');
-      const [resource, output] = [readKind(options), options.text('output')];
+      const resource = readKind(options);
       const format = readFormat(options, output || '.csv');
       const text = exportRecords(durable, resource, { businessId: business.id, format });
       if (output === '') await printAll(text);
       else await pipeline(Readable.from(text), createWriteStream(output, { mode: 0o600 }));
       return output === '' ? undefined : { kind: kindOf(resource), file: output };
-    }),
+    });
+  },
 };
 
 function readKind(options: Options): Resource {

@@ -16,6 +16,7 @@ const MAX_WORKERS = 64;
 export const serveCommand: Command = {
   name: 'serve',
   summary: 'Serve both hosts until stopped, without sample data',
+  hasNoResult: true,
   options: {
     workers: {
       value: 'N',

@@ -6,7 +6,8 @@ import { fileURLToPath } from 'node:url';
 import { readOptions } from '../../src/cli/command.ts';
 import { loadAll } from '../../src/cli/gatehouse.ts';
 import { examplesOf } from '../../src/cli/help.ts';
-import { createCommandLine } from '../support/command-line.ts';
+import { createCommandLine, createCommandLineWithDatabase } from '../support/command-line.ts';
+import { commandsOnDatabase } from '../support/every-command.ts';
 
 const cli = createCommandLine();
 
@@ -76,6 +77,8 @@ const COMMANDS: Record<string, string[]> = {
   completion: [],
 };
 
+const WITHOUT_RESULT = ['serve', 'demo', 'listen'];
+
 test('without arguments, or with --help, it lists every command with its summary', async () => {
   for (const args of [[], ['--help']]) {
     const { status, stdout } = await cli.run(args);
@@ -106,13 +109,41 @@ for (const [name, options] of Object.entries(COMMANDS)) {
     assert.equal(status, 0);
     assert.equal(stderr, '');
     assert.match(stdout, new RegExp(`^gatehouse ${name}: \\w`));
-    assert.deepEqual(explained, [...options, 'json']);
+    assert.deepEqual(explained, [...options, ...(WITHOUT_RESULT.includes(name) ? [] : ['json'])]);
     assert.ok(
       stdout.split('\n').every((line) => line.length <= 80),
       stdout,
     );
   });
 }
+
+test('the help of a command has a usage line with what it requires', async () => {
+  const usageOf = async (command: string) => {
+    const { stdout } = await cli.run([...command.split(' '), '--help']);
+    return /^Usage: (.+?)\n\n/ms.exec(stdout)?.[1];
+  };
+
+  assert.equal(await usageOf('business add'), 'gatehouse business add --name NAME [OPTIONS]');
+  assert.equal(await usageOf('serve'), 'gatehouse serve [OPTIONS]');
+  assert.equal(await usageOf('import'), 'gatehouse import FILE --business ID --kind KIND [OPTIONS]');
+  assert.equal(await usageOf('demo'), 'gatehouse demo');
+  assert.equal(
+    await usageOf('invoice add'),
+    'gatehouse invoice add --business ID --number NUMBER --total AMOUNT\n         --currency CODE --customer ID [OPTIONS]',
+  );
+});
+
+test('the help of a noun lists its commands only', async () => {
+  for (const args of [
+    ['business', '--help'],
+    ['help', 'business'],
+  ]) {
+    const { stdout } = await cli.run(args);
+    const listed = [...stdout.matchAll(/^ {2}(\S+(?: \S+)*) {2,}\S/gm)].map(([, name]) => name);
+    assert.match(stdout, /^Usage: gatehouse business COMMAND \[OPTIONS\]\n/);
+    assert.deepEqual(listed, ['business add', 'business list', 'business change']);
+  }
+});
 
 test('the overview fits into 80 columns, and names the exit codes', async () => {
   const { stdout } = await cli.run([]);
@@ -133,6 +164,15 @@ test('every command has an example, which it accepts', async () => {
       const words = [...args.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, word = '']) => quoted ?? word);
       assert.doesNotThrow(() => readOptions(command, words), example);
     }
+  }
+});
+
+test('the first example of every command works, or fails only because what it names does not exist', async () => {
+  const own = await createCommandLineWithDatabase();
+  const expected = /^$|^--[\w-]+: (?:There is no such|.* does not exist|The keys were changed less than 30 days ago)/;
+  // The log would go to the output of the tests.
+  for (const args of (await commandsOnDatabase()).filter(([noun]) => noun !== 'audit')) {
+    assert.match((await own.run(args)).stderr, expected, args.join(' '));
   }
 });
 

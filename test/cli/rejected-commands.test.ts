@@ -43,6 +43,11 @@ const INVOICE = ['invoice', 'add', '--business', acme, '--number', 'I-1', '--cus
 const REJECTED: [what: string, args: string[], sentence: RegExp][] = [
   ['a missing option', ['business', 'add'], /^--name is missing\./],
   ['an unknown option', ['business', 'add', '--name', 'X', '--colour', 'red'], /--colour/],
+  [
+    'an option of one value that is given twice',
+    ['business', 'add', '--name', 'X', '--name', 'Y'],
+    /^--name may be given once\. See: /,
+  ],
   ['an option without its value', ['business', 'add', '--name'], /--name/],
   ['a value that looks like an option', ['business', 'add', '--name', '-x'], /--name/],
   ['an empty name', ['business', 'add', '--name', ' '], /^--name: Enter a name\./],
@@ -172,7 +177,7 @@ test('a rejected user leaves nothing behind: neither the user nor the membership
 
 const UNKNOWN: [args: string[], sentence: string][] = [
   [['servee'], "There is no command 'servee'. Did you mean serve? See: gatehouse --help"],
-  [['nonsense', '--json=no'], "There is no command 'nonsense'. See: gatehouse --help"],
+  [['nonsense'], "There is no command 'nonsense'. See: gatehouse --help"],
   [
     ['bussiness', 'add', '--name', 'X'],
     "There is no command 'bussiness add'. Did you mean business add? See: gatehouse --help",
@@ -206,6 +211,45 @@ test('an argument that a command does not take is named', async () => {
     /^Unexpected argument 'extra'\. See: gatehouse business add --help$/m,
   );
   assertRejected(await cli.run(['serve', 'now'], { asProcess: false }), /^Unexpected argument 'now'\. /);
+});
+
+test('with --json, an error is one JSON object', async () => {
+  for (const [args, error] of [
+    [['business', 'add'], '--name is missing. See: gatehouse business add --help'],
+    [['business', 'add', '--name', ' '], '--name: Enter a name.'],
+    [
+      ['business', 'ad'],
+      "There is no command 'business ad'. Did you mean business add? See: gatehouse business --help",
+    ],
+  ] as const) {
+    const { status, stdout, stderr } = await cli.run([...args, '--json']);
+    assert.deepEqual([status, stdout, JSON.parse(stderr)], [1, '', { error }]);
+  }
+});
+
+test('a command without a result rejects --json', async () => {
+  for (const args of [['serve'], ['demo'], ['listen']]) {
+    const { status, stderr } = await cli.run([...args, '--json'], { asProcess: false });
+    const error = `Unknown option '--json'. See: gatehouse ${args[0]} --help`;
+    assert.deepEqual([status, JSON.parse(stderr)], [1, { error }]);
+  }
+  const { stderr } = await cli.run(['export', '--business', acme, '--kind', 'contacts', '--json']);
+  assert.match(stderr, /"--json goes with --output\. /);
+});
+
+const UNCHANGED: [args: string[], options: string][] = [
+  [['business', 'change', '--business', UNKNOWN_ID], '--name or --require-second-factor'],
+  [['app', 'change', '--app', UNKNOWN_ID], '--name, --redirect-uri, --scope, --open or --pkce'],
+  [['app', 'identity', '--app', UNKNOWN_ID], '--publisher, --homepage, --support, --privacy, --terms or --logo'],
+  [['endpoint', 'change', '--app', UNKNOWN_ID, '--endpoint', UNKNOWN_ID], '--url or --event'],
+];
+
+test('a command that is asked to change nothing says so, and exits with 1', async () => {
+  for (const [args, options] of UNCHANGED) {
+    const { status, stderr } = await cli.run(args);
+    assert.equal(status, 1);
+    assert.ok(stderr.startsWith(`There is nothing to change. Give ${options}. See: gatehouse ${args[0]} `), stderr);
+  }
 });
 
 const foreign = new DatabaseSync(join(cli.folder, 'foreign.db'));

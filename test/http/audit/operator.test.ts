@@ -59,7 +59,6 @@ test('the operator’s changes to an app and its secrets are recorded for the bu
     const { client_id: app, client_secret } = await run('app add', typed);
     hint = client_secret.slice(-4);
     await run('app change', { app, name: 'Shelves', pkce: 'yes' });
-    await run('app change', { app });
     await run('app change', { app, name: 'Shelves', scope: 'read:invoices', pkce: 'yes' });
     for (const verb of ['disable', 'disable', 'enable', 'pause', 'resume', 'add-secret'])
       await run(`app ${verb}`, { app });
