@@ -1,5 +1,4 @@
 import { findBusiness } from '../accounts/businesses.ts';
-import { findUser, findUserByEmail, type User } from '../accounts/users.ts';
 import { listEntries } from '../audit/log.ts';
 import { exportEntries, MAX_EXPORTED } from '../audit/search.ts';
 import { readPlatformName } from '../config/settings.ts';
@@ -8,6 +7,7 @@ import { FormError } from '../lib/errors.ts';
 import { isId } from '../lib/ids.ts';
 import type { Database } from '../storage/storage.ts';
 import { type Command, type Options, printAll, required, withStorage } from './command.ts';
+import { requireUser } from './user-option.ts';
 
 export const auditCommands: Command[] = [
   {
@@ -16,8 +16,8 @@ export const auditCommands: Command[] = [
     options: {
       business: { value: 'ID', help: 'Only what the owners of this business see (default: everything)' },
       person: {
-        value: 'EMAIL',
-        help: 'Only what this user did, and failed sign-ins to their account: an email address or a user id',
+        value: 'USER',
+        help: 'Only what the user with this id or email address did, and failed sign-ins to their account',
       },
       from: { value: 'DATE', help: 'Only entries from this day on, like 2030-01-31 (UTC)' },
       to: { value: 'DATE', help: 'Only entries up to this day, inclusive (UTC)' },
@@ -39,8 +39,7 @@ async function readFilter(db: Database, options: Options, platformName: string) 
   if (businessId !== undefined) required(await findBusiness(db, businessId), 'business', 'business');
   if (before !== undefined && !isId(before))
     throw new FormError('before', 'Use the id of an entry, as in the exported file.');
-  const person = options.text('person');
-  const user = person === '' ? undefined : required(await findPerson(db, person), 'person', 'user');
+  const user = options.text('person') === '' ? undefined : await requireUser(db, options, 'person');
   return {
     tenant: businessId === undefined ? undefined : { businessId, platformName },
     personId: user?.id,
@@ -48,10 +47,6 @@ async function readFilter(db: Database, options: Options, platformName: string) 
     until: readDay(options, 'to', DAY),
     before,
   };
-}
-
-function findPerson(db: Database, person: string): Promise<User | undefined> {
-  return isId(person) ? findUser(db, person) : findUserByEmail(db, person);
 }
 
 /** The start of the day in UTC, plus `more`. */

@@ -3,7 +3,6 @@ import { createInvitation } from '../accounts/invitations.ts';
 import { addMember } from '../accounts/joining.ts';
 import { findMembership, listMembers, ROLES } from '../accounts/memberships.ts';
 import { changeBusinessRule, changePlatformRule } from '../accounts/second-factor-rules.ts';
-import { findUser } from '../accounts/users.ts';
 import { renameBusiness } from '../apps/business-names.ts';
 import { OPERATOR } from '../audit/entries.ts';
 import { readConsentUrl, readPlatformName } from '../config/settings.ts';
@@ -14,6 +13,7 @@ import { newId } from '../lib/ids.ts';
 import { newSecret } from '../lib/secrets.ts';
 import type { Database } from '../storage/storage.ts';
 import { type Command, type Options, required, somethingToChange, withStorage } from './command.ts';
+import { requireUser, USER } from './user-option.ts';
 
 const SECOND_FACTOR = {
   value: 'yes|no',
@@ -82,7 +82,6 @@ function readSecondFactor(options: Options): boolean {
   return text === 'yes';
 }
 
-const USER = { value: 'ID', help: 'The id of the user', required: true };
 const BUSINESS = { value: 'ID', help: 'The id of the business', required: true };
 const ROLE = { value: 'ROLE', help: 'owner, admin or member', required: true, choices: ROLES };
 
@@ -108,7 +107,7 @@ export const memberCommands: Command[] = [
     options: {
       business: BUSINESS,
       role: ROLE,
-      by: { value: 'ID', help: 'The id of the owner who invites', required: true },
+      by: { ...USER, help: 'The id or the email address of the owner who invites' },
       email: { value: 'EMAIL', help: 'The address that is invited; no other account can use the link', required: true },
     },
     run: (options, env) => {
@@ -156,7 +155,7 @@ export const memberCommands: Command[] = [
 async function invite(db: Database, options: Options, consentUrl: string) {
   const now = systemClock();
   const business = required(await findBusiness(db, options.text('business')), 'business', 'business');
-  const inviter = required(await findUser(db, options.text('by')), 'by', 'user');
+  const inviter = await requireUser(db, options, 'by');
   const token = newSecret();
   const invitation = {
     id: newId(now),
@@ -172,7 +171,7 @@ async function invite(db: Database, options: Options, consentUrl: string) {
 }
 
 async function findUserAndBusiness(db: Database, options: Options) {
-  const user = required(await findUser(db, options.text('user')), 'user', 'user');
+  const user = await requireUser(db, options);
   const business = required(await findBusiness(db, options.text('business')), 'business', 'business');
   return { user, businessId: business.id };
 }

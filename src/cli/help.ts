@@ -70,6 +70,7 @@ function breakExample(example: string): string[] {
 /** By the placeholder of the value. */
 const SAMPLES: Record<string, string> = {
   ID: ID_EXAMPLE,
+  USER: 'ada@example.com',
   NAME: 'Acme Ltd',
   EMAIL: 'ada@example.com',
   ROLE: 'admin',

@@ -16,8 +16,8 @@ import { systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import type { Database } from '../storage/storage.ts';
 import { type Command, type Options, required, UsageError, withStorage } from './command.ts';
+import { requireUser, USER } from './user-option.ts';
 
-const USER = { value: 'ID', help: 'The id of the user', required: true };
 const PASSWORD_FILE = {
   value: 'FILE',
   help: 'Read the password from this file, or from standard input if it is - (default: you are asked for it)',
@@ -141,10 +141,6 @@ export const userCommands: Command[] = [
   },
 ];
 
-async function requireUser(db: Database, options: Options): Promise<User> {
-  return required(await findUser(db, options.text('user')), 'user', 'user');
-}
-
 /** Changes a user, and returns them as they are then. */
 function changeUser(
   options: Options,
@@ -160,16 +156,24 @@ function changeUser(
 
 /** Unlike an argument, a file or a pipe is not visible to other processes. */
 async function readPassword(file: string): Promise<string> {
-  if (file === '' || file === '-') return askPassword();
+  if (file === '' || file === '-') {
+    const password = await (process.stdin.isTTY ? askPassword() : readPipe());
+    if (password !== '') return password;
+    if (process.stdin.isTTY || file === '-') throw new UsageError('Standard input has no password.');
+    throw new UsageError('There is no terminal to ask for the password: use --password-file.');
+  }
   const text = await readFile(file, 'utf8').catch(() => {
     throw new FormError('password-file', `${file} cannot be read.`);
   });
   return text.replace(/\r?\n$/, '');
 }
 
-/** Reads from a terminal without echo, or from a pipe. */
+async function readPipe(): Promise<string> {
+  return (await readAll(process.stdin)).replace(/\r?\n$/, '');
+}
+
+/** Reads from a terminal without echo. */
 async function askPassword(): Promise<string> {
-  if (!process.stdin.isTTY) return (await readAll(process.stdin)).replace(/\r?\n$/, '');
   process.stderr.write('Password: ');
   process.stdin.setRawMode(true);
   try {

@@ -53,6 +53,25 @@ test('user password-link prints a link below CONSENT_URL, and when it expires', 
   assert.deepEqual([unknown.status, unknown.stderr], [1, '--user: There is no such user.\n']);
 });
 
+test('every command that takes a user accepts an email address, in any case', async () => {
+  const own = await createCommandLineWithDatabase();
+  const { id: business } = await own.json(['business', 'add', '--name', 'Acme']);
+  const { id } = await own.json(['user', 'add', ...typed]);
+  const user = ['--user', 'Ada@Example.com'];
+
+  for (const verb of ['disable', 'enable', 'verify-email', 'remove-passkeys', 'remove-second-factor']) {
+    assert.equal((await own.json(['user', verb, ...user])).id, id, verb);
+  }
+  assert.equal((await own.json(['user', 'set-password', ...user, '--password-file', PASSWORD_FILE])).id, id);
+  assert.equal((await own.json(['user', 'password-link', ...user])).email, 'ada@example.com');
+  assert.equal((await own.json(['member', 'add', ...user, '--business', business, '--role', 'admin'])).userId, id);
+  assert.equal((await own.json(['member', 'set-role', ...user, '--business', business, '--role', 'owner'])).userId, id);
+  const invited = ['--business', business, '--role', 'member', '--email', 'kim@example.com'];
+  assert.equal((await own.json(['member', 'invite', ...invited, '--by', 'ada@example.com'])).inviterName, 'Ada');
+  const unknown = await own.run(['user', 'disable', '--user', 'nobody@example.com']);
+  assert.equal(unknown.stderr, '--user: There is no such user.\n');
+});
+
 test('audit export writes the same log as the pages, for everything or one business, and continues after an entry', async () => {
   const all = await cli.run(['audit', 'export'], { asProcess: true });
   const ofAcme = await cli.json(['audit', 'export', '--business', acme.id]);

@@ -252,6 +252,16 @@ test('a command that is asked to change nothing says so, and exits with 1', asyn
   }
 });
 
+test('without a terminal and a password on standard input, --password-file is asked for', async () => {
+  const sentence = /^There is no terminal to ask for the password: use --password-file\. See: /;
+  for (const input of ['', '\n', '\r\n']) assertRejected(await cli.run(USER, { input }), sentence);
+
+  assertRejected(
+    await cli.run([...USER, '--password-file', '-'], { input: '\n' }),
+    /^Standard input has no password\. See: /,
+  );
+});
+
 const foreign = new DatabaseSync(join(cli.folder, 'foreign.db'));
 foreign.exec('create table users (id integer)');
 foreign.close();
