@@ -14,6 +14,7 @@ import { type Clock, systemClock } from './lib/clock.ts';
 import { createKeyring } from './lib/keyring.ts';
 import { openStandardOutput } from './lib/log-output.ts';
 import { VERSION } from './lib/package.ts';
+import { isPublic } from './lib/setting-values.ts';
 import { createLimits } from './limits.ts';
 import { mailBrand } from './mail/render.ts';
 import { createSmtpTransport, type MailTransport } from './mail/transport.ts';
@@ -101,8 +102,10 @@ export async function startServer(
     await tracing?.stop();
   };
   try {
-    await listen(api, settings.listen, 'BASE_URL or LISTEN');
-    if (web !== api) await listen(web, settings.consentListen, 'CONSENT_URL or CONSENT_LISTEN');
+    await listen(api, settings.listen, settingOf('LISTEN', 'BASE_URL', settings.baseUrl));
+    if (web !== api) {
+      await listen(web, settings.consentListen, settingOf('CONSENT_LISTEN', 'CONSENT_URL', settings.consentUrl));
+    }
     stopMetrics = await openMetrics(settings, deps);
   } catch (error) {
     await close();
@@ -151,6 +154,11 @@ function isApiPath(path: string): boolean {
 async function openTracing({ traces, databaseUrl }: Settings, metrics: Metrics): Promise<Tracing | undefined> {
   const database = databaseUrl.startsWith('sqlite:') ? 'sqlite' : 'postgresql';
   return traces && startTracing({ ...traces, version: VERSION, database, countSpans: metrics.countSpans });
+}
+
+/** The port of a public URL is that of the proxy. */
+function settingOf(listenSetting: string, urlSetting: string, url: string): string {
+  return isPublic(url) ? listenSetting : `${urlSetting} or ${listenSetting}`;
 }
 
 async function openMetrics({ metricsListen, workers }: Settings, deps: Deps): Promise<() => Promise<void>> {

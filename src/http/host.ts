@@ -111,12 +111,12 @@ function createFastify(options: HostOptions): FastifyInstance {
     });
   } catch (error) {
     if (!isProxyListError(error)) throw error;
-    throw new InvalidSetting(`TRUST_PROXY must list addresses, like 127.0.0.1,10.0.0.0/8: ${error}.`);
+    throw new InvalidSetting(`TRUST_PROXY must list addresses, like 127.0.0.1,10.0.0.0/8: ${error.message}.`);
   }
 }
 
 /** Errors of `@fastify/proxy-addr`, which compiles the list. */
-function isProxyListError(error: unknown): boolean {
+function isProxyListError(error: unknown): error is TypeError {
   return error instanceof TypeError && /^invalid (IP address|range on address)/.test(error.message);
 }
 

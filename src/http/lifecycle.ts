@@ -17,8 +17,9 @@ export async function listen(host: FastifyInstance, address: Address, setting: s
 }
 
 export function cannotListen({ host, port }: Address, error: unknown, setting: string): InvalidSetting {
-  const reason = error instanceof Error && 'code' in error ? error.code : error;
-  return new InvalidSetting(`Cannot listen on ${host}:${port} (${reason}). Set ${setting} to another address.`);
+  const code = error instanceof Error && 'code' in error ? error.code : error;
+  const reason = code === 'EADDRINUSE' ? `: in use by another program (${code})` : ` (${code})`;
+  return new InvalidSetting(`Cannot listen on ${host}:${port}${reason}. Set ${setting} to another address.`);
 }
 
 /**

@@ -23,7 +23,11 @@ const REJECTED: [what: string, env: Record<string, string>, names: RegExp][] = [
   ['a LISTEN that is none', { LISTEN: 'everywhere' }, /LISTEN/],
   ['a CONSENT_LISTEN out of range', { CONSENT_LISTEN: '127.0.0.1:70000' }, /CONSENT_LISTEN/],
   ['REFRESH_RETRY_SECONDS out of range', { REFRESH_RETRY_SECONDS: '301' }, /REFRESH_RETRY_SECONDS/],
-  ['a TRUST_PROXY that is no address', { TRUST_PROXY: 'the proxy' }, /TRUST_PROXY/],
+  [
+    'a TRUST_PROXY that is no address',
+    { TRUST_PROXY: 'the proxy' },
+    /^TRUST_PROXY must list addresses, like .*: invalid IP address/,
+  ],
   ['a LOG_LEVEL that is none', { LOG_LEVEL: 'loud' }, /LOG_LEVEL/],
   ['a limit of nothing', { LIMIT_PER_APP: '0' }, /LIMIT_PER_APP/],
 ];
@@ -65,12 +69,28 @@ test('serve rejects a port that is in use with one sentence that names the setti
 
   const forApi = await cli.run(['serve'], { env: { ...local, BASE_URL: url } });
   const forWeb = await cli.run(['serve'], { env: { ...local, CONSENT_URL: url } });
+  const behindProxy = {
+    BASE_URL: 'https://api.example.com',
+    CONSENT_URL: 'https://accounts.example.com',
+    SECRET_KEYS: 'Uo7fTCf8yvAZb1z0fXq4lLUgnWzWnaYy5vSSO2fB1cE=',
+    LISTEN: url.slice('http://'.length),
+    CONSENT_LISTEN: local.CONSENT_URL.slice('http://'.length),
+  };
+  const forPublicApi = await cli.run(['serve'], { env: behindProxy });
+  const forPublicWeb = await cli.run(['serve'], {
+    env: { ...behindProxy, LISTEN: behindProxy.CONSENT_LISTEN, CONSENT_LISTEN: behindProxy.LISTEN },
+  });
   taken.close();
 
   assert.equal(forApi.status, 1);
-  assert.match(forApi.stderr, /^Cannot listen on .*EADDRINUSE.* Set BASE_URL or LISTEN to another address\.\n$/);
+  assert.match(
+    forApi.stderr,
+    /^Cannot listen on .*: in use by another program \(EADDRINUSE\)\. Set BASE_URL or LISTEN to another address\.\n$/,
+  );
   assert.equal(forWeb.status, 1);
   assert.match(forWeb.stderr, /^Cannot listen on .*EADDRINUSE.* Set CONSENT_URL or CONSENT_LISTEN .*\.\n$/);
+  assert.match(forPublicApi.stderr, /\(EADDRINUSE\)\. Set LISTEN to another address\.\n$/);
+  assert.match(forPublicWeb.stderr, /\(EADDRINUSE\)\. Set CONSENT_LISTEN to another address\.\n$/);
 });
 
 test('serve adds nothing to a new database, creates a key that only its owner can read, and stops on a signal', async () => {
