@@ -20,6 +20,7 @@ import {
   UsageError,
   withStorage,
 } from './command.ts';
+import { formatResult } from './output.ts';
 
 const YES_NO = ['yes', 'no'];
 const SCOPE_NAMES = SCOPES.map(({ name }) => name);
@@ -92,7 +93,6 @@ export const appCommands: Command[] = [
     name: 'app list',
     summary: 'List the apps of a business, or the first-party ones',
     options: { business: { value: 'ID', help: 'The id of the business (default: first-party apps)' } },
-    columns: ['client_id', 'name', 'isPublic', 'disabledAt', 'pausedAt', 'createdAt'],
     examples: [`--business ${ID_EXAMPLE}`, '--json'],
     run: (options, env) =>
       withStorage(env, async ({ durable }) => {
@@ -101,6 +101,13 @@ export const appCommands: Command[] = [
         const apps = await listAppsOf(durable, businessId || null);
         return { apps: apps.map(describe) };
       }),
+    format(result, { options }) {
+      const isEmpty = (result as { apps: object[] }).apps.length === 0;
+      if (isEmpty && !options.text('business')) {
+        return 'first-party apps: none; for those of a business, use --business ID';
+      }
+      return formatResult(result, ['client_id', 'name', 'isPublic', 'disabledAt', 'pausedAt', 'createdAt']);
+    },
   },
   onApp('app disable', 'Stop an app immediately, until it is enabled again', (db, app, now) =>
     disableApp(OPERATOR, db, app, now),

@@ -29,7 +29,7 @@ export interface Command {
   /** The result is printed: one line per field and one table per list, or one JSON object with `--json`. */
   run(options: Options, env: NodeJS.ProcessEnv): Promise<object | undefined>;
   /** Replaces the default output, except with `--json`. */
-  format?(result: object): string;
+  format?(result: object, context: { options: Options; env: NodeJS.ProcessEnv }): string;
   /** Whether to exit with 1 though the command itself succeeded. */
   isFailure?(result: object): boolean;
 }

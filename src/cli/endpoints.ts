@@ -24,10 +24,12 @@ import {
   subscribableEvents,
 } from '../webhooks/endpoints.ts';
 import { type Command, type Option, type Options, required, somethingToChange, withStorage } from './command.ts';
+import { formatResult } from './output.ts';
 
 const APP = { value: 'ID', help: 'The app’s client_id', required: true };
 const ENDPOINT = { value: 'ID', help: 'The endpoint’s id, from endpoint list', required: true };
 const HOOK = 'https://app.example.com/webhooks';
+const URL_HELP = 'Where events are sent: https, or with WEBHOOKS_TO_LOOPBACK=yes also http on localhost';
 const LOG_SIZE = 25;
 
 export const endpointCommands: Command[] = [
@@ -36,7 +38,7 @@ export const endpointCommands: Command[] = [
     summary: 'Add a webhook endpoint to an app; its signing secret is printed only once',
     options: {
       app: APP,
-      url: { value: 'URL', help: 'Where events are sent: https, or http on localhost', required: true, example: HOOK },
+      url: { value: 'URL', help: URL_HELP, required: true, example: HOOK },
       event: { value: 'TYPE', help: 'An event type to receive (default: all)', multiple: true },
     },
     examples: ['--event grant.created --event grant.revoked'],
@@ -56,18 +58,25 @@ export const endpointCommands: Command[] = [
     name: 'endpoint list',
     summary: 'List an app’s endpoints',
     options: { app: APP },
-    columns: ['id', 'url', 'eventTypes', 'failingSince', 'disabledAt'],
     examples: ['--json'],
     run: (options, env) =>
       withStorage(env, async ({ durable }) => ({
         endpoints: await listEndpoints(durable, (await requireApp(durable, options)).id),
       })),
+    format(result, { env }) {
+      const all = subscribableEvents(readServesResources(env));
+      const endpoints = (result as { endpoints: Endpoint[] }).endpoints.map(({ eventTypes, ...endpoint }) => ({
+        ...endpoint,
+        eventTypes: all.every((type) => eventTypes.includes(type)) ? 'all' : eventTypes,
+      }));
+      return formatResult({ endpoints }, ['id', 'url', 'eventTypes', 'failingSince', 'disabledAt']);
+    },
   },
   onEndpoint({
     name: 'endpoint change',
     summary: 'Change an endpoint; omitted settings stay unchanged',
     extraOptions: {
-      url: { value: 'URL', help: 'Where events are sent: https, or http on localhost' },
+      url: { value: 'URL', help: URL_HELP },
       event: { value: 'TYPE', help: 'An event type to receive; replaces all', multiple: true },
     },
     needsOneOf: somethingToChange('url', 'event'),

@@ -101,7 +101,8 @@ async function run(command: Command, args: string[], env: NodeJS.ProcessEnv): Pr
     if (!WITHOUT_DATABASE.includes(command.name)) requireDatabase(env);
     const result = await command.run(options, env);
     const format = command.format ?? ((shown) => formatResult(shown, command.columns));
-    if (result) console.log(options.flag('json') ? JSON.stringify(withIsoTimes(result)) : format(result));
+    if (result)
+      console.log(options.flag('json') ? JSON.stringify(withIsoTimes(result)) : format(result, { options, env }));
     return result && command.isFailure?.(result) ? 1 : 0;
   } catch (error) {
     return reject(explain(command, error), args);

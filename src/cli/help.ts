@@ -1,3 +1,6 @@
+import { relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { PACKAGE_ROOT } from '../lib/package.ts';
 import { type Command, ID_EXAMPLE, type Option, optionsOf } from './command.ts';
 import { bold, formatTerms, WIDTH, wrap } from './output.ts';
 
@@ -6,7 +9,7 @@ export function overview(commands: Command[], noun = ''): string {
   const footer = [
     'Every command accepts --help. With --json, a command prints its result as one JSON object, and an error as {"error": "…"}.',
     'gatehouse --version prints the version; gatehouse completion prints a script for your shell.',
-    'DATABASE_URL selects the database. docs/reference/settings.md lists all settings.',
+    `DATABASE_URL selects the database. All settings: ${pathOfSettings()}`,
     'Exit codes: 0 for success, 1 for an error or a failed check, 130 after Ctrl+C at a prompt.',
   ];
   return [
@@ -16,6 +19,13 @@ export function overview(commands: Command[], noun = ''): string {
     '',
     ...footer.flatMap((line) => wrap(line)),
   ].join('\n');
+}
+
+/** Relative to the current folder if it is below it. */
+function pathOfSettings(): string {
+  const path = fileURLToPath(new URL('docs/reference/settings.md', PACKAGE_ROOT));
+  const shorter = relative(process.cwd(), path);
+  return shorter.startsWith('..') ? path : shorter;
 }
 
 export function helpFor(command: Command): string {

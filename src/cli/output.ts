@@ -30,12 +30,15 @@ export function formatResult(result: object, columns?: readonly string[]): strin
 const isTable = (value: unknown): boolean =>
   Array.isArray(value) && value.every((item) => typeof item === 'object' && item !== null);
 
+/** Terms of the pages, where those of the JSON differ. */
+const TERMS: Record<string, string> = { requiresSecondFactor: 'requires two-step sign-in' };
+
 type Row = Record<string, unknown>;
 
 function formatTable(name: string, rows: Row[], columns: readonly string[] = Object.keys(rows[0] ?? {})): string {
   if (rows.length === 0) return `${name}: none`;
   const headings = columns.map((column) =>
-    column
+    (TERMS[column] ?? column)
       .replace(/([a-z])([A-Z])/g, '$1 $2')
       .replaceAll('_', ' ')
       .toUpperCase(),

@@ -126,7 +126,9 @@ async function openFile(file: string, resource: Resource, format: FileFormat) {
 
 function formatImport({ kind, records, isImported, problems, moreProblems }: ImportResult & { kind: string }): string {
   if (problems.length === 0) {
-    return isImported ? `Imported: ${records} ${kind}.` : `Checked: ${records} ${kind} can be imported.`;
+    const singular = RESOURCES.find((resource) => kindOf(resource) === kind)?.name.replaceAll('_', '-');
+    const counted = `${records} ${records === 1 ? singular : kind}`;
+    return isImported ? `Imported: ${counted}.` : `Checked: ${counted} can be imported.`;
   }
   const lines = problems.map(({ line, field, message }) => `line ${line}: ${field ? `${field} ` : ''}${message}`);
   const more = moreProblems > 0 ? [`and ${moreProblems} more`] : [];

@@ -207,10 +207,22 @@ test('without --json, one thing is printed in lines and a list as a table', asyn
   assert.equal(status, 0);
   assert.equal(stderr, '');
   const [headings = '', ...rows] = stdout.trimEnd().split('\n');
-  assert.deepEqual(headings.split(/ {2,}/), ['ID', 'NAME', 'REQUIRES SECOND FACTOR', 'CREATED AT']);
+  assert.deepEqual(headings.split(/ {2,}/), ['ID', 'NAME', 'REQUIRES TWO-STEP SIGN-IN', 'CREATED AT']);
   const row = rows.find((line) => line.startsWith(acme.id)) ?? '';
   assert.deepEqual(row.split(/ {2,}/), [acme.id, 'Acme Ltd', 'no', acme.createdAt]);
   assert.match(acme.createdAt, ISO_TIME);
+});
+
+test('app list without first-party apps says how to list those of a business', async () => {
+  const own = await createCommandLineWithDatabase();
+  const { id } = await own.json(['business', 'add', '--name', 'Acme']);
+
+  const { stdout } = await own.run(['app', 'list']);
+  const ofBusiness = await own.run(['app', 'list', '--business', id]);
+
+  assert.equal(stdout, 'first-party apps: none; for those of a business, use --business ID\n');
+  assert.equal(ofBusiness.stdout, 'apps: none\n');
+  assert.deepEqual(await own.json(['app', 'list']), { apps: [] });
 });
 
 test('a name cannot control the terminal', () => {

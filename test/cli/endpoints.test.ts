@@ -70,6 +70,24 @@ test('endpoint list prints the endpoints of one app, and no secret', async () =>
   assert.deepEqual(others, { endpoints: [] });
 });
 
+test('endpoint list shows all in the table for an endpoint that receives every event', async () => {
+  const { app: own, add: addToOwn } = await createAppWithEndpoints(cli);
+  const { id } = await addToOwn('--url', URL_);
+  const { id: chosen } = await addToOwn('--url', URL_, '--event', 'grant.created');
+
+  const { stdout } = await cli.run(['endpoint', 'list', '--app', own]);
+  const rows = stdout.split('\n').map((line) => line.split(/ {2,}/).slice(0, 3));
+  assert.deepEqual(rows[0], ['ID', 'URL', 'EVENT TYPES']);
+  assert.deepEqual(
+    rows.find(([first]) => first === id),
+    [id, URL_, 'all'],
+  );
+  assert.deepEqual(
+    rows.find(([first]) => first === chosen),
+    [chosen, URL_, 'grant.created'],
+  );
+});
+
 test('endpoint change changes the named fields only', async () => {
   const { id } = await add('--url', URL_, '--event', 'grant.created');
 
@@ -125,6 +143,8 @@ const ADD = ['endpoint', 'add', '--app', app];
 const named = (verb: string, appId = app, id: string = first.id) =>
   ['endpoint', verb, '--app', appId, '--endpoint', id] as string[];
 
+const changeOf = (verb: string) => (verb === 'change' ? ['--url', URL_] : []);
+
 const REJECTED: [what: string, args: string[], sentence: RegExp][] = [
   ['an unknown app', ['endpoint', 'add', '--app', UNKNOWN_ID, '--url', URL_], /^--app: There is no such app/],
   ['an app id that is none', ['endpoint', 'list', '--app', 'x'], /^--app: There is no such app/],
@@ -144,8 +164,16 @@ const REJECTED: [what: string, args: string[], sentence: RegExp][] = [
   ['an unknown delivery', [...named('resend'), '--delivery', UNKNOWN_ID], /^--delivery: There is no such delivery/],
   ['a delivery id that is none', [...named('resend'), '--delivery', 'x'], /^--delivery: There is no such delivery/],
   ...['change', 'disable', 'enable', 'remove', 'replace-secret', 'test', 'log'].flatMap((verb): typeof REJECTED => [
-    [`${verb} of an endpoint of another app`, named(verb, other), /^--endpoint: There is no such endpoint/],
-    [`${verb} of an endpoint id that is none`, named(verb, app, 'x'), /^--endpoint: There is no such endpoint/],
+    [
+      `${verb} of an endpoint of another app`,
+      [...named(verb, other), ...changeOf(verb)],
+      /^--endpoint: There is no such endpoint/,
+    ],
+    [
+      `${verb} of an endpoint id that is none`,
+      [...named(verb, app, 'x'), ...changeOf(verb)],
+      /^--endpoint: There is no such endpoint/,
+    ],
   ]),
 ];
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { readOptions } from '../../src/cli/command.ts';
@@ -149,10 +150,24 @@ test('the overview fits into 80 columns, and names the exit codes', async () => 
   const { stdout } = await cli.run([]);
 
   assert.deepEqual(
-    stdout.split('\n').filter((line) => line.length > 80),
+    stdout.split('\n').filter((line) => line.length > 80 && !line.endsWith('settings.md')),
     [],
   );
   assert.match(stdout, /Exit codes: 0 .* 1 .* 130/s);
+});
+
+test('the help of endpoint add names the setting that allows endpoints on localhost', async () => {
+  for (const verb of ['add', 'change']) {
+    const { stdout } = await cli.run(['endpoint', verb, '--help']);
+    assert.match(stdout, /https, or with\s+WEBHOOKS_TO_LOOPBACK=yes also http\s+on\s+localhost/);
+  }
+});
+
+test('the overview names the file that describes all settings', async () => {
+  const { stdout } = await cli.run([]);
+  const [, file = ''] = /All settings:\s+(\S+settings\.md)/.exec(stdout) ?? [];
+
+  assert.match(readFileSync(resolve(cli.folder, file), 'utf8'), /DATABASE_URL/);
 });
 
 test('every command has an example, which it accepts', async () => {

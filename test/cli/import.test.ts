@@ -203,7 +203,7 @@ test('a dry run checks the file and imports nothing; - reads standard input', as
   const before = await dump(business, 'companies');
   const real = await cli.json(args, { env, input: 'name\nNorthwind\n' });
 
-  assert.deepEqual(dry, { status: 0, stdout: 'Checked: 1 companies can be imported.\n', stderr: '' });
+  assert.deepEqual(dry, { status: 0, stdout: 'Checked: 1 company can be imported.\n', stderr: '' });
   assert.deepEqual(before, []);
   assert.deepEqual(real, { kind: 'companies', records: 1, isImported: true, problems: [], moreProblems: 0 });
 });
