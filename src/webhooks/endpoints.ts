@@ -38,6 +38,16 @@ export async function findEndpoint(db: Database, appId: string, id: string): Pro
   return row && fromRow(row);
 }
 
+/** The end of its backoff. Null if it is not backing off. */
+export async function findBackoffEnd(db: Database, { id }: Endpoint, now: number): Promise<number | null> {
+  const query = db
+    .selectFrom('endpoints')
+    .select('backoff_until')
+    .where('id', '=', id)
+    .where('backoff_until', '>', now);
+  return (await query.executeTakeFirst())?.backoff_until ?? null;
+}
+
 /** Identifies the current secret without revealing it. */
 export async function findSecretFingerprint(db: Database, { id }: Endpoint): Promise<string> {
   const row = await db.selectFrom('endpoints').select('secret').where('id', '=', id).executeTakeFirst();

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
+import { recordEvent } from '../../../src/events/events.ts';
 import { endConnections } from '../../../src/grants/connections.ts';
+import { MINUTE } from '../../../src/lib/clock.ts';
 import { createKeyring } from '../../../src/lib/keyring.ts';
 import { insertEndpoint, markEndpointDisabled } from '../../../src/webhooks/endpoints.ts';
 import { type BrowserPage, unescaped } from '../../support/browser.ts';
@@ -98,6 +100,35 @@ test('the log shows how an attempt failed, with the head of the response as text
   assert.ok(head.includes('x-note: &lt;b&gt;&quot;late&quot;&lt;/b&gt;'));
   assert.doesNotMatch(text, /the body of the response|<b>/);
   assert.match(text, /Retrying<\/span> <span class="muted">next attempt from <time/);
+});
+
+test('a delivery that waits for the backoff of its endpoint says until when, and the endpoint since when it fails', async () => {
+  const { endpoint, path, sendTest } = await newEndpoint('http://127.0.0.1:1/');
+  const backOff = (until: number) =>
+    db().updateTable('endpoints').set({ backoff_until: until }).where('id', '=', endpoint.id).execute();
+  await sendTest();
+  const retrying = await newest(path, RETRYING);
+  const until = server.clock() + 5 * MINUTE;
+  await backOff(until);
+  await server.storage().transaction(async (tx) => {
+    const data = { endpointId: endpoint.id };
+    await recordEvent(tx, { type: 'endpoint.test', appId: endpoint.appId, businessId: null, data }, server.clock());
+  });
+
+  const waiting = await newest(path, /Waiting<\/span><div/);
+  const delayed = await browser.open(retrying.url);
+
+  const end = new Date(until).toISOString();
+  assert.ok(
+    waiting.text.includes(
+      `Waiting</span> <span class="muted">because the endpoint is backing off until <time datetime="${end}"`,
+    ),
+  );
+  assert.ok(delayed.text.includes(`next attempt from <time datetime="${end}"`));
+  const since = new Date(server.clock()).toISOString();
+  for (const page of [path, path.slice(0, path.lastIndexOf('/'))]) {
+    assert.match((await browser.open(page)).text, new RegExp(`>On<.*>Failing since <time datetime="${since}"`));
+  }
 });
 
 test('the page of a delivery shows what was sent: the payload, byte for byte, and the headers, but no secret [W1]', async () => {

@@ -88,12 +88,12 @@ function noRows({ path }: EndpointContext, { filters, cursor, issuer }: Delivery
   });
 }
 
-function row({ endpoint, path }: EndpointContext, delivery: LoggedDelivery): Html {
+function row(context: EndpointContext, delivery: LoggedDelivery): Html {
   const { id, event, eventId, createdAt, attemptsMade } = delivery;
   const last = attemptsMade.at(-1);
   return logEntry({
-    to: `${path}/deliveries/${id}`,
-    status: statusOf(delivery, endpoint),
+    to: `${context.path}/deliveries/${id}`,
+    status: statusOf(delivery, context),
     title: event?.type ?? 'Deleted event',
     about: [
       last && describeOutcome(last).short,

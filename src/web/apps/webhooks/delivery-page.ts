@@ -47,7 +47,7 @@ export function mountDelivery(host: FastifyInstance, pages: AppPages, path: stri
 function deliveryBody(context: EndpointContext, delivery: LoggedDelivery, readable: Event | undefined): Html {
   const { endpoint, viewer, path } = context;
   const { id, event, eventId, createdAt } = delivery;
-  const { text, tone, detail } = statusOf(delivery, endpoint);
+  const { text, tone, detail } = statusOf(delivery, context);
   const again = postForm({
     action: `${path}/deliveries/${id}/resend`,
     csrf: viewer.context.csrf,

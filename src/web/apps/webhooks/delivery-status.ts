@@ -3,6 +3,7 @@ import { type Html, html } from '../../../lib/html.ts';
 import type { LoggedAttempt, LoggedDelivery } from '../../../webhooks/delivery-log.ts';
 import type { Tone } from '../../components/display.ts';
 import { preciseTime } from '../../forms.ts';
+import type { EndpointContext } from './endpoint-page.ts';
 
 interface Status {
   text: string;
@@ -11,12 +12,19 @@ interface Status {
 }
 
 /** A resent delivery waits again, so the next attempt comes first. */
-export function statusOf(delivery: LoggedDelivery, { disabledAt }: { disabledAt: number | null }): Status {
+export function statusOf(
+  delivery: LoggedDelivery,
+  { endpoint: { disabledAt }, backoffUntil }: Pick<EndpointContext, 'endpoint' | 'backoffUntil'>,
+): Status {
   const { dueAt, deliveredAt, givenUpAt, attempts, attemptsMade } = delivery;
   if (dueAt !== null && disabledAt !== null) return { text: 'Waiting', detail: 'until the endpoint is switched on' };
+  if (dueAt !== null && attempts === 0 && backoffUntil !== null) {
+    return { text: 'Waiting', detail: html`because the endpoint is backing off until ${preciseTime(backoffUntil)}` };
+  }
   if (dueAt !== null && attempts === 0) return { text: 'Sending', detail: '' };
   if (dueAt !== null) {
-    return { text: 'Retrying', tone: 'caution', detail: html`next attempt from ${preciseTime(dueAt)}` };
+    const nextAt = Math.max(dueAt, backoffUntil ?? 0);
+    return { text: 'Retrying', tone: 'caution', detail: html`next attempt from ${preciseTime(nextAt)}` };
   }
   if (attemptsMade.at(-1)?.outcome === 'withheld') return { text: 'Not sent', detail: '' };
   if (givenUpAt !== null) return { text: 'Failed', tone: 'warn', detail: html`given up ${preciseTime(givenUpAt)}` };

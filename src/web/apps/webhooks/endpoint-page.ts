@@ -3,8 +3,15 @@ import type { App } from '../../../apps/apps.ts';
 import type { EventType } from '../../../events/event-types.ts';
 import { type Html, html } from '../../../lib/html.ts';
 import { isId } from '../../../lib/ids.ts';
-import { type DisabledReason, type Endpoint, findEndpoint, subscribableEvents } from '../../../webhooks/endpoints.ts';
+import {
+  type DisabledReason,
+  type Endpoint,
+  findBackoffEnd,
+  findEndpoint,
+  subscribableEvents,
+} from '../../../webhooks/endpoints.ts';
 import { DISABLED_AFTER, WARNED_AFTER } from '../../../webhooks/queue.ts';
+import { badge } from '../../components/display.ts';
 import { notFound } from '../../errors.ts';
 import { time } from '../../forms.ts';
 import type { AppPages, AppSection, Viewer } from '../app-page.ts';
@@ -22,6 +29,8 @@ export interface EndpointListContext {
 /** One endpoint, with the path of its page. */
 export interface EndpointContext extends EndpointListContext {
   endpoint: Endpoint;
+  /** Null if it is not backing off. */
+  backoffUntil: number | null;
   listPath: string;
 }
 
@@ -42,7 +51,8 @@ export async function loadEndpoint(
   const { endpoint: id } = request.params;
   const endpoint = isId(id) ? await findEndpoint(pages.db, list.app.id, id) : undefined;
   if (!endpoint) throw notFound();
-  return { ...list, endpoint, listPath: list.path, path: `${list.path}/${endpoint.id}` };
+  const backoffUntil = await findBackoffEnd(pages.db, endpoint, pages.clock());
+  return { ...list, endpoint, backoffUntil, listPath: list.path, path: `${list.path}/${endpoint.id}` };
 }
 
 const REASONS: Record<DisabledReason, string> = {
@@ -51,8 +61,9 @@ const REASONS: Record<DisabledReason, string> = {
   failing: 'No delivery succeeded for three days.',
 };
 
-export function statusBadge({ disabledAt }: Endpoint): Html {
-  return disabledAt === null ? html`<span class="badge">On</span>` : html`<span class="badge warn">Off</span>`;
+export function statusBadge({ disabledAt, failingSince }: Endpoint): Html {
+  if (disabledAt !== null) return badge('Off', 'warn');
+  return html`${badge('On')} ${failingSince !== null && badge(html`Failing since ${time(failingSince)}`, 'caution')}`;
 }
 
 /** Shown on the app's settings page for failing endpoints. */
