@@ -79,6 +79,20 @@ for (const section of [DEVELOPER, PLATFORM]) {
   });
 }
 
+test('the form for an endpoint offers http on localhost only if the server sends there', async () => {
+  const permissive = await startTestServer({ WEBHOOKS_TO_LOOPBACK: 'yes' });
+  const { list, path } = await newEndpoint();
+  const elsewhere = `${permissive.acmePath('developer')}/${permissive.ledger.id}/endpoints/new`;
+
+  for (const page of [`${list}/new`, path]) {
+    const { text } = await browser.open(page);
+    assert.match(text, /id="url-hint">It starts with https:\/\/\.</);
+    assert.doesNotMatch(text, /localhost\./);
+  }
+  const { text } = await (await permissive.signedIn()).open(elsewhere);
+  assert.match(text, /id="url-hint">https, or http on localhost\.</);
+});
+
 const PROBLEMS: [what: string, changes: Fields, field: string, sentence: RegExp][] = [
   ['no address', { url: ' ' }, 'url', /not a complete URL/],
   ['half an address', { url: 'hooks.example' }, 'url', /not a complete URL/],

@@ -24,6 +24,8 @@ export interface EndpointListContext {
   path: string;
   /** The event types that an endpoint can receive. */
   offered: EventType[];
+  /** Whether an endpoint may be on this machine. */
+  allowsLoopback: boolean;
 }
 
 /** One endpoint, with the path of its page. */
@@ -36,11 +38,11 @@ export interface EndpointContext extends EndpointListContext {
 
 /** Only those who may change the app can see its endpoints: an address can be a secret. */
 export async function loadEndpointList(
-  { section, loadApp, servesResources }: AppPages,
+  { section, loadApp, servesResources, allowsLoopback }: AppPages,
   request: FastifyRequest<{ Params: { id: string } }>,
 ): Promise<EndpointListContext> {
   const { viewer, app, path } = await loadApp(request);
-  return { section, viewer, app, path: `${path}/endpoints`, offered: subscribableEvents(servesResources) };
+  return { section, viewer, app, path: `${path}/endpoints`, offered: subscribableEvents(servesResources), allowsLoopback };
 }
 
 export async function loadEndpoint(

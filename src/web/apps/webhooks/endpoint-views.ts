@@ -65,7 +65,7 @@ export function newEndpointBody(
   list: EndpointListContext,
   { settings, key, problem }: { settings: EndpointSettings; key: string; problem?: Problem },
 ): Html {
-  const { viewer, app, path, offered } = list;
+  const { viewer, app, path } = list;
   return html`${headBelow(list, path)}
 <h2 class="title">Add an endpoint to ${app.name}</h2>
 ${postForm({
@@ -73,7 +73,7 @@ ${postForm({
   csrf: viewer.context.csrf,
   style: 'card',
   body: html`<input type="hidden" name="form_key" value="${key}">
-${settingsForm(endpointSections(settings, offered, problem), html`<button class="primary">Add endpoint</button>`)}`,
+${settingsForm(endpointSections(list, settings, problem), html`<button class="primary">Add endpoint</button>`)}`,
 })}`;
 }
 
@@ -125,13 +125,13 @@ interface EndpointView extends EndpointContext {
 }
 
 function endpointBody(view: EndpointView): Html {
-  const { endpoint, viewer, path, listPath, offered, settings, problem, deliveries, now } = view;
+  const { endpoint, viewer, path, listPath, settings, problem, deliveries, now } = view;
   const isRejected = problem !== undefined && problem.field !== 'endpoint';
   const form = postForm({
     action: path,
     csrf: viewer.context.csrf,
     style: 'card',
-    body: settingsForm(endpointSections(settings, offered, problem), html`<button class="primary">Save</button>`),
+    body: settingsForm(endpointSections(view, settings, problem), html`<button class="primary">Save</button>`),
   });
   const log = deliverySection(view, deliveries);
   return html`${headBelow(view, listPath)}
@@ -207,9 +207,13 @@ export function readEndpointForm(form: Form): EndpointSettings {
   return { url: text(form, 'url'), eventTypes: list(form, 'events') };
 }
 
-function endpointSections({ url, eventTypes }: EndpointSettings, offered: string[], problem?: Problem): Settings[] {
+function endpointSections(
+  { offered, allowsLoopback }: Pick<EndpointListContext, 'offered' | 'allowsLoopback'>,
+  { url, eventTypes }: EndpointSettings,
+  problem?: Problem,
+): Settings[] {
   const wrong = problem?.field === 'events';
-  const hint = 'https, or http on localhost.';
+  const hint = allowsLoopback ? 'https, or http on localhost.' : 'It starts with https://.';
   const events = html`<fieldset class="field" ${ariaAttributes('events', { wrong })}>
 <legend class="visually-hidden">Events</legend>
 ${problem && wrong && problemText(problem)}
