@@ -56,12 +56,16 @@ export function mountAuditLog(host: FastifyInstance, deps: WebDeps): void {
       const context = await loadPageContext(deps, request);
       const { current } = context;
       if (!current) throw notFound();
-      const intro = `Who did what in ${current.businessName}, newest first. ${describeRetention(deps)}`;
+      const intro = `Who did what in ${current.businessName}, newest first. ${describeRetention(deps)} ${REPEATS}`;
       const tenant = { businessId: current.businessId, platformName: deps.platformName };
       return { context, tenant, path: businessPath(current, 'audit-log'), head: { intro } };
     },
   });
 }
+
+/** Failed sign-ins have their count beside them. */
+const REPEATS =
+  'Of the sign-ins of a member from one network, it lists the 1st, the 10th, the 100th and so on of an hour.';
 
 const PLATFORM_LOG = '/platform/audit-log';
 

@@ -118,7 +118,7 @@ flow('a platform admin sets the default for every business', async ({ server, op
   await page.goto(`${server.web}/platform/settings`);
   await assertAccessible(page);
   await page.getByLabel(/Only owners and admins may connect apps/).check();
-  await page.getByLabel(/Owners cannot change it/).check();
+  await page.getByLabel(/Owners cannot change this rule/).check();
   await page.locator('form', { hasText: 'Who may connect apps' }).getByRole('button', { name: 'Save' }).click();
   await waitForText(page, 'Saved.');
 

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { changePlatformRule, isRequiredByPlatform } from '../../accounts/second-factor-rules.ts';
-import { changePlatformAppPolicy, readPlatformPolicy, readWho } from '../../grants/app-policies.ts';
+import { changePlatformAppPolicy, readPlatformPolicy, readWho, type WhoConnects } from '../../grants/app-policies.ts';
 import {
   changeEndPolicy,
   END_DAYS,
@@ -85,12 +85,19 @@ async function endPolicy({ storage }: WebDeps, csrf: string): Promise<Html> {
   });
 }
 
+const WHO_HINTS: Record<WhoConnects, string> = {
+  anyone: 'Except for apps that its owners block.',
+  approved:
+    'Members and admins can ask for an app; their requests are listed for its owners under Business, Apps. Owners connect any app.',
+  admins: 'Members see whom to ask.',
+};
+
 async function appPolicy({ storage }: WebDeps, csrf: string): Promise<Html> {
   const policy = await readPlatformPolicy(storage.durable);
-  const more = html`<label class="choice"><input type="checkbox" name="binding" value="yes" ${policy.isBinding && html`checked`}><span><strong>Owners cannot change it</strong><br><span class="muted small">It then replaces what they have decided.</span></span></label>`;
+  const more = html`<label class="choice"><input type="checkbox" name="binding" value="yes" ${policy.isBinding && html`checked`}><span><strong>Owners cannot change this rule</strong><br><span class="muted small">The rule then replaces what they have decided.</span></span></label>`;
   return settings({
     title: 'Who may connect apps',
     intro: 'For every business whose owners have not decided.',
-    body: policyForm({ action: `${PATH}/apps`, csrf, policy, more }),
+    body: policyForm({ action: `${PATH}/apps`, csrf, policy, hints: WHO_HINTS, more }),
   });
 }

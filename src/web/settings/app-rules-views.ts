@@ -84,6 +84,8 @@ interface PolicyForm {
   csrf: string;
   policy: AppPolicy;
   problem?: Problem | undefined;
+  /** What each choice means to the reader; by default to an owner. */
+  hints?: Record<WhoConnects, string>;
   /** Before the button. */
   more?: Html;
   /** The style of the button, of which a page has one that is filled. */
@@ -91,13 +93,21 @@ interface PolicyForm {
 }
 
 /** For owners and for platform admins. */
-export function policyForm({ action, csrf, policy, problem, more, button = 'primary' }: PolicyForm): Html {
+export function policyForm({
+  action,
+  csrf,
+  policy,
+  problem,
+  hints = WHO_HINTS,
+  more,
+  button = 'primary',
+}: PolicyForm): Html {
   const sensitive = SCOPES.filter(({ isSensitive }) => isSensitive).map(({ meaning }) => meaning);
   const body = html`<fieldset class="field"><legend class="visually-hidden">Who may connect apps</legend>
 ${problem?.field === 'who' && problemText(problem)}
 ${WHO_CONNECTS.map(
   (who) =>
-    html`<label class="choice"><input type="radio" name="who" value="${who}" required ${who === policy.who && html`checked`}><span><strong>${WHO_NAMES[who]}</strong><br><span class="muted small">${WHO_HINTS[who]}</span></span></label>`,
+    html`<label class="choice"><input type="radio" name="who" value="${who}" required ${who === policy.who && html`checked`}><span><strong>${WHO_NAMES[who]}</strong><br><span class="muted small">${hints[who]}</span></span></label>`,
 )}
 </fieldset>
 <label class="choice"><input type="checkbox" name="reserves" value="yes" ${policy.reservesSensitive && html`checked`}><span><strong>Only owners may allow data about staff and money</strong><br><span class="muted small">${sensitive.join('. ')}.</span></span></label>

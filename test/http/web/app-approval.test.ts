@@ -277,7 +277,9 @@ test('platform admins set the default, which owners may change unless it is bind
   const settle = async (fields: Record<string, string>) =>
     root.submit(await root.open('/platform/settings'), '/platform/settings/apps', fields);
 
-  await settle({ who: 'approved' });
+  const { text } = await settle({ who: 'approved' });
+  assert.match(text, /Except for apps that its owners block\..*listed for its owners under Business, Apps\./s);
+  assert.match((await owner.open(APP_RULES)).text, /Except for apps that you block\..*requests are listed here\./s);
   assert.match((await member.open(server.authorizeUrl())).text, /An owner has to approve Ledger/);
   await setAppPolicy(owner, 'anyone');
   assert.match((await member.open(server.authorizeUrl())).text, />Allow</);

@@ -49,6 +49,15 @@ test('owners see who signed in and who failed to, in each business of the person
   }
 });
 
+test('the log of a business says which of many sign-ins it lists', async () => {
+  const { server, ada } = await startWithMembers();
+
+  assert.match(
+    (await ada.open(logOf(server.acme))).text,
+    /Of the sign-ins of a member from one network, it lists the 1st, /,
+  );
+});
+
 test('the filter by person and the export contain the sign-ins and the failed ones', async () => {
   const { server, mia, nils, ada } = await startWithMembers();
   await fail(server, mia.email);

@@ -51,10 +51,20 @@ test('the playground ticks the steps that have succeeded', async () => {
   const rejected = await browser.submit(exchangePage, `${tryPath(app)}/exchange`, { client_secret: 'wrong' });
   const tokens = await browser.submit(exchangePage, `${tryPath(app)}/exchange`, { client_secret: app.secret });
 
+  const businesses = await browser.submit(tokens, `${tryPath(app)}/businesses`);
+  const refreshed = await browser.submit(businesses, `${tryPath(app)}/refresh`);
+  const revoked = await browser.submit(refreshed, `${tryPath(app)}/revoke`);
+  const after = await browser.submit(revoked, `${tryPath(app)}/businesses`);
+
   assert.deepEqual(done(await begin(app)), []);
   assert.deepEqual(done(exchangePage), ['Authorize']);
   assert.deepEqual(done(rejected), ['Authorize']);
   assert.deepEqual(done(tokens), ['Authorize', 'Exchange']);
+  assert.deepEqual(done(after), ['Authorize', 'Exchange', 'Call the API', 'Refresh', 'Revoke']);
+  assert.match(
+    after.text,
+    /aria-current="step"><svg.*?<\/svg><span class="visually-hidden">Done: <\/span>Call the API</,
+  );
 });
 
 test('no page of the playground shows the secret, may be cached or exceeds 50 kB [D4]', async () => {

@@ -93,7 +93,7 @@ ${postForm({
 const MEANINGS: Record<string, string> = {
   response_type: 'Requests an authorization code.',
   client_id: 'Identifies the app.',
-  redirect_uri: 'Where the response goes. It must match a registered URI exactly.',
+  redirect_uri: 'Where the response goes. It must be a registered URI; on 127.0.0.1, only the port may differ.',
   scope: 'The permissions that the app requests.',
   state:
     'A random value, returned in the response, by which your app recognizes its own request. Yours can be shorter.',

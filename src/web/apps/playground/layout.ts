@@ -28,15 +28,15 @@ const STAGES: [name: string, steps: (StepName | 'authorize')[]][] = [
 
 interface Progress {
   step: StepName | 'authorize';
-  /** Whether this step has succeeded, too. */
-  isDone?: boolean;
+  /** The steps that have succeeded: those after this one, too, if it is repeated. */
+  done?: readonly StepName[] | undefined;
 }
 
 /** The app's tabs, the stages and the page below them. */
-export function frame({ section, viewer, app }: Playground, { step, isDone = false }: Progress, body: Html): Html {
+export function frame({ section, viewer, app }: Playground, { step, done = [] }: Progress, body: Html): Html {
   const here = STAGES.findIndex(([, steps]) => steps.includes(step));
-  const stages = STAGES.map(([name], index) => {
-    const isPast = index < here || (index === here && isDone);
+  const stages = STAGES.map(([name, steps], index) => {
+    const isPast = index < here || done.some((each) => steps.includes(each));
     return html`<li class="${isPast ? 'stage past' : 'stage'}" ${index === here && html`aria-current="step"`}>${isPast && html`${icon('check')}<span class="visually-hidden">Done: </span>`}${name}</li>`;
   });
   return html`${appHead(section, viewer, app, { here: 'Try it' })}

@@ -172,7 +172,11 @@ async function runStep(issuer: string, name: StepName, progress: PlaygroundState
   const call = STEPS[name].call(issuer, progress);
   const secrets = { CLIENT_SECRET: secret, ACCESS_TOKEN: tokens?.access ?? '', REFRESH_TOKEN: tokens?.refresh ?? '' };
   const response = await sendCall(call, secrets);
-  return { name, call, response, updated: response ? STEPS[name].update(progress, response) : progress };
+  if (!response) return { name, call, response, updated: progress };
+  const updated = STEPS[name].update(progress, response);
+  const { done = [] } = progress;
+  const isNew = response.status < 400 && !done.includes(name);
+  return { name, call, response, updated: isNew ? { ...updated, done: [...done, name] } : updated };
 }
 
 type PlaygroundPages = ReturnType<typeof createPlaygroundPages>;

@@ -61,7 +61,7 @@ export function stepBody(context: StepContext, { name, call, response }: Sent): 
   const next = response ? steps : [name, ...steps.filter((step) => step !== name)];
   return frame(
     playground,
-    { step: name, isDone: response !== undefined && response.status < 400 },
+    { step: name, done: progress.done },
     html`<section class="card sent"><h2>${STEPS[name].title}</h2>
 <h3>Request</h3>
 ${showCall('curl-sent', call)}
@@ -78,7 +78,7 @@ ${startAgain(playground)}`,
 export function retryBody(context: StepContext, name: StepName): Html {
   return frame(
     context.playground,
-    { step: name },
+    { step: name, done: context.progress.done },
     html`${stepCards(context, [name])}${startAgain(context.playground)}`,
   );
 }

@@ -117,6 +117,8 @@ export interface PlaygroundState {
   tokens?: { access: string; refresh: string };
   businessId?: string;
   hasEnded?: boolean;
+  /** The steps that have succeeded. */
+  done?: StepName[];
 }
 
 interface EncryptedState {

@@ -42,7 +42,14 @@ export async function loadEndpointList(
   request: FastifyRequest<{ Params: { id: string } }>,
 ): Promise<EndpointListContext> {
   const { viewer, app, path } = await loadApp(request);
-  return { section, viewer, app, path: `${path}/endpoints`, offered: subscribableEvents(servesResources), allowsLoopback };
+  return {
+    section,
+    viewer,
+    app,
+    path: `${path}/endpoints`,
+    offered: subscribableEvents(servesResources),
+    allowsLoopback,
+  };
 }
 
 export async function loadEndpoint(
