@@ -18,7 +18,8 @@ export function mountAppConnections(host: FastifyInstance, pages: AppPages): voi
     const listing = readListing(request.query);
     const found = await listAppConnections(db, app, { ...listing, limit: PAGE_SIZE + 1 }, clock());
     const body = connectionsBody({ app, path: `${path}/connections`, ...listing, ...takePage(found) });
-    return show(reply, viewer, html`${appHead(pages.section, viewer, app, { here: 'Connections' })}${body}`);
+    const head = appHead(pages.section, viewer, app, { here: 'Connections' });
+    return show(reply, viewer, { title: `Connections · ${app.name}`, body: html`${head}${body}` });
   });
 }
 

@@ -90,7 +90,7 @@ function showIdentity(pages: AppPages, reply: FastifyReply, viewer: Viewer, view
 ${verification(app, pages.platformName)}
 ${logoSection(at, app, problem)}
 ${postForm({ action: `${at.path}/identity`, csrf: at.csrf, style: 'card', body: identityFields(identity, problem) })}`;
-  return pages.show(reply, viewer, body, problem ? 400 : 200);
+  return pages.show(reply, viewer, { title: `Identity · ${app.name}`, body, status: problem ? 400 : 200 });
 }
 
 function verification({ ownerScope, verifiedAt }: App, platformName: string): Html | null {

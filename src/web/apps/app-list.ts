@@ -23,7 +23,7 @@ export function mountAppList(host: FastifyInstance, pages: AppPages): void {
   host.get(section.route, section.view, async (request, reply) => {
     const viewer = await section.loadViewer(request);
     const list = await readAppList(pages, viewer, readListing(request.query));
-    return show(reply, viewer, appListBody(section, viewer, list));
+    return show(reply, viewer, { title: section.title, body: appListBody(section, viewer, list) });
   });
 }
 
@@ -80,13 +80,16 @@ function appRow(path: string, { app, connections, lastUsedAt }: ListedApp): Html
 <div class="meta muted small"><span>${pluralize(connections, 'connection', 'connections')}</span><span>${lastUsedAt === null ? 'never used' : html`last used ${time(lastUsedAt)}`}</span></div></li>`;
 }
 
+const NEW_APP = 'New app';
+
 export function mountNewApp(host: FastifyInstance, pages: AppPages): void {
   const { section, db, clock, issuer, show } = pages;
   const { privateSchemes } = pages.externalClients;
   host.get(`${section.route}/new`, section.edit, async (request, reply) => {
     const viewer = await section.loadViewer(request);
     const key = formKey(pages, 'new app', { owner: viewer.ownerBusinessId });
-    return show(reply, viewer, newAppBody(section, viewer, { settings: emptyApp, isPublic: false, key }));
+    const body = newAppBody(section, viewer, { settings: emptyApp, isPublic: false, key });
+    return show(reply, viewer, { title: NEW_APP, body });
   });
 
   host.post<{ Body: Form }>(section.route, section.edit, async (request, reply) => {
@@ -101,10 +104,14 @@ export function mountNewApp(host: FastifyInstance, pages: AppPages): void {
       if (!registered) return reply.redirect(`${viewer.path}/${id}`, 303);
       const at = { path: viewer.path, issuer };
       const body = html`${registeredBody(at, registered)}${newAppSteps(at, registered)}`;
-      return show(reply, viewer, body);
+      return show(reply, viewer, { title: `New app · ${registered.app.name}`, body });
     };
     return tryForm(register, (problem) =>
-      show(reply, viewer, newAppBody(section, viewer, { settings, isPublic, key, problem }), 400),
+      show(reply, viewer, {
+        title: NEW_APP,
+        body: newAppBody(section, viewer, { settings, isPublic, key, problem }),
+        status: 400,
+      }),
     );
   });
 }

@@ -85,13 +85,8 @@ export function createAppPages(deps: WebDeps, section: AppSection) {
     section,
     db,
 
-    show(reply: FastifyReply, { context }: Viewer, content: Html, status = 200): FastifyReply {
-      const { title } = section;
-      return sendPage(
-        reply,
-        { title, platformName: deps.platformName, width: 'wide', context, body: content },
-        { status },
-      );
+    show(reply: FastifyReply, { context }: Viewer, { title, body, status = 200 }: AppPage): FastifyReply {
+      return sendPage(reply, { title, platformName: deps.platformName, width: 'wide', context, body }, { status });
     },
 
     async loadApp(request: AppRequest): Promise<LoadedApp> {
@@ -100,6 +95,12 @@ export function createAppPages(deps: WebDeps, section: AppSection) {
       return { viewer, app, path: `${viewer.path}/${app.id}` };
     },
   };
+}
+
+interface AppPage {
+  title: string;
+  body: Html;
+  status?: number;
 }
 
 interface LoadedApp {

@@ -26,7 +26,7 @@ export function mountAppRequest(host: FastifyInstance, pages: AppPages): void {
     if (!logged) throw notFound();
     const back = { to: `${path}/requests`, name: 'Requests' };
     const head = appHead(section, viewer, app, { here: 'Requests', back });
-    return show(reply, viewer, html`${head}${requestBody(logged, issuer)}`);
+    return show(reply, viewer, { title: `Request · ${app.name}`, body: html`${head}${requestBody(logged, issuer)}` });
   });
 }
 

@@ -44,7 +44,8 @@ export function mountAppRequests(host: FastifyInstance, pages: AppPages): void {
     const zone = readZone(request.headers['x-time-zone']);
     const log = await readLog(pages, app.id, request.query);
     const body = requestLogBody({ ...log, app, path: `${path}/requests`, zone, issuer: pages.issuer });
-    return show(reply, viewer, html`${appHead(section, viewer, app, { here: 'Requests' })}${body}`);
+    const head = appHead(section, viewer, app, { here: 'Requests' });
+    return show(reply, viewer, { title: `Requests · ${app.name}`, body: html`${head}${body}` });
   });
 }
 

@@ -30,7 +30,10 @@ function mountAddition(host: FastifyInstance, pages: AppPages, showSettings: Sho
     const { viewer, app } = await loadApp(request);
     const add = async () => {
       const secret = await addSecret(actorOf(request), db, app, clock());
-      return show(reply, viewer, newSecretBody({ path: viewer.path, issuer }, app, secret));
+      return show(reply, viewer, {
+        title: `Client secret · ${app.name}`,
+        body: newSecretBody({ path: viewer.path, issuer }, app, secret),
+      });
     };
     return tryForm(add, (problem) => showSettings(reply, viewer, { app, problem }));
   });
@@ -44,7 +47,10 @@ function mountRemoval(host: FastifyInstance, pages: AppPages, showSettings: Show
     const { viewer, app, path } = await loadApp(request);
     const { secret, isOnly } = await findSecret(db, app.id, request.params.secret);
     if (isOnly) return reply.redirect(path, 303);
-    return show(reply, viewer, removeSecretBody({ viewer, app, path }, secret));
+    return show(reply, viewer, {
+      title: `Remove a secret · ${app.name}`,
+      body: removeSecretBody({ viewer, app, path }, secret),
+    });
   });
 
   host.post<ForSecret>(removal, section.edit, async (request, reply) => {

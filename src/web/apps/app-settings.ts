@@ -78,7 +78,8 @@ export async function showSettings(
     platformName,
     now: clock(),
   };
-  return pages.show(reply, viewer, settingsBody(section, viewer, view), problem ? 400 : 200);
+  const body = settingsBody(section, viewer, view);
+  return pages.show(reply, viewer, { title: `Settings · ${app.name}`, body, status: problem ? 400 : 200 });
 }
 
 function settingsBody(section: AppSection, viewer: Viewer, view: AppView): Html {

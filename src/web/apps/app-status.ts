@@ -41,7 +41,7 @@ function mountConfirmations(host: FastifyInstance, { section, db, clock, show, l
 <div class="form-actions"><a class="button secondary" href="${path}">Cancel</a>
 ${postForm({ action: `${path}/${verb}`, csrf: viewer.context.csrf, body: html`<button class="danger">${title} app</button>` })}</div>`;
       const confirmation = { title: `${title} ${app.name}?`, back: { to: path, name: app.name }, body: explanation };
-      return show(reply, viewer, question(confirmation));
+      return show(reply, viewer, { title: confirmation.title, body: question(confirmation) });
     });
   }
 }

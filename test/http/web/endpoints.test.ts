@@ -79,6 +79,20 @@ for (const section of [DEVELOPER, PLATFORM]) {
   });
 }
 
+test('every page of an app has its own title', async () => {
+  const { appPath, list, path } = await newEndpoint();
+  const titleOf = async (page: string) => /<title>(.*?) · Gatehouse</.exec((await browser.open(page)).text)?.[1];
+
+  assert.deepEqual(await Promise.all([DEVELOPER, `${DEVELOPER}/new`].map(titleOf)), ['Developer', 'New app']);
+  assert.deepEqual(await Promise.all([appPath, `${appPath}/try`, `${appPath}/requests`, list, path].map(titleOf)), [
+    'Settings · Ledger',
+    'Try it · Ledger',
+    'Requests · Ledger',
+    'Webhooks · Ledger',
+    'Webhook endpoint · Ledger',
+  ]);
+});
+
 test('the form for an endpoint offers http on localhost only if the server sends there', async () => {
   const permissive = await startTestServer({ WEBHOOKS_TO_LOOPBACK: 'yes' });
   const { list, path } = await newEndpoint();

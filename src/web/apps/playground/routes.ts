@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { changeApp } from '../../../apps/app-changes.ts';
 import type { App } from '../../../apps/apps.ts';
 import { FormError } from '../../../lib/errors.ts';
+import type { Html } from '../../../lib/html.ts';
 import { commonScopes, type Scopes } from '../../../lib/scope-lists.ts';
 import { newSecret } from '../../../lib/secrets.ts';
 import { notFound, PageError } from '../../errors.ts';
@@ -28,7 +29,7 @@ export function mountPlayground(host: FastifyInstance, pages: AppPages): void {
 
 function mountStart(
   host: FastifyInstance,
-  { section, show, encryptProgress, loadPlayground, showStart }: PlaygroundPages,
+  { section, showTry, encryptProgress, loadPlayground, showStart }: PlaygroundPages,
   path: string,
 ): void {
   host.get<ForApp>(path, section.edit, async (request, reply) => showStart(reply, await loadPlayground(request)));
@@ -39,7 +40,7 @@ function mountStart(
     const begin = async () => {
       requireChoices(choices, playground.app);
       const progress = { appId: playground.app.id, verifier: newSecret(), ...choices };
-      return show(reply, playground.viewer, authorizeBody(playground, progress, encryptProgress(request, progress)));
+      return showTry(reply, playground, authorizeBody(playground, progress, encryptProgress(request, progress)));
     };
     return tryForm(begin, (problem) => showStart(reply, playground, { choices, problem }));
   });
@@ -83,7 +84,7 @@ async function setReturnAddress(
 /** Redirects to the page that receives responses, as if the response had arrived there. */
 function mountPaste(
   host: FastifyInstance,
-  { section, show, decryptProgress, loadPlayground, showExpired }: PlaygroundPages,
+  { section, showTry, decryptProgress, loadPlayground, showExpired }: PlaygroundPages,
   path: string,
 ): void {
   host.post<ForApp>(`${path}/callback`, section.edit, async (request, reply) => {
@@ -94,14 +95,14 @@ function mountPaste(
       reply.redirect(`${(await section.loadViewer(request)).path}/try?${readPasted(pasted, state)}`, 303);
     return tryForm(redirect, async (problem) => {
       const playground = await loadPlayground(request);
-      return show(reply, playground.viewer, authorizeBody(playground, progress, state, { pasted, problem }), 400);
+      return showTry(reply, playground, authorizeBody(playground, progress, state, { pasted, problem }), 400);
     });
   });
 }
 
 /** The redirect URI of the playground, shared by all apps of a business: the state names the app and the session. */
 function mountReturn(host: FastifyInstance, pages: PlaygroundPages): void {
-  const { section, issuer, servesResources, returnAddressOf, show, decryptProgress, encryptProgress, db } = pages;
+  const { section, issuer, servesResources, returnAddressOf, showTry, decryptProgress, encryptProgress, db } = pages;
   host.get<{ Querystring: Form }>(`${section.route}/try`, section.edit, async (request, reply) => {
     const progress = decryptProgress(request, text(request.query, 'state'));
     const callback = readCallback(request.query);
@@ -118,9 +119,9 @@ function mountReturn(host: FastifyInstance, pages: PlaygroundPages): void {
       returnAddress: returnAddressOf(viewer),
     };
     const updated = { ...progress, code: callback.code };
-    return show(
+    return showTry(
       reply,
-      viewer,
+      playground,
       callbackBody({ playground, progress: updated, encrypted: encryptProgress(request, updated) }, callback),
     );
   });
@@ -133,7 +134,7 @@ function unknownCallback(): PageError {
 }
 
 function mountSteps(host: FastifyInstance, pages: PlaygroundPages, path: string): void {
-  const { section, show, decryptProgress, encryptProgress, loadPlayground, showExpired } = pages;
+  const { section, showTry, decryptProgress, encryptProgress, loadPlayground, showExpired } = pages;
   host.post<ForStep>(`${path}/:step`, section.edit, async (request, reply) => {
     const playground = await loadPlayground(request);
     const { step: name } = request.params;
@@ -144,14 +145,14 @@ function mountSteps(host: FastifyInstance, pages: PlaygroundPages, path: string)
       return showExpired(reply, playground);
     const run = async () => {
       const { updated, ...sent } = await runStep(playground.issuer, name, withSecret(name, progress, request.body));
-      return show(
+      return showTry(
         reply,
-        playground.viewer,
+        playground,
         stepBody({ playground, progress: updated, encrypted: encryptProgress(request, updated) }, sent),
       );
     };
     return tryForm(run, (problem) =>
-      show(reply, playground.viewer, retryBody({ playground, progress, encrypted, problem }, name), 400),
+      showTry(reply, playground, retryBody({ playground, progress, encrypted, problem }, name), 400),
     );
   });
 }
@@ -186,14 +187,19 @@ function createPlaygroundPages(pages: AppPages) {
   const { keys, clock, issuer, servesResources, consentUrl, section, loadApp, show } = pages;
   const returnAddressOf = ({ path }: Viewer) => `${consentUrl}${path}/try`;
 
+  function showTry(reply: FastifyReply, { viewer, app }: Playground, body: Html, status = 200): FastifyReply {
+    return show(reply, viewer, { title: `Try it · ${app.name}`, body, status });
+  }
+
   function showStart(reply: FastifyReply, playground: Playground, { choices, problem }: Start = {}): FastifyReply {
     const body = startBody(playground, choices ?? defaultChoices(playground), problem);
-    return show(reply, playground.viewer, body, problem ? 400 : 200);
+    return showTry(reply, playground, body, problem ? 400 : 200);
   }
 
   return {
     ...pages,
     returnAddressOf,
+    showTry,
     showStart,
 
     async loadPlayground(request: AppRequest): Promise<Playground> {

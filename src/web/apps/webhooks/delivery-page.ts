@@ -32,7 +32,7 @@ export function mountDelivery(host: FastifyInstance, pages: AppPages, path: stri
     const back = { to: context.path, name: 'Deliveries' };
     const [readable] = await visibleTo(db, app.id, delivery.event ? [delivery.event] : [], clock());
     const body = html`${appHead(section, viewer, app, { here: 'Webhooks', back })}${deliveryBody(context, delivery, readable)}`;
-    return show(reply, viewer, body);
+    return show(reply, viewer, { title: `Delivery · ${app.name}`, body });
   });
 
   host.post<ForDelivery>(`${route}/resend`, section.edit, async (request, reply) => {

@@ -104,7 +104,8 @@ export async function showEndpoint(
   const deliveries = await readDeliveries(pages, endpoint.id, query);
   const secretFingerprint = await findSecretFingerprint(db, endpoint);
   const view = { ...context, settings, problem, deliveries, secretFingerprint, now: clock() };
-  return show(reply, viewer, endpointBody(view), problem ? 400 : 200);
+  const title = `Webhook endpoint · ${context.app.name}`;
+  return show(reply, viewer, { title, body: endpointBody(view), status: problem ? 400 : 200 });
 }
 
 interface Shown {
@@ -207,17 +208,13 @@ export function readEndpointForm(form: Form): EndpointSettings {
   return { url: text(form, 'url'), eventTypes: list(form, 'events') };
 }
 
-function endpointSections(
-  { offered, allowsLoopback }: Pick<EndpointListContext, 'offered' | 'allowsLoopback'>,
-  { url, eventTypes }: EndpointSettings,
-  problem?: Problem,
-): Settings[] {
+function endpointSections(page: EndpointListContext, { url, eventTypes }: EndpointSettings, problem?: Problem): Settings[] {
   const wrong = problem?.field === 'events';
-  const hint = allowsLoopback ? 'https, or http on localhost.' : 'It starts with https://.';
+  const hint = page.allowsLoopback ? 'https, or http on localhost.' : 'It starts with https://.';
   const events = html`<fieldset class="field" ${ariaAttributes('events', { wrong })}>
 <legend class="visually-hidden">Events</legend>
 ${problem && wrong && problemText(problem)}
-<div class="columns">${[...Map.groupBy(offered, nounOf)].map(
+<div class="columns">${[...Map.groupBy(page.offered, nounOf)].map(
     ([
       noun,
       types,

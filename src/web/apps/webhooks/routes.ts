@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import type { App } from '../../../apps/apps.ts';
 import { sendTest } from '../../../webhooks/deliveries.ts';
 import {
   addEndpoint,
@@ -42,9 +43,13 @@ function mountList(host: FastifyInstance, pages: AppPages, path: string): void {
   const { section, db, clock, show } = pages;
   host.get<ForApp>(path, section.edit, async (request, reply) => {
     const list = await loadEndpointList(pages, request);
-    return show(reply, list.viewer, endpointListBody(list, await listEndpoints(db, list.app.id), clock()));
+    const body = endpointListBody(list, await listEndpoints(db, list.app.id), clock());
+    return show(reply, list.viewer, { title: `Webhooks · ${list.app.name}`, body });
   });
 }
+
+const newTitle = ({ app }: { app: App }) => `New endpoint · ${app.name}`;
+const secretTitle = ({ app }: { app: App }) => `Signing secret · ${app.name}`;
 
 function mountAddition(host: FastifyInstance, pages: AppPages, path: string): void {
   const { section, clock, show } = pages;
@@ -52,7 +57,8 @@ function mountAddition(host: FastifyInstance, pages: AppPages, path: string): vo
   host.get<ForApp>(`${path}/new`, section.edit, async (request, reply) => {
     const list = await loadEndpointList(pages, request);
     const key = formKey(pages, 'new endpoint', { owner: list.app.id });
-    return show(reply, list.viewer, newEndpointBody(list, { settings: { url: '', eventTypes: list.offered }, key }));
+    const body = newEndpointBody(list, { settings: { url: '', eventTypes: list.offered }, key });
+    return show(reply, list.viewer, { title: newTitle(list), body });
   });
 
   host.post<ForApp>(path, section.edit, async (request, reply) => {
@@ -65,9 +71,13 @@ function mountAddition(host: FastifyInstance, pages: AppPages, path: string): vo
       rejectLoopback(settings.url, pages);
       const added = await addEndpoint(actorOf(request), pages, { app: list.app, id, ...settings }, clock());
       if (!added) return reply.redirect(`${list.path}/${id}`, 303);
-      return show(reply, list.viewer, signingSecretBody(`${list.path}/${id}`, added.endpoint, added.secret));
+      const body = signingSecretBody(`${list.path}/${id}`, added.endpoint, added.secret);
+      return show(reply, list.viewer, { title: secretTitle(list), body });
     };
-    return tryForm(add, (problem) => show(reply, list.viewer, newEndpointBody(list, { settings, key, problem }), 400));
+    return tryForm(add, (problem) => {
+      const body = newEndpointBody(list, { settings, key, problem });
+      return show(reply, list.viewer, { title: newTitle(list), body, status: 400 });
+    });
   });
 }
 
@@ -99,7 +109,10 @@ function mountSecret(host: FastifyInstance, pages: AppPages, path: string): void
     const done = await replaceSecret(actorOf(request), { db, keys }, replacement, clock());
     // A second click must not end the secret that the app still uses.
     if (!done) return reply.redirect(path, 303);
-    return show(reply, viewer, signingSecretBody(path, done.endpoint, done.secret));
+    return show(reply, viewer, {
+      title: secretTitle({ app }),
+      body: signingSecretBody(path, done.endpoint, done.secret),
+    });
   });
 }
 
@@ -122,7 +135,8 @@ function mountRemoval(host: FastifyInstance, pages: AppPages, path: string): voi
   const { section, db, clock, show } = pages;
   host.get<ForOne>(`${path}/remove`, section.edit, async (request, reply) => {
     const context = await loadEndpoint(pages, request);
-    return show(reply, context.viewer, removeEndpointBody(context));
+    const title = `Remove an endpoint · ${context.app.name}`;
+    return show(reply, context.viewer, { title, body: removeEndpointBody(context) });
   });
 
   host.post<ForOne>(`${path}/remove`, section.edit, async (request, reply) => {
