@@ -20,7 +20,7 @@ interface MenuEntry {
 /** The business switcher, the menu of the site and the account menu. */
 export function navigation(context: PageContext): Html {
   return html`<div class="switcher">${businessSwitcher(context)}</div>
-<nav class="site-menu" aria-label="Settings"><ul>
+<nav class="site-menu" aria-label="Settings"><p class="group" aria-hidden="true">Settings</p><ul>
 ${listMenuEntries(context).map((entry) => html`<li>${link(context, entry)}</li>`)}
 </ul></nav>
 <div class="account">${accountMenu(context)}</div>`;
@@ -92,7 +92,10 @@ function businessAvatar({ businessId, businessName }: Membership): Html {
 
 function accountMenu(context: PageContext): Html {
   const { user, csrf } = context;
-  const here = isHere(context, { path: ACCOUNT, also: ['/settings/address', '/settings/two-step'] });
+  const here = isHere(context, {
+    path: ACCOUNT,
+    also: ['/settings/address', '/settings/two-step', '/settings/delete-account'],
+  });
   return menu({
     id: 'account',
     label: 'Account of',

@@ -21,6 +21,18 @@ test('an error page for a signed-in user has the menu and a link back', async ()
   }
 });
 
+test('the menu has the heading Settings, which guides and errors name', async () => {
+  const { text } = await browser.open('/settings/account');
+
+  assert.match(text, /<nav class="site-menu"[^>]*><p class="group" aria-hidden="true">Settings<\/p><ul>/);
+});
+
+test('the page that deletes an account marks Account', async () => {
+  const { text } = await browser.open('/settings/delete-account');
+
+  assert.match(text, /href="\/settings\/account" aria-current="page"/);
+});
+
 test('a page in response to a form marks the same menu entry as the page with the form', async () => {
   const [csrf, form] = [await browser.csrf(), await browser.open('/settings/developer/new')];
   const responses = {
