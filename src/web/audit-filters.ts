@@ -5,7 +5,7 @@ import { type Html, html } from '../lib/html.ts';
 import { isId } from '../lib/ids.ts';
 import type { Database } from '../storage/storage.ts';
 import type { WebDeps } from './deps.ts';
-import { type Form, text } from './forms.ts';
+import { ariaAttributes, type Form, problemText, text } from './forms.ts';
 import { type Listing, readListing } from './listing.ts';
 
 /** What a reader has chosen. */
@@ -58,11 +58,17 @@ export function rangeOf({ period, from, to }: AuditFilters, now: number) {
 }
 
 export function filtersOf({ group, by, period, from, to }: AuditFilters): Record<string, string | undefined> {
-  return { kind: group, by, period: period === DEFAULT_PERIOD ? undefined : String(period), from, to };
+  const isDefault = period === DEFAULT_PERIOD || hasDays({ from, to });
+  return { kind: group, by, period: isDefault ? undefined : String(period), from, to };
 }
 
 export function hasDays({ from, to }: Pick<AuditFilters, 'from' | 'to'>): boolean {
   return from !== undefined || to !== undefined;
+}
+
+/** Nothing is between these days. */
+export function isReversed({ from, to }: Pick<AuditFilters, 'from' | 'to'>): boolean {
+  return from !== undefined && to !== undefined && from > to;
 }
 
 export function periodText(view: AuditFilters, searchedTo: string | undefined): string {
@@ -73,22 +79,24 @@ export function periodText(view: AuditFilters, searchedTo: string | undefined): 
 }
 
 export function filterForm(
-  { search, group, by, period, from = '', to = '' }: AuditFilters,
+  { search, group, by, period, from, to }: AuditFilters,
   { path, groups, isFiltered }: { path: string; groups: readonly ActionGroup[]; isFiltered: boolean },
 ): Html {
   const option = (value: ActionGroup) =>
     html`<option value="${value}" ${value === group && html`selected`}>${ACTION_GROUPS[value]}</option>`;
+  const isCustom = Boolean(from || to);
   const periodOption = (value: Period) =>
-    html`<option value="${String(value)}" ${value === period && html`selected`}>${PERIODS[value]}</option>`;
+    html`<option value="${String(value)}" ${value === period && !isCustom && html`selected`}>${PERIODS[value]}</option>`;
+  const wrong = isReversed({ from, to });
   const isNarrowed = Boolean(group || by || from || to || period !== DEFAULT_PERIOD);
   return html`<form class="card filters" method="get" action="${path}" role="search">
-<div class="field wide"><label for="q">Search</label><input id="q" name="q" type="search" value="${search}" placeholder="Name, address or id" autocomplete="off" maxlength="100"></div>
+<div class="field wide"><label for="q">Search</label><input id="q" name="q" type="search" value="${search}" placeholder="Name, address or ID" autocomplete="off" maxlength="100"></div>
 <details ${isNarrowed && html`open`}><summary>Filters</summary>
 <div class="field wide"><label for="by">Email of a person</label><input id="by" name="by" value="${by}" autocomplete="off" maxlength="320"></div>
 <div class="field"><label for="kind">Type</label><select id="kind" name="kind"><option value="">Everything</option>${groups.map(option)}</select></div>
-<div class="field"><label for="period">Period</label><select id="period" name="period">${listPeriods().map(periodOption)}</select></div>
-<div class="field"><label for="from">From</label><input id="from" name="from" type="date" value="${from}"></div>
-<div class="field"><label for="to">To</label><input id="to" name="to" type="date" value="${to}"></div>
+<div class="field"><label for="period">Period</label><select id="period" name="period">${isCustom && html`<option value="custom" selected>Custom</option>`}${listPeriods().map(periodOption)}</select></div>
+<div class="field"><label for="from">From</label><input id="from" name="from" type="date" value="${from ?? ''}"></div>
+<div class="field"><label for="to">To</label><input id="to" name="to" type="date" value="${to ?? ''}" ${ariaAttributes('to', { wrong })}>${wrong && problemText({ field: 'to', message: 'The last day is before the first.' })}</div>
 </details>
 <div class="actions"><button class="secondary">Search</button>
 ${isFiltered && html`<a href="${path}">Show all</a>`}</div>

@@ -11,6 +11,7 @@ import {
   filterForm,
   filtersOf,
   hasDays,
+  isReversed,
   nextLonger,
   PERIODS,
   periodText,
@@ -65,7 +66,7 @@ export function mountAuditLog(host: FastifyInstance, deps: WebDeps): void {
 
 /** Failed sign-ins have their count beside them. */
 const REPEATS =
-  'Of the sign-ins of a member from one network, it lists the 1st, the 10th, the 100th and so on of an hour.';
+  'Of the sign-ins of a member from one network within an hour, it lists the 1st, the 10th, the 100th and so on.';
 
 const PLATFORM_LOG = '/platform/audit-log';
 
@@ -101,7 +102,11 @@ function mountAuditSection(host: FastifyInstance, deps: WebDeps, section: AuditS
     const view = { ...filters, path, groups: section.groups, namesBusiness: tenant === undefined };
     const title = pageHead({ title: 'Audit log', intro: head.intro, actions: shown.length > 0 && exportLink(view) });
     const body = html`${title}${head.tabs}${auditBody(view, { entries: shown, next, searchedTo })}`;
-    return sendPage(reply, { title: 'Audit log', platformName: deps.platformName, width: 'wide', context, body });
+    return sendPage(
+      reply,
+      { title: 'Audit log', platformName: deps.platformName, width: 'wide', context, body },
+      { status: isReversed(filters) ? 400 : 200 },
+    );
   });
 
   host.get(`${section.route}.csv`, section.access, async (request, reply) => {
@@ -151,12 +156,13 @@ interface AuditPage {
 
 function auditBody(view: AuditView, { entries, next, searchedTo }: AuditPage): Html {
   const filters = filtersOf(view);
+  if (isReversed(view)) return filterForm(view, { path: view.path, groups: view.groups, isFiltered: true });
   const isFiltered = Boolean(view.search || view.group || view.by || hasDays(view));
   return html`${filterForm(view, { path: view.path, groups: view.groups, isFiltered })}
 ${describePerson(view, entries)}
 ${entries.length > 0 ? table(view, entries) : emptyState({ icon: 'scroll-text', text: `${isFiltered ? 'Nothing matches' : 'No entries'} ${periodText(view, searchedTo)}.` })}
 ${pager({ ...view, filters }, next)}
-${!next && olderEntriesLink(view, searchedTo)}`;
+${!next && olderEntriesLink(view, { searchedTo, isEmpty: entries.length === 0 })}`;
 }
 
 /** Exports the entries that are shown, and all pages after them. */
@@ -173,7 +179,10 @@ function describePerson({ personId }: AuditView, entries: AuditEntry[]): Html | 
   return html`<p class="notice">Only what ${name} did, and failed sign-ins to their account.</p>`;
 }
 
-function olderEntriesLink(view: AuditView, searchedTo: string | undefined): Html | null {
+function olderEntriesLink(
+  view: AuditView,
+  { searchedTo, isEmpty }: { searchedTo: string | undefined; isEmpty: boolean },
+): Html | null {
   const { path, search, period } = view;
   const filters = filtersOf(view);
   if (searchedTo !== undefined) {
@@ -183,7 +192,7 @@ function olderEntriesLink(view: AuditView, searchedTo: string | undefined): Html
   const longer = nextLonger(period);
   if (longer === undefined || hasDays(view)) return null;
   const address = listingUrl(path, { q: search, ...filters, period: String(longer) });
-  return html`<p class="muted small">This is the end of the ${PERIODS[period].toLowerCase()}. <a href="${address}">Search further back</a></p>`;
+  return html`<p class="muted small">${!isEmpty && `This is the end of the ${PERIODS[period].toLowerCase()}. `}<a href="${address}">Search further back</a></p>`;
 }
 
 function table(view: AuditView, entries: AuditEntry[]): Html {

@@ -52,6 +52,27 @@ for (const [query, names] of DAYS) {
   });
 }
 
+test('with a first or last day the period is Custom, and a last day before the first is rejected at its field', async () => {
+  const usual = await browser.open(LOG);
+  const custom = await browser.open(`${LOG}?from=2030-01-02&period=90`);
+  const reversed = await browser.open(`${LOG}?from=2030-01-03&to=2030-01-01`);
+
+  assert.match(usual.text, /<option value="90" selected>Last 90 days</);
+  assert.doesNotMatch(usual.text, /Custom/);
+  assert.match(custom.text, /<option value="custom" selected>Custom<.*<option value="90" >Last 90 days</s);
+  assert.deepEqual([usual.status, custom.status, reversed.status], [200, 200, 400]);
+  assert.match(reversed.text, /aria-invalid="true">.*id="to-problem">The last day is before the first\.</s);
+  assert.doesNotMatch(reversed.text, /Nothing matches/);
+});
+
+test('a search without a match says once that nothing matches', async () => {
+  const { text } = await browser.open(`${LOG}?q=nowhere`);
+
+  assert.match(text, /Nothing matches in the last 90 days\./);
+  assert.doesNotMatch(text, /This is the end/);
+  assert.match(text, />Search further back</);
+});
+
 test('the log shows what one person did, by their email address or their id, in this business only', async () => {
   for (const by of [mia.email, mia.email.toUpperCase(), mia.id]) {
     assert.deepEqual(await found(`by=${encodeURIComponent(by)}`), ['Second'], by);

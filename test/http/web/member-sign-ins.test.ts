@@ -54,7 +54,7 @@ test('the log of a business says which of many sign-ins it lists', async () => {
 
   assert.match(
     (await ada.open(logOf(server.acme))).text,
-    /Of the sign-ins of a member from one network, it lists the 1st, /,
+    /Of the sign-ins of a member from one network within an hour, it lists the 1st, /,
   );
 });
 
