@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { countConnectedUsers } from '../../grants/connection-rows.ts';
 import { type Connection, listConnections } from '../../grants/connections.ts';
 import { canNarrow } from '../../grants/narrowing.ts';
+import { en } from '../../languages/en.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { isId } from '../../lib/ids.ts';
 import { resourceUri } from '../../oauth/resource-indicators.ts';
@@ -125,6 +126,7 @@ function permissionSection(connection: Connection, viewer: Viewer): Html {
     intro: 'Usage counts cover the last 30 days.',
     actions: narrowLink(connection, viewer) ?? false,
     body: html`<h3 class="muted small">Can</h3>
+<ul class="scopes read"><li>${en.consent.nameAndEmail}</li></ul>
 <div class="columns">${scopeList('read', connection)}${scopeList('write', connection)}</div>`,
   });
 }

@@ -37,7 +37,7 @@ test('each connection names the app, the business, since when, and what it may d
   assert.match(row, /Ben<\/strong>.*Until disconnected.*Last fetched tokens <time/s);
   assert.match(text, /<h1>Ledger/);
   assert.match(text, /Since<\/dt><dd><time datetime="2030-01-01T00:00:00.000Z">/);
-  assert.match(text, /View invoices, line items and payment status/);
+  assert.match(text, /Permissions<.*Name and email address.*View invoices, line items and payment status/s);
   assert.match(text, /Create, update and send invoices/);
   assert.doesNotMatch(text, /View CRM contacts/);
 });
