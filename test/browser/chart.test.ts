@@ -42,6 +42,16 @@ test('a chart uses the time zone of the browser, and shows the numbers of the ba
   assert.deepEqual(consoleErrors, []);
 });
 
+test('the times of a chart look as elsewhere on the page', async () => {
+  const { page } = await openChart({ timezoneId: 'America/New_York', locale: 'en-US' });
+  await page.getByText('Times in America/New_York').waitFor();
+
+  await page.getByText('View as table').click();
+
+  const [first = ''] = await page.locator('.chart tbody th').allTextContents();
+  assert.match(first, /^[A-Z][a-z]+ \d+, \d+:00\s[AP]M$/);
+});
+
 test('without scripts, a chart has axes and a table, in UTC', async () => {
   const { page } = await openChart(
     { javaScriptEnabled: false, viewport: { width: 360, height: 740 } },

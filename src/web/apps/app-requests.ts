@@ -21,7 +21,7 @@ import {
 } from '../log-filters.ts';
 import { GUIDES } from '../reference/guides.ts';
 import { type AppPages, appHead } from './app-page.ts';
-import { PERIODS, type Period, readPeriod, readZone, startOf } from './request-bars.ts';
+import { PERIODS, type Period, readLocale, readPeriod, readZone, startOf } from './request-bars.ts';
 import { chart } from './request-chart.ts';
 
 const NOT_LISTED =
@@ -42,8 +42,10 @@ export function mountAppRequests(host: FastifyInstance, pages: AppPages): void {
   host.get<ForApp>(`${section.route}/:id/requests`, section.view, async (request, reply) => {
     const { viewer, app, path } = await loadApp(request);
     const zone = readZone(request.headers['x-time-zone']);
+    // Without the script, all dates are in British English.
+    const locale = readLocale(request.headers['x-time-zone'] ? request.headers['accept-language'] : '');
     const log = await readLog(pages, app.id, request.query);
-    const body = requestLogBody({ ...log, app, path: `${path}/requests`, zone, issuer: pages.issuer });
+    const body = requestLogBody({ ...log, app, path: `${path}/requests`, zone, locale, issuer: pages.issuer });
     const head = appHead(section, viewer, app, { here: 'Requests' });
     return show(reply, viewer, { title: `Requests · ${app.name}`, body: html`${head}${body}` });
   });
@@ -79,6 +81,7 @@ interface RequestLog {
   now: number;
   /** The time zone of the chart. */
   zone: string;
+  locale: string;
 }
 
 function requestLogBody(log: RequestLog): Html {
@@ -102,7 +105,7 @@ function periodParameter({ name }: Period): string | undefined {
   return name === 'day' ? undefined : name;
 }
 
-function chartSection({ path, period, counts, filters, now, zone }: RequestLog): Html {
+function chartSection({ path, period, counts, filters, now, zone, locale }: RequestLog): Html {
   const { status, time } = filters;
   const links = PERIODS.map((each) => ({
     name: `Last ${each.words}`,
@@ -110,7 +113,7 @@ function chartSection({ path, period, counts, filters, now, zone }: RequestLog):
     isHere: each.name === period.name,
   }));
   return html`<section class="card"><div class="head"><h2>Activity</h2>${segments('Period', links)}</div>
-<div id="activity" data-live>${chart(period, counts, { now, zone })}</div></section>`;
+<div id="activity" data-live>${chart(period, counts, { now, zone, locale })}</div></section>`;
 }
 
 function rows(log: RequestLog): Html {

@@ -35,6 +35,20 @@ export function readZone(name: unknown): string {
   }
 }
 
+/** As the script formats dates: for the reader if they read English, as the pages are. */
+export function readLocale(acceptLanguage = ''): string {
+  const [first = ''] = acceptLanguage.split(/[,;]/);
+  if (first === '' || first === '*') return 'en-GB';
+  return /^en(-[A-Za-z]{2})?$/.test(first) ? first : 'en';
+}
+
+/** When and where a chart is read. */
+export interface Reader {
+  now: number;
+  zone: string;
+  locale: string;
+}
+
 export interface Bar extends Counts {
   /** On the time axis. */
   label: string;
@@ -45,8 +59,9 @@ export interface Bar extends Counts {
 const NONE: Counts = { requests: 0, errors: 0, refreshes: 0 };
 
 /** One for each hour or day of the period, oldest first. */
-export function toBars(period: Period, counts: HourlyCounts[], { now, zone }: { now: number; zone: string }): Bar[] {
-  const steps = period.name === 'day' ? listHours(period, now, zone) : listDays(period, now, zone);
+export function toBars(period: Period, counts: HourlyCounts[], { now, zone, locale }: Reader): Bar[] {
+  const steps =
+    period.name === 'day' ? listHours(period, { now, zone, locale }) : listDays(period, { now, zone, locale });
   const keyOf = period.name === 'day' ? String : dayKeys(zone);
   const sums = new Map<string, Counts>();
   for (const each of counts) {
@@ -70,9 +85,9 @@ interface Step {
   title: string;
 }
 
-function listHours(period: Period, now: number, zone: string): Step[] {
-  const time = new Intl.DateTimeFormat('en-GB', { timeZone: zone, hour: '2-digit', minute: '2-digit' });
-  const date = new Intl.DateTimeFormat('en-GB', { timeZone: zone, day: 'numeric', month: 'short' });
+function listHours(period: Period, { now, zone, locale }: Reader): Step[] {
+  const time = new Intl.DateTimeFormat(locale, { timeZone: zone, timeStyle: 'short' });
+  const date = new Intl.DateTimeFormat(locale, { timeZone: zone, day: 'numeric', month: 'short' });
   const start = startOf(period, now);
   return Array.from({ length: period.steps }, (_, i) => {
     const at = start + i * HOUR;
@@ -80,8 +95,8 @@ function listHours(period: Period, now: number, zone: string): Step[] {
   });
 }
 
-function listDays({ steps }: Period, now: number, zone: string): Step[] {
-  const label = new Intl.DateTimeFormat('en-GB', { timeZone: 'UTC', day: 'numeric', month: 'short' });
+function listDays({ steps }: Period, { now, zone, locale }: Reader): Step[] {
+  const label = new Intl.DateTimeFormat(locale, { timeZone: 'UTC', day: 'numeric', month: 'short' });
   const today = Date.parse(dayKeys(zone)(now));
   return Array.from({ length: steps }, (_, i) => {
     const day = today - (steps - 1 - i) * DAY;

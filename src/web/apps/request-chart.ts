@@ -1,14 +1,15 @@
 import { type Html, html } from '../../lib/html.ts';
 import type { Counts, HourlyCounts } from '../../request-log/counts.ts';
-import { add, type Bar, type Period, toBars } from './request-bars.ts';
+import { add, type Bar, type Period, type Reader, toBars } from './request-bars.ts';
 
 const WIDTH = 720;
 const HEIGHT = 180;
 const GAP = 2;
 
 /** The SVG is stretched, so it has shapes only. Labels and numbers are HTML text, which can be read aloud, zoomed and searched. */
-export function chart(period: Period, counts: HourlyCounts[], { now, zone }: { now: number; zone: string }): Html {
-  const bars = toBars(period, counts, { now, zone });
+export function chart(period: Period, counts: HourlyCounts[], reader: Reader): Html {
+  const { zone } = reader;
+  const bars = toBars(period, counts, reader);
   const total = bars.reduce<Counts>(add, { requests: 0, errors: 0, refreshes: 0 });
   if (total.requests === 0) return html`<p class="empty">No requests in the last ${period.words}.</p>`;
   const max = Math.max(...bars.map(({ requests }) => requests));
