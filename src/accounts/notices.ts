@@ -124,7 +124,15 @@ export async function mailNotices(tx: Database, mailer: Mailer, now: number): Pr
     await queueMail(
       tx,
       mailer,
-      { kind: 'notice', to, userId, language, cause, values, path: '/settings/account' },
+      {
+        kind: 'notice',
+        to,
+        userId,
+        language,
+        cause,
+        values,
+        path: kind === 'app_connected' ? '/settings/connected-apps' : '/settings/account',
+      },
       now,
     );
   }
