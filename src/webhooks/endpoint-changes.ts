@@ -12,6 +12,7 @@ import {
   markEndpointEnabled,
   rotateFingerprintedSecret,
   rotateSecret,
+  SUBSCRIBABLE_EVENTS,
   updateEndpoint,
 } from './endpoints.ts';
 
@@ -128,5 +129,6 @@ async function record(
 }
 
 function eventsOf({ endpoint }: { endpoint: Pick<Endpoint, 'eventTypes'> }): Record<string, string> {
-  return { events: endpoint.eventTypes.join(', ') };
+  const isAll = endpoint.eventTypes.length === SUBSCRIBABLE_EVENTS.length;
+  return { events: isAll ? 'all' : endpoint.eventTypes.join(', ') };
 }
