@@ -51,7 +51,7 @@ export function mountGuides(host: FastifyInstance, { platformName }: { platformN
 
   host.get(GUIDES, PAGE, async (_, reply) => {
     const guides = listGuides(await readAll());
-    return sendPage(reply, { ...frame, title: 'Guides', body: withContents(guides, listBody(guides)) });
+    return sendPage(reply, { ...frame, title: 'Guides', body: withContents([], listBody(guides)) });
   });
 
   for (const folder of FOLDERS) {
@@ -102,14 +102,18 @@ function listGuides(all: ReadonlyMap<string, Guide>): Guide[] {
   return guides.toSorted((a, b) => rank(a) - rank(b) || (a.path < b.path ? -1 : 1));
 }
 
+/** The list of guides repeats none of them in its menu, which is folded on a phone. */
 function withContents(guides: Guide[], content: Html, here?: string): Html {
   return html`<div class="reference">
-<nav class="contents" aria-label="Contents">
-<p class="muted small">Guides</p>
-<ul>${guides.map(({ path, title }) => html`<li><a href="${path}" ${path === here && html`aria-current="page"`}>${title}</a></li>`)}</ul>
+<nav class="contents" aria-label="Contents"><details><summary>${guides.length > 0 ? 'Guides and more' : 'More'}</summary>
+${
+  guides.length > 0 &&
+  html`<p class="muted small">Guides</p>
+<ul>${guides.map(({ path, title }) => html`<li><a href="${path}" ${path === here && html`aria-current="page"`}>${title}</a></li>`)}</ul>`
+}
 <p class="muted small">More</p>
 <ul><li><a href="/docs">API reference</a></li><li><a href="/docs/errors">Errors</a></li><li><a href="/docs/sdk/typescript">TypeScript client</a></li><li><a href="/docs/sdk/python">Python client</a></li><li><a href="/docs/sdk/guard">Guard for your own API</a></li></ul>
-</nav>
+</details></nav>
 <div>${content}</div></div>`;
 }
 
