@@ -3,10 +3,16 @@ import { addBusiness, type Business } from '../src/accounts/businesses.ts';
 import { addUser } from '../src/accounts/joining.ts';
 import { insertMembership, listMemberships, type Role } from '../src/accounts/memberships.ts';
 import type { NewUser } from '../src/accounts/new-users.ts';
-import { auditedUser, findUserByEmail, type User } from '../src/accounts/users.ts';
+import {
+  auditedUser,
+  findCredentialsByEmail,
+  findUserByEmail,
+  markSignedIn,
+  type User,
+} from '../src/accounts/users.ts';
 import { findApp, registerApp } from '../src/apps/apps.ts';
 import { type Actor, OPERATOR, recordAudit } from '../src/audit/entries.ts';
-import { DAY, MINUTE } from '../src/lib/clock.ts';
+import { DAY, HOUR, MINUTE } from '../src/lib/clock.ts';
 import type { Keyring } from '../src/lib/keyring.ts';
 import type { Database, Storage } from '../src/storage/storage.ts';
 import { addEndpoint } from '../src/webhooks/endpoint-changes.ts';
@@ -58,10 +64,19 @@ async function addDemoData(db: Database, now: number): Promise<string> {
     owner: { user: owner, businessId: harbour.id },
     member: { user: member, businessId: harbour.id },
   };
+  await markDemoSignIns(db, [admin, owner, member], now);
   await addDemoConnections(db, { developer: admin, ownerBusinessId: northgate.id, users }, now);
   await addDemoRecords(db, harbour, HARBOUR, now);
   await addDemoRecords(db, northgate, NORTHGATE, now);
   return northgate.id;
+}
+
+/** One after the other, each an hour earlier. */
+async function markDemoSignIns(db: Database, users: User[], now: number): Promise<void> {
+  for (const [i, { email }] of users.entries()) {
+    const credentials = await findCredentialsByEmail(db, email);
+    if (credentials) await markSignedIn(db, credentials, now - (i + 1) * HOUR);
+  }
 }
 
 async function addDemoApp(
