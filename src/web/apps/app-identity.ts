@@ -97,7 +97,7 @@ function verification({ ownerScope, verifiedAt }: App, platformName: string): Ht
   if (ownerScope !== 'business') return null;
   if (verifiedAt === null)
     return html`<p class="notice">The publisher is not verified. Only ${platformName} can verify it.</p>`;
-  return html`<p class="notice">${platformName} verified the publisher ${time(verifiedAt)}. If you change the name of the app, its logo, its publisher or its homepage, or rename the business, the Verified publisher badge is removed until ${platformName} has checked it again.</p>`;
+  return html`<p class="notice">${platformName} verified the publisher on ${time(verifiedAt)}. If you change the name of the app, its logo, its publisher or its homepage, or rename the business, the Verified publisher badge is removed until ${platformName} has checked it again.</p>`;
 }
 
 function logoSection({ path, csrf }: { path: string; csrf: string }, app: App, problem: Problem | undefined): Html {

@@ -56,7 +56,7 @@ function appListBody(section: AppSection, viewer: Viewer, appList: AppList): Htm
   const isLong = Boolean(search || after || next);
   return html`${pageHead({
     title: section.title,
-    intro: html`${viewer.intro} New here? Follow <a href="${issuer}/docs/guides/connect-your-app">Connect your app</a>. Something failing? See <a href="${issuer}/docs/errors">the error list</a>. All requests are in <a href="${issuer}/docs">the API reference</a>.`,
+    intro: html`${viewer.intro} New here? Follow <a href="${issuer}/docs/guides/connect-your-app">Connect your app</a>. Something failing? See <a href="${issuer}/docs/errors">the error list</a>. Every endpoint is described in <a href="${issuer}/docs">the API reference</a>.`,
     actions: viewer.canChange && html`<a class="button primary" href="${path}/new">${icon('plus')}New app</a>`,
   })}
 ${section.tabs?.(viewer.context)}

@@ -56,7 +56,7 @@ function mountBusiness(host: FastifyInstance, deps: WebDeps): void {
     const members = html`${searchForm({ path: listing.path, search: listing.search, label: 'Search by name or email' })}
 ${shown.length === 0 ? emptyState({ icon: 'users', text: none }) : html`<ul class="rows">${shown.map(memberRow)}</ul>`}
 ${pager(listing, next)}`;
-    const body = html`${pageHead({ title: business.name, avatar: avatar({ ...business, shape: 'square' }), intro: 'Its members, its own apps, and how much is connected.', back: { to: PATH, name: 'Businesses' } })}
+    const body = html`${pageHead({ title: business.name, avatar: avatar({ ...business, shape: 'square' }), intro: 'Its members, its own apps, and which apps are connected.', back: { to: PATH, name: 'Businesses' } })}
 ${facts(business, impact)}
 ${appSection(business, apps)}
 ${section({ title: 'Members', body: members })}`;

@@ -59,7 +59,7 @@ export const ASSISTANTS: Assistant[] = [
     steps: (address) => [
       html`Open the file <code>~/.cursor/mcp.json</code>; the settings for MCP in Cursor open it, too.`,
       html`Add the server: ${copyable('cursor', JSON.stringify({ mcpServers: { business: { url: address } } }))}`,
-      html`Back in the settings, click the sign-in next to the server. Sign in here and allow what it asks for.`,
+      html`Back in the settings, click <strong>Sign in</strong>. Sign in here and allow what it asks for.`,
     ],
   },
 ];
