@@ -126,8 +126,7 @@ function permissionSection(connection: Connection, viewer: Viewer): Html {
     intro: 'Usage counts cover the last 30 days.',
     actions: narrowLink(connection, viewer) ?? false,
     body: html`<h3 class="muted small">Can</h3>
-<ul class="scopes read"><li>${en.consent.nameAndEmail}</li></ul>
-<div class="columns">${scopeList('read', connection)}${scopeList('write', connection)}</div>`,
+<div class="columns">${scopeList('read', connection, PROFILE)}${scopeList('write', connection)}</div>`,
   });
 }
 
@@ -137,10 +136,13 @@ function narrowLink({ app, user, business, scopes }: Connection, viewer: Viewer)
   return html`<a class="button secondary" href="${narrowingPath({ app, business, user })}" aria-label="Change what ${app.name} may do for ${user.name} in ${business.name}">Change…</a>`;
 }
 
-function scopeList(kind: Scope['kind'], { scopes, uses }: Connection): Html | null {
+/** Every app can read it, whatever its scopes. */
+const PROFILE = html`<li>${en.consent.nameAndEmail}</li>`;
+
+function scopeList(kind: Scope['kind'], { scopes, uses }: Connection, first?: Html): Html | null {
   const listed = listScopes(scopes).filter((scope) => scope.kind === kind);
-  if (listed.length === 0) return null;
-  return html`<ul class="scopes ${kind}">${listed.map(
+  if (listed.length === 0 && !first) return null;
+  return html`<ul class="scopes ${kind}">${first}${listed.map(
     ({ name, meaning }) => html`<li>${meaning} <span class="muted small uses">${useText(uses.get(name))}</span></li>`,
   )}</ul>`;
 }
