@@ -79,6 +79,15 @@ for (const section of [DEVELOPER, PLATFORM]) {
   });
 }
 
+test('the audit log says that an endpoint receives all events, instead of listing them', async () => {
+  const { list } = await newApp();
+
+  await browser.submit(await browser.open(`${list}/new`), list, { url: 'https://all.example/', events: CHOICES });
+
+  const { text } = await browser.open(server.acmePath('audit-log?q=all.example'));
+  assert.match(text, /Added a webhook endpoint <p class="more small muted">App: Ledger; events: all</);
+});
+
 test('every page of an app has its own title', async () => {
   const { appPath, list, path } = await newEndpoint();
   const titleOf = async (page: string) => /<title>(.*?) · Gatehouse</.exec((await browser.open(page)).text)?.[1];
