@@ -12,9 +12,8 @@ import { businessOf, mcpResource, type Resource, readResource, resourceUri } fro
 import type { AuthorizeQuery } from '../schemas.ts';
 import { readScopes } from '../scopes.ts';
 import { type ExternalClients, isExternalClientId, readExternalClient } from './external-client.ts';
+import { type Parameters, parseQuery, readOnce, rejectTooLong, valuesOf } from './parameters.ts';
 import { readRequestedScopes } from './requested-scopes.ts';
-
-const MAX_ENCODED_QUERY = 8000;
 
 /** A valid authorize request (RFC 6749 §4.1.1). What depends on the user is checked later. */
 export interface AuthorizationRequest {
@@ -76,17 +75,6 @@ export function rejection(app: App, callback: Callback, error: OAuthError): Call
   return new UntrustedRequest((texts) => texts.rejected(app.name), error.message);
 }
 
-/**
- * The address of the sign-in page contains the query, encoded again. Node accepts 16 KiB of headers, of which a browser needs
- * up to 4 KiB for the referrer, and more for cookies.
- */
-function rejectTooLong(query: string): void {
-  const { length } = `${new URLSearchParams({ query })}`;
-  if (length <= 'query='.length + MAX_ENCODED_QUERY) return;
-  const description = `The query is too long: encoded once more, it has at most ${MAX_ENCODED_QUERY} characters. Send a shorter state.`;
-  throw new OAuthError('invalid_request', 'value_not_allowed', description);
-}
-
 /** The parameters that depend on the app only. */
 type OwnParameters = Omit<AuthorizationRequest, 'app' | 'callback' | 'resource' | 'businessId'>;
 
@@ -111,28 +99,6 @@ function readParameters(app: App, parameters: Parameters): OwnParameters {
     prompt,
     codeChallenge,
   };
-}
-
-interface Value {
-  text: string;
-  raw: string;
-}
-type Parameters = Map<string, Value[]>;
-
-/** Keeps each value both encoded and decoded, and repeated names. An empty value counts as absent. */
-function parseQuery(query: string): Parameters {
-  const parameters: Parameters = new Map();
-  const pairs = query.split('&').filter((pair) => pair !== '');
-  // The ampersand keeps a leading question mark, which URLSearchParams would drop.
-  for (const [index, [name, text]] of [...new URLSearchParams(`&${query}`)].entries()) {
-    if (text === '') continue;
-    const pair = pairs[index] ?? '';
-    const raw = pair.slice(pair.indexOf('=') + 1);
-    const values = parameters.get(name) ?? [];
-    values.push({ text, raw });
-    parameters.set(name, values);
-  }
-  return parameters;
 }
 
 async function findRequestedApp(deps: AuthorizeDeps, parameters: Parameters, address: string): Promise<App> {
@@ -186,19 +152,6 @@ function readRedirectUri(app: App, parameters: Parameters): string {
     );
   }
   return uri;
-}
-
-/** RFC 6749 §3.1: a parameter must not be sent more than once. */
-function readOnce(parameters: Parameters, name: string): string | undefined {
-  const [value, ...more] = parameters.get(name) ?? [];
-  if (more.length > 0) {
-    throw new OAuthError('invalid_request', 'field_repeated', `${name} was sent more than once.`);
-  }
-  return value?.text;
-}
-
-function valuesOf(parameters: Parameters, name: keyof AuthorizeQuery): string[] {
-  return (parameters.get(name) ?? []).map(({ text }) => text);
 }
 
 /**

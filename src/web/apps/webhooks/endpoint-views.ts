@@ -208,7 +208,11 @@ export function readEndpointForm(form: Form): EndpointSettings {
   return { url: text(form, 'url'), eventTypes: list(form, 'events') };
 }
 
-function endpointSections(page: EndpointListContext, { url, eventTypes }: EndpointSettings, problem?: Problem): Settings[] {
+function endpointSections(
+  page: EndpointListContext,
+  { url, eventTypes }: EndpointSettings,
+  problem?: Problem,
+): Settings[] {
   const wrong = problem?.field === 'events';
   const hint = page.allowsLoopback ? 'https, or http on localhost.' : 'It starts with https://.';
   const events = html`<fieldset class="field" ${ariaAttributes('events', { wrong })}>
