@@ -121,7 +121,7 @@ const PROBLEMS: [what: string, changes: Fields, field: string, sentence: RegExp]
   ['half an address', { url: 'hooks.example' }, 'url', /not a complete URL/],
   ['plain http', { url: 'http://hooks.example/' }, 'url', /must start with https/],
   ['a script for an address', { url: 'javascript:alert(1)' }, 'url', /must start with https/],
-  ['a password in the address', { url: 'https://a:b@hooks.example/' }, 'url', /no user name, password/],
+  ['a password in the address', { url: 'https://a:b@hooks.example/' }, 'url', /must not have a user name, password/],
   ['a fragment', { url: 'https://hooks.example/#x' }, 'url', /fragment/],
   ['an endless address', { url: `https://hooks.example/${'on-'.repeat(700)}` }, 'url', /not a complete URL/],
   ['this very machine', { url: 'http://localhost:3000/hook' }, 'url', /runs with WEBHOOKS_TO_LOOPBACK=yes/],
