@@ -7,9 +7,15 @@ import { REQUEST_ID, SERVER_ERRORS } from './openapi.ts';
 
 const OK = Type.Object({ status: Type.Literal('ok', { description: 'Always `ok`.' }) });
 
+const LIVE = { summary: 'Liveness check', description: 'Whether the process responds.' };
+const READY = {
+  summary: 'Readiness check',
+  description: 'Whether this node can reach the database and serve requests.',
+};
+
 export function mountHealthChecks(host: FastifyInstance, { storage }: { storage: Storage }): void {
-  const live = { ...describeCheck('healthz', 'Liveness check'), ...EVEN_IF_OVERLOADED };
-  const ready = { ...describeCheck('readyz', 'Readiness check', SERVER_ERRORS), ...EVEN_IF_OVERLOADED };
+  const live = { ...describeCheck('healthz', LIVE), ...EVEN_IF_OVERLOADED };
+  const ready = { ...describeCheck('readyz', READY, SERVER_ERRORS), ...EVEN_IF_OVERLOADED };
   host.get(LIVENESS, live, async () => ({ status: 'ok' }));
   host.get(READINESS, ready, async () => {
     if (host.draining) throw new StorageUnavailable('This node is about to stop.');
@@ -18,9 +24,9 @@ export function mountHealthChecks(host: FastifyInstance, { storage }: { storage:
   });
 }
 
-function describeCheck(operationId: string, summary: string, errors: Record<number, object> = {}) {
+function describeCheck(operationId: string, texts: typeof LIVE, errors: Record<number, object> = {}) {
   const headers = { 'x-request-id': REQUEST_ID };
   const content = { 'application/json': { schema: OK, example: { status: 'ok' } } };
   const response = { 200: { description: 'Healthy.', headers, content }, ...errors };
-  return { schema: { operationId, tags: ['Operations'], summary, security: [], response } };
+  return { schema: { operationId, tags: ['Operations'], ...texts, security: [], response } };
 }
