@@ -208,11 +208,7 @@ export function readEndpointForm(form: Form): EndpointSettings {
   return { url: text(form, 'url'), eventTypes: list(form, 'events') };
 }
 
-function endpointSections(
-  page: EndpointListContext,
-  { url, eventTypes }: EndpointSettings,
-  problem?: Problem,
-): Settings[] {
+function endpointSections(page: EndpointListContext, settings: EndpointSettings, problem?: Problem): Settings[] {
   const wrong = problem?.field === 'events';
   const hint = page.allowsLoopback ? 'https, or http on localhost.' : 'It starts with https://.';
   const events = html`<fieldset class="field" ${ariaAttributes('events', { wrong })}>
@@ -223,14 +219,14 @@ ${problem && wrong && problemText(problem)}
       noun,
       types,
     ]) => html`<div role="group" aria-label="${noun}"><p class="choose"><span class="muted small">${noun}</span> ${chooseButtons(noun)}</p>
-${types.map((type) => eventChoice(type, eventTypes.includes(type)))}</div>`,
+${types.map((type) => eventChoice(type, settings.eventTypes.includes(type)))}</div>`,
   )}</div>
 </fieldset>`;
   return [
     {
       title: 'Address',
       intro: 'Where events are sent, by POST.',
-      body: input({ name: 'url', label: 'Address', value: url, hint }, problem),
+      body: input({ name: 'url', label: 'Address', value: settings.url, hint }, problem),
     },
     { title: 'Events', intro: 'What is sent to the endpoint.', body: events },
   ];
