@@ -15,7 +15,8 @@ export function parseJsonAndForms(host: FastifyInstance): void {
   host.removeAllContentTypeParsers();
   host.addContentTypeParser<string>('application/json', asText, (request, text, done) => {
     parseJson(request, text, (error, body) => {
-      if (error || isCompact(text, body)) done(error, body);
+      if (error) done(isJson(text) ? forbiddenName() : error, body);
+      else if (isCompact(text, body)) done(null, body);
       else done(repeatedField(findRepeated(request, listNames(text))), body);
     });
   });
@@ -27,6 +28,21 @@ export function parseJsonAndForms(host: FastifyInstance): void {
     const error = repeatedField(repeated.filter((name) => !allowsList(request, name)));
     done(error, { ...Object.fromEntries(fields), ...Object.fromEntries(lists) });
   });
+}
+
+/** Whether the parser rejected a name, not the syntax. */
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function forbiddenName(): ApiError {
+  const description = 'A field has a name that is not allowed: __proto__, or prototype within constructor.';
+  return new ApiError({ status: 400, code: 'invalid_request', reason: 'body_malformed', description });
 }
 
 /** Nothing but JSON, without a check for repeated fields. */

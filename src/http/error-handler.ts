@@ -4,7 +4,7 @@ import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import { Overloaded, TooManyRequests } from '../lib/errors.ts';
 import { newRandomId } from '../lib/ids.ts';
 import { StorageUnavailable } from '../storage/storage.ts';
-import { ApiError, type ErrorCode, errorUri, type ReasonOf, toErrorCharacters } from './errors.ts';
+import { ApiError, type ErrorCode, errorUri, nothingAtAddress, type ReasonOf, toErrorCharacters } from './errors.ts';
 
 export interface ErrorOptions {
   /** The API's public URL, which documents the errors. */
@@ -48,10 +48,7 @@ export function routeError(options: ErrorOptions, request: FastifyRequest, reply
   const { methodsByPath } = request.server;
   const template = isApiPath(path) ? findByTemplate(methodsByPath, path) : undefined;
   const methods = [...(methodsByPath.get(path) ?? template ?? [])].join(', ');
-  if (methods === '' || isHiddenPath(path)) {
-    const description = 'There is nothing at this address.';
-    return new ApiError({ status: 404, code: 'not_found', reason: 'not_found', description });
-  }
+  if (methods === '' || isHiddenPath(path)) return nothingAtAddress();
   reply.header('allow', methods);
   const description = `This path supports ${methods}.`;
   return new ApiError({ status: 405, code: 'invalid_request', reason: 'method_not_allowed', description });
@@ -180,9 +177,15 @@ function describeBadRequest(error: unknown, status: number, validation?: Violati
   if (isBodyError(error)) {
     return { status: 400, reason: 'body_malformed', description: 'The body is not valid JSON.' } as const;
   }
-  const description =
-    status === 408 ? 'The request did not arrive in time. Send it again.' : 'The request cannot be read.';
-  return { status, reason: 'request_unreadable', description } as const;
+  return { status, reason: 'request_unreadable', description: describeUnreadable(error, status) } as const;
+}
+
+function describeUnreadable(error: unknown, status: number): string {
+  if (status === 408) return 'The request did not arrive in time. Send it again.';
+  if (status === 431) return 'The address and the headers of the request are larger than 16 KiB.';
+  if (error instanceof Error && 'code' in error && error.code === 'FST_ERR_BAD_URL')
+    return 'The address is not valid percent-encoding.';
+  return 'The request cannot be read.';
 }
 
 function describeViolation({ keyword, params, instancePath = '' }: Partial<Violation> = {}) {

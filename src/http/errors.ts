@@ -123,6 +123,11 @@ export class ApiError<Code extends ErrorCode = ErrorCode> extends Error {
   }
 }
 
+export function nothingAtAddress(): ApiError {
+  const description = 'There is nothing at this address.';
+  return new ApiError({ status: 404, code: 'not_found', reason: 'not_found', description });
+}
+
 /** RFC 6749 §5.2 allows printable ASCII without quote and backslash. */
 export function toErrorCharacters(text: string): string {
   return text.replaceAll('"', "'").replace(/[^\x20-\x5b\x5d-\x7e]/g, '?');

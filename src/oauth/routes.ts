@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import '../request-log/routes.ts';
 import type { TokenUses } from '../grants/token-uses.ts';
 import { addCorsHeaders, allowAnyOrigin, allowBrowsers, mountPreflight } from '../http/cors.ts';
-import { ApiError } from '../http/errors.ts';
+import { nothingAtAddress } from '../http/errors.ts';
 import { documentedBy } from '../http/openapi.ts';
 import type { Languages } from '../languages/languages.ts';
 import type { Clock } from '../lib/clock.ts';
@@ -103,7 +103,7 @@ function mountResourceMetadata(host: FastifyInstance, deps: OAuthDeps): void {
       path,
       { ...documentedBy(schema), onRequest: allowAnyOrigin },
       async ({ params: { businessId } }) => {
-        if (businessId !== undefined && !isId(businessId)) throw notFound();
+        if (businessId !== undefined && !isId(businessId)) throw nothingAtAddress();
         return resourceMetadata(deps, businessId === undefined ? resource : mcpResource(businessId));
       },
     );
@@ -113,11 +113,6 @@ function mountResourceMetadata(host: FastifyInstance, deps: OAuthDeps): void {
   if (!deps.servesMcp) return;
   mount(mcpResource(), resourceOperations.mcp);
   mount(mcpResource(':businessId'), resourceOperations.business);
-}
-
-function notFound(): ApiError {
-  const description = 'There is nothing at this address.';
-  return new ApiError({ status: 404, code: 'not_found', reason: 'not_found', description });
 }
 
 function mountRegistration(host: FastifyInstance, deps: OAuthDeps): void {

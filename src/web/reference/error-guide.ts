@@ -18,13 +18,14 @@ const GUIDE: { [Code in ErrorCode]: Explanation & { reasons: Record<ReasonOf<Cod
         'A field of this endpoint is a number, a list, an object or null. The description names it: send it as text.',
       value_not_allowed: 'A parameter has a value that is not allowed. The description lists the allowed values.',
       body_malformed:
-        'The body is neither one JSON object nor a form. Check its quotes and commas, and that the Content-Type ' +
-        'matches the body.',
+        'The body is neither one JSON object nor a form. Check its quotes and commas, that the Content-Type ' +
+        'matches the body, and that no field is called `__proto__`.',
       body_too_large: 'The body is larger than 64 KiB, the limit for every request.',
       content_type_unsupported: 'Send `application/json` or `application/x-www-form-urlencoded`.',
       method_not_allowed: 'This path does not support the method. The header `Allow` lists the supported methods.',
       request_unreadable:
-        'The request is not valid HTTP: check its first line and its headers. With status 408 it did not arrive in time: send it again.',
+        'The request is not valid HTTP, or its address is not valid percent-encoding: check its first line and its headers. ' +
+        'With status 431 they are larger than 16 KiB. With status 408 the request did not arrive in time: send it again.',
       credentials_sent_twice:
         'The credentials are in the body and in the Authorization header, or that header was sent twice. Choose one.',
       token_in_address:

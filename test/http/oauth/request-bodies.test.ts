@@ -229,6 +229,28 @@ test('names with a meaning in JavaScript are rejected or ignored [T26]', async (
   assert.equal(({} as Record<string, unknown>).client_secret, undefined);
 });
 
+test('a name that is not allowed is not reported as invalid JSON', async () => {
+  for (const body of ['{"__proto__":{}}', '{"token":"x","constructor":{"prototype":{}}}']) {
+    const response = await send('revoke', body);
+    assert.deepEqual([response.status, response.body.reason], [400, 'body_malformed']);
+    assert.match(response.body.error_description, /^A field has a name that is not allowed/);
+  }
+  assert.equal((await send('revoke', '{"__proto__":{}')).body.error_description, 'The body is not valid JSON.');
+});
+
+test('a request that cannot be read says why: its headers are too large, or its address is not encoded', async () => {
+  const describe = async (path: string, headers: [string, string][] = []) => {
+    const { status, text } = await sendRaw(server.api, { path, headers });
+    return `${status} ${JSON.parse(text).error_description}`;
+  };
+
+  assert.equal(
+    await describe('/api/v1/me', [['x-padding', 'x'.repeat(17_000)]]),
+    '431 The address and the headers of the request are larger than 16 KiB.',
+  );
+  assert.equal(await describe('/api/v1/%zz'), '400 The address is not valid percent-encoding.');
+});
+
 test('any other content type is a 415 that names the two accepted ones [T26]', async () => {
   const body = JSON.stringify({ token: 'x' });
   for (const type of [
