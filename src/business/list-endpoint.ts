@@ -116,9 +116,10 @@ function readFilters({ filters, fields }: Resource, text: (name: string) => stri
     } = (fields[name]?.schema ?? {}) as Record<string, string[]>;
     const choices = allowed ?? known;
     if (choices && !choices.includes(value)) throw valueNotAllowed(`${name} must be one of ${choices.join(', ')}.`);
-    if (String(format) === 'uuid' && !isId(value)) throw valueNotAllowed(`${name} must be a UUID.`);
+    const isUuid = String(format) === 'uuid';
+    if (isUuid && !isId(value.toLowerCase())) throw valueNotAllowed(`${name} must be a UUID.`);
     if (value.includes('\u0000')) throw valueNotAllowed(`${name} contains a character that is not text.`);
-    values[name] = value;
+    values[name] = isUuid ? value.toLowerCase() : value;
   }
   return values;
 }
@@ -153,7 +154,6 @@ function readCursor(text: string | undefined, sort: string): Page['after'] {
   const value = Buffer.from(encoded, 'base64url').toString();
   const bound = sort === 'updatedAt' ? Date.parse(value) : value;
   const isRight = sort === 'createdAt' || (sort === 'updatedAt' ? Number.isFinite(bound) : isDay(value));
-  if (!isId(id) || !isRight)
-    throw valueNotAllowed('Send the cursor of the Link header, or the next_cursor, of the previous page.');
+  if (!isId(id) || !isRight) throw valueNotAllowed('Send the cursor that the previous page returned.');
   return { value: bound, id };
 }

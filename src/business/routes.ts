@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { allowBrowsers, mountPreflight } from '../http/cors.ts';
+import { nothingAtAddress } from '../http/errors.ts';
 import { documentedBy } from '../http/openapi.ts';
 import { nextLink } from '../http/paging.ts';
 import { requireBusiness, requireScope } from '../oauth/bearer.ts';
@@ -35,13 +36,16 @@ export function mountProtectedEndpoint(host: FastifyInstance, deps: BearerDeps, 
     ...documentedBy(describeEndpoint(endpoint)),
     onRequest: allowBrowsers,
     handler: async (request, reply) => {
+      // `/invoices/` has an empty id.
+      if (request.params.id === '') throw nothingAtAddress();
       const access = await accessOf(deps, request, reply, target);
       if (endpoint.scope !== null) {
         requireScope(deps.issuer, access, endpoint.scope);
         request.requestContext.scope = endpoint.scope;
         requireBusiness(access, joinRepeated(request.headers['x-business-id']));
       }
-      const { query, params, body, url } = request;
+      const { query, body, url } = request;
+      const params = { id: request.params.id?.toLowerCase() };
       const headers = request.headers as Record<string, string | undefined>;
       const given = { db: deps.storage.durable, access, method, url, query, params, body, headers, now: deps.clock() };
       const result = await endpoint.handle(given);

@@ -54,7 +54,10 @@ function describe(error: ValidationError, schema: TSchema): FieldProblem[] {
 
 function explain(error: ValidationError, at: string[], schema: TSchema): string {
   const found = findSchema(schema, at);
-  const example = found.examples?.[0] === undefined ? '' : `, for example ${found.examples[0]}`;
+  const [first] = found.examples ?? [];
+  const example = first === undefined || typeof first === 'object' ? '' : `, for example ${first}`;
+  if (at.length === 0 && error.keyword === 'type') return 'must be a JSON object';
+  if (error.keyword === 'minProperties') return 'must have at least one field';
   if (error.keyword === 'enum') return `must be one of ${found.enum?.join(', ')}`;
   if (error.keyword === 'format') return `must be a valid ${found.format}${example}`;
   if (error.keyword === 'pattern') return `has the wrong format${example}`;

@@ -63,7 +63,7 @@ function toRequest({ endpoint, query: names }: Tool, sent: Arguments): Omit<ApiR
 }
 
 function readId(given: Arguments, problems: FieldProblem[]): string {
-  const { id } = given;
+  const id = typeof given.id === 'string' ? given.id.toLowerCase() : given.id;
   delete given.id;
   if (typeof id === 'string' && isId(id)) return id;
   problems.push({ field: 'id', message: id === undefined ? 'is missing' : 'must be a valid uuid' });

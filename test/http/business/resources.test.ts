@@ -128,6 +128,54 @@ test('an error names every wrong field and what is wrong with it', async () => {
   ]);
 });
 
+test('an error about a whole body or list has no example that is [object Object]', async () => {
+  const { id } = await draftOf();
+  const [list, empty, lines] = [
+    await api.send('POST', INVOICES, []),
+    await api.send('PATCH', `${INVOICES}/${id}`, {}),
+    await api.send('PATCH', `${INVOICES}/${id}`, { lines: 'x' }),
+  ];
+
+  assert.equal(list.body.error_description, 'body must be a JSON object.');
+  assert.equal(empty.body.error_description, 'body must have at least one field.');
+  for (const { status, body } of [list, empty, lines]) {
+    assert.equal(status, 400);
+    assert.doesNotMatch(JSON.stringify(body), /\[object/);
+  }
+});
+
+test('an id may be written in capitals, in a path and in a filter', async () => {
+  const company = (await api.send('POST', COMPANIES, { name: 'Capital' })).body.id;
+  const { id } = (await api.send('POST', CONTACTS, { name: 'Cap', companyId: company })).body;
+  const upper = String(id).toUpperCase();
+  const listed = await api.get(`${CONTACTS}?companyId=${String(company).toUpperCase()}`);
+
+  assert.equal((await api.get(`${CONTACTS}/${upper}`)).body.id, id);
+  assert.equal((await api.send('PATCH', `${CONTACTS}/${upper}`, { name: 'Caps' })).status, 200);
+  assert.equal(listed.body[0]?.id, id);
+});
+
+test('a path that ends with a slash is not one of a record', async () => {
+  for (const [method, path] of [
+    ['GET', `${INVOICES}/`],
+    ['GET', `${CONTACTS}/`],
+    ['POST', `${INVOICES}//send`],
+  ]) {
+    const response = await fetch(server.api + path, { method });
+    const { error, error_description } = await response.json();
+    assert.deepEqual(
+      [response.status, error, error_description],
+      [404, 'not_found', 'There is nothing at this address.'],
+    );
+  }
+});
+
+test('a cursor that is none is a 400 that names neither a header nor a field of another interface', async () => {
+  const { status, body } = await api.get(`${INVOICES}?cursor=x`);
+
+  assert.deepEqual([status, body.error_description], [400, 'Send the cursor that the previous page returned.']);
+});
+
 test('values that do not fit together are reported by field', async () => {
   const wrong = async (body: object) =>
     (await api.send('POST', INVOICES, { currency: 'GBP', customerId: contact.id, lines: [LINE], ...body })).body

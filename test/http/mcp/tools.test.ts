@@ -148,7 +148,7 @@ test('arguments that a tool does not take are named, and so are those of the wro
 
 test('a wrong cursor is an error that says where to find a valid one', async () => {
   const { value } = await call(agent, 'list_invoices', { cursor: 'x' });
-  assert.match(value.error_description, /next_cursor, of the previous page/);
+  assert.match(value.error_description, /the cursor that the previous page returned/);
 });
 
 test('a null argument of a list counts as absent, and so does an idempotency key that is null', async () => {
