@@ -18,3 +18,8 @@ export function parseWebAddress(text: string): string | undefined {
   if (url?.protocol !== 'https:' || url.username || url.password || !HOST.test(url.hostname)) return undefined;
   return url.href.length <= MAX_LENGTH ? url.href : undefined;
 }
+
+/** Percent-encodes spaces, line breaks and what is not ASCII, which may look like nothing or like something else. */
+export function withVisibleCharacters(text: string): string {
+  return text.toWellFormed().replace(/[^\x21-\x7e]/gu, encodeURIComponent);
+}

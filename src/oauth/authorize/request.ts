@@ -5,6 +5,7 @@ import { boundBusiness } from '../../grants/tenancy.ts';
 import type { Clock } from '../../lib/clock.ts';
 import type { Keyring } from '../../lib/keyring.ts';
 import type { Scopes } from '../../lib/scope-lists.ts';
+import { withVisibleCharacters } from '../../lib/web-addresses.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { type Callback, CallbackError, OAuthError, UntrustedRequest } from '../errors.ts';
 import { isChallenge } from '../pkce.ts';
@@ -114,7 +115,8 @@ async function findRequestedApp(deps: AuthorizeDeps, parameters: Parameters, add
     const described = await readExternalClient(deps, { clientId, address }, deps.clock());
     return { ...described, createdAt: app?.createdAt ?? described.createdAt };
   }
-  if (!app) throw new UntrustedRequest((texts) => texts.unknownClientId, remedy);
+  const received = withVisibleCharacters(clientId.slice(0, 200));
+  if (!app) throw new UntrustedRequest((texts) => texts.unknownClientId, `${remedy} Received: ${received}`);
   return app;
 }
 
@@ -144,7 +146,7 @@ function readRedirectUri(app: App, parameters: Parameters): string {
   const isOwn = app.ownerScope === 'external' ? isRegisteredExternally : isRegistered;
   if (!isOwn(app.redirectUris, uri)) {
     throw new UntrustedRequest(
-      (texts) => texts.redirectUriForeign(uri.slice(0, 200), app.name),
+      (texts) => texts.redirectUriForeign(withVisibleCharacters(uri.slice(0, 200)), app.name),
       app.ownerScope === 'external'
         ? 'Send one of the redirect_uris in the metadata of the app: every character counts.'
         : "Register exactly this address on the app's page under Settings, Developer, or send one that is registered: " +

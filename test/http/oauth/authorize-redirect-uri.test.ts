@@ -42,6 +42,16 @@ test('an unknown, malformed, missing or repeated client_id is shown a page and n
   await assertPage(authorize({}, `&client_id=${server.ledger.id}`), /client_id was sent more than once/);
 });
 
+test('the page quotes the client_id and the redirect_uri that were sent, with their invisible characters', async () => {
+  const { text: unknown } = await authorize({ client_id: 'ledger\u200b <b>' });
+  const { text: foreign } = await authorize({ redirect_uri: 'https://ledger.example/callback\n' });
+  const { text: spaced } = await authorize({ redirect_uri: 'https://ledger.example/callback ' });
+
+  assert.match(unknown, /Received: ledger%E2%80%8B%20&lt;b&gt;/);
+  assert.match(foreign, /https:\/\/ledger\.example\/callback%0A is not a redirect URI of Ledger/);
+  assert.match(spaced, /https:\/\/ledger\.example\/callback%20 is not a redirect URI of Ledger/);
+});
+
 test('a disabled app is shown a page that says so, and a deleted one is unknown; neither is redirected [A1]', async () => {
   const [disabled, deleted] = [await server.addApp(own), await server.addApp(own)];
   await disableApp(OPERATOR, server.storage().durable, disabled, server.clock());
