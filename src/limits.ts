@@ -15,18 +15,19 @@ const MAIL_PER_NETWORK = 60;
 export function createLimits({ limits }: Settings, storage: Storage, metrics: Metrics) {
   const newLimit = (
     metric: string,
-    { name = metric, points, window }: { name?: string; points: number; window: number },
+    { name = metric, points, window, counted }: { name?: string; points: number; window: number; counted?: string },
   ) => {
     const seconds = window / SECOND;
     const shared = storage.createSharedCounter?.({ name, points, seconds });
-    return createRateLimit({ points, seconds, shared, onReject: metrics.rateLimitListener(metric) });
+    return createRateLimit({ points, seconds, counted, shared, onReject: metrics.rateLimitListener(metric) });
   };
-  const limit = (name: keyof Limits, window: number) => newLimit(name, { points: limits[name], window });
+  const limit = (name: keyof Limits, window: number, counted?: string) =>
+    newLimit(name, { points: limits[name], window, ...(counted !== undefined && { counted }) });
   const reserve = Math.max(1, Math.floor(limits.signInPerAccount / 4));
   return {
-    perApp: limit('perApp', MINUTE),
-    wrongSecrets: limit('wrongSecrets', MINUTE),
-    perGrant: limit('perGrant', MINUTE),
+    perApp: limit('perApp', MINUTE, 'requests of this app'),
+    wrongSecrets: limit('wrongSecrets', MINUTE, 'wrong secrets from this network'),
+    perGrant: limit('perGrant', MINUTE, 'requests with the tokens of this grant'),
     perUser: limit('perUser', MINUTE),
     changesPerUser: limit('changesPerUser', MINUTE),
     signInPerAccount: limit('signInPerAccount', QUARTER_HOUR),
@@ -40,6 +41,7 @@ export function createLimits({ limits }: Settings, storage: Storage, metrics: Me
     clientDocuments: limit('externalClients', MINUTE),
     registrations: newLimit('externalClients', {
       name: 'registrations',
+      counted: 'registrations from this network',
       points: limits.externalClients,
       window: MINUTE,
     }),

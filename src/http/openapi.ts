@@ -47,7 +47,7 @@ const EXAMPLE_DESCRIPTIONS: Record<string, string> = {
   token_in_address: 'Send the access token in the Authorization header only, not in the address.',
   redirect_uri_invalid: 'redirect_uris has to be a list of one or more texts.',
   token_missing: 'Send the access token: Authorization: Bearer <access token>.',
-  too_many_requests: 'Too many attempts. Try again in 12 seconds.',
+  too_many_requests: 'Too many requests of this app. Try again in 12 seconds.',
 };
 
 /** What some errors have besides the four fields of all errors, by reason. */

@@ -1,4 +1,4 @@
-import { PROBLEMS, type Sentence } from './problems.ts';
+import { describeWait, PROBLEMS, type Sentence } from './problems.ts';
 
 /** Invalid input from a person: which field is wrong, and how to correct it. */
 export class FormError extends Error {
@@ -36,8 +36,9 @@ export class TooManyRequests extends Error {
   readonly retryAfter: number;
   readonly textIn: Sentence = (problems) => problems.tooManyAttempts(this.retryAfter);
 
-  constructor(retryAfter: number) {
-    super(PROBLEMS.tooManyAttempts(retryAfter));
+  /** `counted` is what the limit counts, for programs: `requests of this app`. */
+  constructor(retryAfter: number, counted = 'attempts') {
+    super(`Too many ${counted}. Try again in ${describeWait(retryAfter)}.`);
     this.retryAfter = retryAfter;
   }
 }

@@ -25,7 +25,7 @@ export const PROBLEMS = {
   overloaded: 'The server is overloaded. Try again in a moment.',
 };
 
-function describeWait(seconds: number): string {
+export function describeWait(seconds: number): string {
   if (seconds >= 120) return `${Math.ceil(seconds / 60)} minutes`;
   return seconds === 1 ? '1 second' : `${seconds} seconds`;
 }

@@ -22,6 +22,8 @@ const EXACT_BELOW = 1000;
 interface Limit {
   points: number;
   seconds: number;
+  /** What it counts, for the error: `requests of this app`. */
+  counted?: string | undefined;
   shared?: SharedCounter | undefined;
   onReject?: () => void;
 }
@@ -32,7 +34,7 @@ interface Limit {
  * A shared counter makes the limit hold across nodes. Small limits write to it for each request. For large limits a node
  * reports in batches of one hundredth of the limit: few writes, and an error of at most one hundredth per node.
  */
-export function createRateLimit({ points, seconds, shared, onReject }: Limit): RateLimit {
+export function createRateLimit({ points, seconds, counted, shared, onReject }: Limit): RateLimit {
   const batch = points < EXACT_BELOW ? 1 : Math.floor(points / 100);
   const counter = shared ? inBatches(withHashedKeys(shared), batch, seconds) : createCounter({ points, seconds });
   const reached = createCounter({ points, seconds });
@@ -42,7 +44,7 @@ export function createRateLimit({ points, seconds, shared, onReject }: Limit): R
 
   function reject({ msBeforeNext }: RateLimiterRes): never {
     onReject?.();
-    throw new TooManyRequests(Math.max(1, Math.ceil(msBeforeNext / SECOND)));
+    throw new TooManyRequests(Math.max(1, Math.ceil(msBeforeNext / SECOND)), counted);
   }
 
   async function check(key: string): Promise<void> {

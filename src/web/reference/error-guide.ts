@@ -14,8 +14,7 @@ const GUIDE: { [Code in ErrorCode]: Explanation & { reasons: Record<ReasonOf<Cod
     reasons: {
       field_missing: 'A required field or parameter is absent or empty. The description names it.',
       field_repeated: 'A field or parameter was sent more than once. The description names it: send it exactly once.',
-      field_not_text:
-        'A field of this endpoint is a number, a list, an object or null. The description names it: send it as text.',
+      field_not_text: 'A field of the endpoint is a number, a list, an object or null. Send it as text.',
       value_not_allowed: 'A parameter has a value that is not allowed. The description lists the allowed values.',
       body_malformed:
         'The body is neither one JSON object nor a form. Check its quotes and commas, that the Content-Type ' +
@@ -27,7 +26,7 @@ const GUIDE: { [Code in ErrorCode]: Explanation & { reasons: Record<ReasonOf<Cod
         'The request is not valid HTTP, or its address is not valid percent-encoding: check its first line and its headers. ' +
         'With status 431 they are larger than 16 KiB. With status 408 the request did not arrive in time: send it again.',
       credentials_sent_twice:
-        'The credentials are in the body and in the Authorization header, or that header was sent twice. Choose one.',
+        'The credentials are in the body and in the header, or the header was sent twice. Choose one.',
       token_in_address:
         'The access token is also in the URL, where logs and browser histories record it. Send it in the Authorization ' +
         'header only, and revoke this token.',
@@ -225,7 +224,7 @@ const GUIDE: { [Code in ErrorCode]: Explanation & { reasons: Record<ReasonOf<Cod
     },
   },
   too_many_requests: {
-    meaning: 'A rate limit has been reached.',
+    meaning: 'A rate limit has been reached. The description says which.',
     reasons: { too_many_requests: 'Wait for the number of seconds in `Retry-After`, then continue.' },
   },
   temporarily_unavailable: {

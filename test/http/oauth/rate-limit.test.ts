@@ -54,6 +54,25 @@ test('wrong secrets are limited per app and address, and right ones do not count
   );
 });
 
+test('a 429 says which limit was reached', async () => {
+  const server = await startTestServer(limited);
+  const { access_token } = await server.connect();
+  const sentence = async (send: () => Promise<ApiResponse>) => {
+    for (let i = 0; i < 5; i += 1) await send();
+    const response = await send();
+    assertTooMany(response);
+    return response.body.error_description.replace(/ Try again in \d+ seconds?\.$/, '');
+  };
+  const wrong = { token: 'x', client_id: server.ledger.id, client_secret: 'gcs_wrong' };
+
+  assert.equal(
+    await sentence(() => server.listInvoices(access_token)),
+    'Too many requests with the tokens of this grant.',
+  );
+  assert.equal(await sentence(() => server.introspect('x')), 'Too many requests of this app.');
+  assert.equal(await sentence(() => server.post('introspect', wrong)), 'Too many wrong secrets from this network.');
+});
+
 test('guesses at an app that does not exist are limited in the same way, so the limit reveals nothing [T6]', async () => {
   const server = await startTestServer({ LIMIT_WRONG_SECRETS: '3', TRUST_PROXY: '127.0.0.1' });
   const guess = (client_id: string, address: string) =>
