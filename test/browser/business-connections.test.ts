@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { MINUTE } from '../../src/lib/clock.ts';
 import { assertAccessible, clickButton, clickLink, createFlowTest, waitForText } from '../support/browser-flow.ts';
 import { launchChromium, startCallbackServer } from '../support/chromium.ts';
 import type { TestServer } from '../support/test-server.ts';
@@ -9,9 +10,11 @@ const { uri } = await startCallbackServer();
 const addLedgerly = (server: TestServer) =>
   server.addApp({ name: 'Ledgerly', redirectUris: [uri], ownerBusinessId: server.acme.id });
 
+/** The app has had time to sign its user in. */
 async function exchange(server: TestServer, app: Awaited<ReturnType<typeof addLedgerly>>, url: string) {
   const code = new URL(url).searchParams.get('code') ?? '';
   const { body } = await server.exchange(code, { redirect_uri: uri, client_id: app.id, client_secret: app.secret });
+  server.advanceClock(10 * MINUTE);
   return body;
 }
 

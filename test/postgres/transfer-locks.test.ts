@@ -7,6 +7,7 @@ import { insertSession } from '../../src/accounts/sessions.ts';
 import { type User, userActor } from '../../src/accounts/users.ts';
 import { disconnect } from '../../src/grants/connections.ts';
 import { markExchanged } from '../../src/grants/grants.ts';
+import { CODE_LIFETIME } from '../../src/grants/lifetimes.ts';
 import { changeRole, listMemberConnections, removeMember } from '../../src/grants/member-changes.ts';
 import { type ConnectedFor, changeAuthority } from '../../src/grants/transfers.ts';
 import { newId } from '../../src/lib/ids.ts';
@@ -42,8 +43,8 @@ async function allow(user: User, app: NewApp, connectedFor: ConnectedFor, on = d
     { ...authorization, decision },
     Date.now(),
   );
-  // An unexchanged code is not transferred.
-  await markExchanged(on, authorization.grantId, Date.now());
+  // A grant does not move right after the exchange of its code.
+  await markExchanged(on, authorization.grantId, Date.now() - CODE_LIFETIME);
   return code;
 }
 
