@@ -25,7 +25,7 @@ import { wasGranted } from './status.ts';
 export interface AppDecision extends DescribedApp {
   appId: string;
   /** The business that registered the app. */
-  makerName: string | null;
+  ownerName: string | null;
   status: 'approved' | 'blocked';
   scopes: Scopes;
   reason: string;
@@ -43,9 +43,9 @@ export async function listAppDecisions(db: Database, businessId: string): Promis
     .selectFrom('app_approvals')
     .innerJoin('apps', 'apps.id', 'app_approvals.app_id')
     .leftJoin('users', 'users.id', 'app_approvals.decided_by')
-    .leftJoin('businesses as makers', 'makers.id', 'apps.owner_business_id')
+    .leftJoin('businesses as owners', 'owners.id', 'apps.owner_business_id')
     .select(['app_id as appId', 'apps.name', 'status', 'scopes', 'reason', 'decided_at as decidedAt'])
-    .select(['users.name as decidedBy', 'makers.name as makerName', 'apps.owner_scope as ownerScope'])
+    .select(['users.name as decidedBy', 'owners.name as ownerName', 'apps.owner_scope as ownerScope'])
     .select(['apps.external_client_id as externalClientId', 'apps.redirect_uris as redirectUris'])
     .where('business_id', '=', businessId)
     .where('apps.deleted_at', 'is', null)

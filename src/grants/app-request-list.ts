@@ -22,10 +22,10 @@ function selectRequests(db: Database, businessId: string) {
     .selectFrom('app_requests')
     .innerJoin('apps', 'apps.id', 'app_requests.app_id')
     .innerJoin('users', 'users.id', 'app_requests.user_id')
-    .leftJoin('businesses as makers', 'makers.id', 'apps.owner_business_id')
+    .leftJoin('businesses as owners', 'owners.id', 'apps.owner_business_id')
     .selectAll('app_requests')
     .select(['apps.name as app_name', 'apps.owner_scope', 'apps.external_client_id', 'apps.redirect_uris'])
-    .select('makers.name as maker_name')
+    .select('owners.name as owner_name')
     .select(['users.name as user_name', 'users.email as user_email'])
     .where('app_requests.business_id', '=', businessId)
     .where('apps.deleted_at', 'is', null);
@@ -44,7 +44,7 @@ function fromRow(row: SelectedRow): AppRequest {
       externalClientId: row.external_client_id,
       redirectUris: JSON.parse(row.redirect_uris),
     },
-    makerName: row.maker_name,
+    ownerName: row.owner_name,
     userName: row.user_name,
     userEmail: row.user_email,
     status: row.status,

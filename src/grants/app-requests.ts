@@ -27,7 +27,7 @@ export type DescribedApp = Pick<App, 'name' | 'ownerScope' | 'externalClientId' 
 export interface AppRequest extends RequestKey {
   app: DescribedApp;
   /** The business that registered the app. */
-  makerName: string | null;
+  ownerName: string | null;
   userName: string;
   userEmail: string;
   status: 'requested' | 'approved' | 'refused';

@@ -12,8 +12,8 @@ ${app.pausedAt !== null && html`<span class="badge warn">Paused</span>`}
 ${app.disabledAt !== null && html`<span class="badge warn">Disabled</span>`}`;
 }
 
-/** Who made an app. An external app is not registered here, so only its host is known. */
-export function makerName(
+/** Who owns an app. An external app is not registered here, so only its host is known. */
+export function ownerNameOf(
   { ownerScope, externalClientId }: Pick<App, 'ownerScope' | 'externalClientId'>,
   ownerName: string | null | undefined,
   platformName: string,

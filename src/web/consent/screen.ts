@@ -12,7 +12,7 @@ import type { AuthorizationRequest } from '../../oauth/authorize/request.ts';
 import { appAvatar, appLinks, publisherName, verifiedBadge } from '../app-identity-views.ts';
 import { businessPath } from '../business-address.ts';
 import { avatar, badge, bdi, toast } from '../components/display.ts';
-import { makerName } from '../components/product.ts';
+import { ownerNameOf } from '../components/product.ts';
 import type { WebDeps } from '../deps.ts';
 import { type Problem, postForm } from '../forms.ts';
 import { textsOf } from '../language.ts';
@@ -67,7 +67,7 @@ export async function loadScreen(deps: WebDeps, shown: ConsentContext): Promise<
     texts,
     platformName,
     authRequest,
-    ownerName: makerName(authRequest.app, owner?.name, platformName, texts),
+    ownerName: ownerNameOf(authRequest.app, owner?.name, platformName, texts),
     state: signConsentState(keys, state),
     sites: [issuer, consentUrl],
     context: {

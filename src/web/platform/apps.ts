@@ -9,7 +9,7 @@ import { listScopes } from '../../oauth/scopes.ts';
 import type { Database } from '../../storage/storage.ts';
 import { access } from '../access.ts';
 import { appAvatar, verifiedBadge } from '../app-identity-views.ts';
-import { appBadges, impactText, makerName, pluralize } from '../components/product.ts';
+import { appBadges, impactText, ownerNameOf, pluralize } from '../components/product.ts';
 import { dangerZone, pageHead, question, settings } from '../components/structure.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
@@ -138,7 +138,7 @@ interface AppView {
 
 function appRow(app: OwnedApp, { platformName, connections }: { platformName: string; connections: number }): Html {
   return html`<li class="entry">${appAvatar(app)}<div><a href="/platform/apps/${app.id}">${app.name}</a> ${appBadges(app)} ${verifiedBadge(app)}
-<p class="muted small">${makerName(app, app.ownerName, platformName)}</p></div>
+<p class="muted small">${ownerNameOf(app, app.ownerName, platformName)}</p></div>
 <div class="meta muted small"><span>${pluralize(connections, 'connection', 'connections')}</span><code>${app.id}</code></div></li>
 `;
 }
@@ -158,7 +158,7 @@ function appBody(app: OwnedApp, around: AppView & { reason: string | undefined; 
     title: app.name,
     avatar: appAvatar(app),
     badges: html`${appBadges(app)} ${verifiedBadge(app)}`,
-    intro: `An app of ${makerName(app, app.ownerName, around.platformName)}.`,
+    intro: `An app of ${ownerNameOf(app, app.ownerName, around.platformName)}.`,
     back: { to: PATH, name: 'All apps' },
     actions: app.ownerScope === 'platform' && more,
   })}
@@ -168,7 +168,7 @@ ${pauseSection(app, around)}`;
 }
 
 function owner(app: OwnedApp, platformName: string): Html {
-  const name = makerName(app, app.ownerName, platformName);
+  const name = ownerNameOf(app, app.ownerName, platformName);
   return app.ownerBusinessId === null
     ? html`${name}`
     : html`<a href="/platform/businesses/${app.ownerBusinessId}">${name}</a>`;
@@ -196,7 +196,7 @@ ${postForm({ action: `${path}/resume`, csrf, body: html`<button class="primary">
 function pauseBody(app: OwnedApp, { platformName, impact, csrf, typed, problem }: PauseQuestion): Html {
   const path = `/platform/apps/${app.id}`;
   const hint = 'Shown on the page of the app, and in the audit log of its owners.';
-  const body = html`<p>This app of ${makerName(app, app.ownerName, platformName)} is connected by <strong>${impactText(impact)}</strong> right now.</p>
+  const body = html`<p>This app of ${ownerNameOf(app, app.ownerName, platformName)} is connected by <strong>${impactText(impact)}</strong> right now.</p>
 ${app.disabledAt !== null && html`<p class="notice">Its owner has disabled it already: none of its tokens work now.</p>`}
 <p>From now on every call of the app is rejected, and nobody can connect it. The app is notified by webhook.
 Once a platform admin resumes it, the same tokens work again.</p>

@@ -9,7 +9,7 @@ import { formatScopes, type Scopes } from '../../lib/scope-lists.ts';
 import { listScopes, SCOPES } from '../../oauth/scopes.ts';
 import { businessPath } from '../business-address.ts';
 import { avatar, badge, emptyState, notice } from '../components/display.ts';
-import { makerName } from '../components/product.ts';
+import { ownerNameOf } from '../components/product.ts';
 import { pageHead, section, settings } from '../components/structure.ts';
 import type { WebDeps } from '../deps.ts';
 import { input, type Problem, postForm, problemText, time } from '../forms.ts';
@@ -120,7 +120,7 @@ function requestRow(context: MembersContext, request: AppRequest, platformName: 
   const { appId, userId, app, userName, userEmail, scopes, note, requestedAt } = request;
   const isOwn = userId === context.user.id;
   return html`<li>${avatar({ id: appId, name: app.name, shape: 'square' })}<div><h3>${app.name}</h3>
-${appOrigin(app, request.makerName, platformName)}
+${appOrigin(app, request.ownerName, platformName)}
 <p class="small"><strong>${userName}</strong> (${userEmail}) asked ${time(requestedAt)}.</p>
 ${note && html`<blockquote>${note}</blockquote>`}
 ${scopeList(scopes, 'requested')}
@@ -142,10 +142,10 @@ function decisionForms(context: MembersContext, { appId, userId, userName, scope
 }
 
 /** Anyone can choose the name of an app that is not registered here, so owners see where it sends its users. */
-function appOrigin(app: DescribedApp, maker: string | null, platformName: string): Html {
+function appOrigin(app: DescribedApp, owner: string | null, platformName: string): Html {
   const by = isDynamicClientId(app.externalClientId ?? '')
     ? 'Registered itself; its name is not verified'
-    : `By ${makerName(app, maker, platformName)}`;
+    : `By ${ownerNameOf(app, owner, platformName)}`;
   if (app.ownerScope !== 'external') return html`<p class="muted small">${by}</p>`;
   const targets = [...new Set(app.redirectUris.map(targetOf))];
   return html`<p class="muted small">${by}. It sends people to ${targets.join(', ')}.</p>`;
@@ -181,7 +181,7 @@ function decisionRow(context: MembersContext, decision: AppDecision, platformNam
   const isBlocked = status === 'blocked';
   const label = isBlocked ? 'Unblock' : 'Withdraw';
   return html`<li>${avatar({ id: appId, name: appName, shape: 'square' })}<div><strong>${appName}</strong> ${isBlocked ? badge('Blocked', 'warn') : badge('Approved for everyone', 'good')}
-${appOrigin(decision, decision.makerName, platformName)}
+${appOrigin(decision, decision.ownerName, platformName)}
 <p class="muted small">${time(decidedAt)}${decidedBy && `, by ${decidedBy}`}</p>
 ${reason && html`<p class="small">${reason}</p>`}
 ${!isBlocked && scopeList(scopes)}</div>
@@ -193,7 +193,7 @@ function decidedRequestRow(context: MembersContext, request: AppRequest, platfor
   const { appId, userId, app, userName, status, approvedScopes, reason, decidedAt } = request;
   const isRefused = status === 'refused';
   return html`<li>${avatar({ id: appId, name: app.name, shape: 'square' })}<div><strong>${app.name}</strong> ${isRefused ? badge(`Refused for ${userName}`, 'warn') : badge(`Approved for ${userName}`, 'good')}
-${appOrigin(app, request.makerName, platformName)}
+${appOrigin(app, request.ownerName, platformName)}
 <p class="muted small">${decidedAt !== null && time(decidedAt)}</p>
 ${reason && html`<p class="small">${reason}</p>`}
 ${!isRefused && scopeList(approvedScopes)}</div>

@@ -11,7 +11,7 @@ import { access } from '../access.ts';
 import { appAvatar, appLinks, verifiedBadge } from '../app-identity-views.ts';
 import { businessPath } from '../business-address.ts';
 import { notice } from '../components/display.ts';
-import { appBadges, makerName } from '../components/product.ts';
+import { appBadges, ownerNameOf } from '../components/product.ts';
 import { backLink, dangerZone, section, settings } from '../components/structure.ts';
 import { day } from '../days.ts';
 import type { WebDeps } from '../deps.ts';
@@ -90,7 +90,7 @@ const NO_ACCESS = 'It has no access now, but can get it again without asking you
 /** Who made the app, or where an app that is not registered here describes itself. */
 function origin({ app, ownerBusiness }: Connection, { platformName }: WebDeps): string {
   if (app.ownerScope === 'platform') return `Part of ${platformName}`;
-  if (app.ownerScope !== 'external') return `By ${makerName(app, ownerBusiness?.name, platformName)}`;
+  if (app.ownerScope !== 'external') return `By ${ownerNameOf(app, ownerBusiness?.name, platformName)}`;
   const host = URL.parse(app.externalClientId ?? '')?.host;
   return host ? `From ${host}` : 'Registered itself, so its name is all that is known about it';
 }
