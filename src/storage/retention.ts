@@ -44,7 +44,7 @@ interface RetentionMeter {
   /** Nothing was left to remove. */
   finished(now: number): void;
   /** In milliseconds; 0 while the clock is plausible. */
-  noteClockJump(milliseconds: number): void;
+  recordClockJump(milliseconds: number): void;
 }
 
 interface RetentionOptions {
@@ -138,7 +138,7 @@ async function vacuum(storage: Storage, isStopped: () => boolean): Promise<void>
 function createJumpReport({ warn, meter }: RetentionOptions): (jump: number) => void {
   let reportedAt = Number.NEGATIVE_INFINITY;
   return (jump) => {
-    meter.noteClockJump(jump);
+    meter.recordClockJump(jump);
     if (jump === 0) reportedAt = Number.NEGATIVE_INFINITY;
     else if (monotonicClock() - reportedAt >= HOUR) {
       reportedAt = monotonicClock();

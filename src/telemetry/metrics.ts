@@ -131,7 +131,7 @@ function retentionMetrics(registry: Registry) {
     /** Nothing was left to remove. */
     finished: (now: number) => finished.set(now / SECOND),
     /** In milliseconds; 0 while the clock is plausible. */
-    noteClockJump: (milliseconds: number) => clockJump.set(milliseconds / SECOND),
+    recordClockJump: (milliseconds: number) => clockJump.set(milliseconds / SECOND),
   };
 }
 

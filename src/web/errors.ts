@@ -46,10 +46,10 @@ export class SignInRequired extends Error {
   /** A message for the sign-in page. */
   readonly flash: Flash | undefined;
 
-  constructor(returnTo: string, done?: Flash) {
+  constructor(returnTo: string, flash?: Flash) {
     super('Sign in first.');
     this.returnTo = returnTo;
-    this.flash = done;
+    this.flash = flash;
   }
 }
 

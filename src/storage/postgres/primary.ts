@@ -46,7 +46,7 @@ export function trackPrimary(servers: pg.ClientConfig[]) {
   };
 }
 
-function watchServers(servers: pg.ClientConfig[], found: (timeline: number) => void): () => Promise<void> {
+function watchServers(servers: pg.ClientConfig[], onTimeline: (timeline: number) => void): () => Promise<void> {
   const options = { max: 1, idleTimeoutMillis: 0, allowExitOnIdle: true };
   const pools = servers.map((server) => new pg.Pool({ ...server, ...options }).on('error', () => {}));
   async function poll(pool: pg.Pool): Promise<void> {
@@ -54,7 +54,7 @@ function watchServers(servers: pg.ClientConfig[], found: (timeline: number) => v
     if (isWaiting) return;
     // A server that does not respond does not count as the primary.
     const result = await pool.query(TIMELINE_QUERY).catch(() => undefined);
-    found(timelineOf(result?.rows[0].file));
+    onTimeline(timelineOf(result?.rows[0].file));
   }
   const timer = setInterval(() => pools.forEach((pool) => void poll(pool)), POLL_INTERVAL).unref();
   return async () => {
