@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
 
 /**
  * CORS for any origin, on routes that a page can use: with a bearer token, as a public client, or without authentication.
@@ -24,13 +24,26 @@ export function allowBrowsers(request: FastifyRequest, reply: FastifyReply, done
   else allowAnyOrigin(request, reply, done);
 }
 
+interface Preflight {
+  methods: string;
+  requestHeaders: string;
+  onRequest: onRequestHookHandler;
+}
+
+const ANY_ORIGIN: Preflight = {
+  methods: 'GET, POST, PATCH',
+  requestHeaders: 'authorization, content-type, idempotency-key, if-match, x-business-id',
+  onRequest: allowAnyOrigin,
+};
+
 /** The preflight request. */
-export function mountPreflight(host: FastifyInstance, path: string): void {
-  host.options(path, { schema: { hide: true }, onRequest: allowAnyOrigin }, async (_, reply) =>
+export function mountPreflight(host: FastifyInstance, path: string, preflight = ANY_ORIGIN): void {
+  const { methods, requestHeaders, onRequest } = preflight;
+  host.options(path, { schema: { hide: true }, onRequest }, async (_, reply) =>
     reply
       .code(204)
-      .header('access-control-allow-methods', 'GET, POST, PATCH')
-      .header('access-control-allow-headers', 'authorization, content-type, idempotency-key, if-match, x-business-id')
+      .header('access-control-allow-methods', methods)
+      .header('access-control-allow-headers', requestHeaders)
       .header('access-control-max-age', '7200')
       .send(),
   );

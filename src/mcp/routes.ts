@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ProtectedEndpoint } from '../business/protected-endpoint.ts';
 import { listEndpoints } from '../business/routes.ts';
 import { parseJson } from '../http/body-parsers.ts';
+import { mountPreflight } from '../http/cors.ts';
 import { ApiError } from '../http/errors.ts';
 import { documentedBy } from '../http/openapi.ts';
 import { isId } from '../lib/ids.ts';
@@ -56,7 +57,7 @@ export function mountMcp(host: FastifyInstance, deps: McpDeps): void {
       const handler = async (request: FastifyRequest, reply: FastifyReply) => serve(await load(), request, reply);
       const hooks = { onRequest: [onOrigin, authenticate], preHandler: checkAgain };
       scope.post(path, { ...documentedBy(describeMcp(path)), ...hooks, handler });
-      mountPreflight(scope, path, onOrigin);
+      mountPreflight(scope, path, { methods: 'POST', requestHeaders: REQUEST_HEADERS, onRequest: onOrigin });
     }
   });
 }
@@ -70,6 +71,8 @@ interface Mcp {
 const INSTRUCTIONS =
   'These tools read and change the records of one business. `get_me` says which business, for whom, and with ' +
   'which scopes. Amounts are decimal texts in the currency of the record. Dates are in UTC.';
+
+const REQUEST_HEADERS = 'accept, authorization, content-type, mcp-protocol-version, mcp-method, mcp-name';
 
 /** The package is loaded at the first request: it would make every start longer. */
 function loader(deps: McpDeps, endpoints: ProtectedEndpoint[]): () => Promise<Mcp> {
@@ -169,17 +172,4 @@ function checkOrigin(allowed: Set<string>) {
 function originNotAllowed(): ApiError {
   const description = 'Pages of this origin may not call the MCP server. MCP_ALLOWED_ORIGINS lists those that may.';
   return new ApiError({ status: 403, code: 'invalid_request', reason: 'origin_not_allowed', description });
-}
-
-const REQUEST_HEADERS = ['accept', 'authorization', 'content-type', 'mcp-protocol-version', 'mcp-method', 'mcp-name'];
-
-function mountPreflight(host: FastifyInstance, path: string, onOrigin: ReturnType<typeof checkOrigin>): void {
-  host.options(path, { schema: { hide: true }, onRequest: onOrigin }, async (_, reply) =>
-    reply
-      .code(204)
-      .header('access-control-allow-methods', 'POST')
-      .header('access-control-allow-headers', REQUEST_HEADERS.join(', '))
-      .header('access-control-max-age', '7200')
-      .send(),
-  );
 }
