@@ -34,7 +34,7 @@ export interface NewInvitation {
   inviter: { id: string; name: string };
 }
 
-export type InvitationState = 'open' | 'used' | 'withdrawn' | 'expired';
+type InvitationState = 'open' | 'used' | 'withdrawn' | 'expired';
 
 const LIFETIME = 7 * DAY;
 const MAX_OPEN = 100;

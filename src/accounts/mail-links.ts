@@ -6,7 +6,7 @@ import type { Row } from '../storage/tables.ts';
 import type { Credentials } from './users.ts';
 
 /** A one-time link that is sent by mail. */
-export type MailLink = Row<'mail_links'>;
+type MailLink = Row<'mail_links'>;
 type Purpose = MailLink['purpose'];
 
 export const MAIL_LINK_LIFETIME = 30 * MINUTE;

@@ -2,7 +2,7 @@ import { hashSecret, newReadableCode } from '../lib/secrets.ts';
 import type { Database } from '../storage/storage.ts';
 
 /** How many a user gets. */
-export const RECOVERY_CODES = 10;
+const RECOVERY_CODES = 10;
 
 /** Replaces all codes of the user. The codes are shown once; only their hashes are stored. */
 export async function replaceRecoveryCodes(db: Database, userId: string): Promise<string[]> {

@@ -26,7 +26,7 @@ export class InvalidClientMetadata extends Error {
 type Fields = Record<string, unknown>;
 
 /** `defaultName` is the name of a client that gives none, `host` the one that its document is from. */
-export interface MetadataRules {
+interface MetadataRules {
   defaultName: string;
   host?: string;
   privateSchemes: readonly string[];

@@ -8,7 +8,7 @@ import { recordAppAudit } from './app-audit.ts';
 import { findApp, lockApp, updateApp } from './apps.ts';
 
 /** Covers every field of an app that pages show beside the Verified publisher badge. */
-export function identityFingerprint({ name, identity, logoHash }: App): string {
+function identityFingerprint({ name, identity, logoHash }: App): string {
   return sha256(JSON.stringify([name, identity.publisherName, identity.homepageUrl, logoHash]));
 }
 

@@ -1,11 +1,11 @@
 import type { Writable } from 'node:stream';
 
 /** As much of a terminal as a progress bar needs. */
-export type Terminal = Pick<Writable, 'write'> & { isTTY?: boolean | undefined };
+type Terminal = Pick<Writable, 'write'> & { isTTY?: boolean | undefined };
 
 const WIDTH = 30;
 
-export interface ProgressBar {
+interface ProgressBar {
   /** `share` is from 0 to 1. */
   show(label: string, share: number, text: string): void;
   clear(): void;

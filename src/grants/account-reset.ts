@@ -63,7 +63,7 @@ interface Reset {
 }
 
 /** What a reset leaves in place: the second step of the sign-in. */
-export type KeptFactor = 'authenticator app' | 'passkeys' | undefined;
+type KeptFactor = 'authenticator app' | 'passkeys' | undefined;
 
 /**
  * A person who creates a link vouches for the user, and the reset removes everything. A mailbox alone is one factor: it

@@ -17,7 +17,7 @@ export interface AppPolicy {
   reservesSensitive: boolean;
 }
 
-export interface PlatformAppPolicy extends AppPolicy {
+interface PlatformAppPolicy extends AppPolicy {
   /** Whether owners cannot override it. */
   isBinding: boolean;
 }

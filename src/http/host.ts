@@ -47,7 +47,7 @@ export interface ResponseSummary {
 /** There is no request if it could not be parsed. */
 type ResponseListener = (response: ResponseSummary, request: FastifyRequest | undefined) => void;
 
-export interface HostOptions {
+interface HostOptions {
   publicUrl: string;
   timeouts: ServerTimeouts;
   overload: OverloadLimit;

@@ -1,8 +1,6 @@
 /** The forms of a noun, by the categories of `Intl.PluralRules`. `#` is the number. */
 export type Forms = { other: string } & Partial<Record<Intl.LDMLPluralRule, string>>;
 
-export type Formats = ReturnType<typeof createFormats>;
-
 /** Numbers, plurals and dates of a locale. Dates are in UTC: the server does not know the time zone of the reader. */
 export function createFormats(locale: string) {
   const numbers = once(() => new Intl.NumberFormat(locale));

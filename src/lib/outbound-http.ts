@@ -27,7 +27,7 @@ interface OutboundResponse {
   head: string;
 }
 
-export interface OutboundGet extends OutboundRequest {
+interface OutboundGet extends OutboundRequest {
   /** The limit of the body, in bytes. */
   maxLength: number;
 }

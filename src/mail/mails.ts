@@ -8,7 +8,7 @@ import { type MailBrand, renderMail } from './render.ts';
 import { type MailKind, type MailValues, textOf } from './texts.ts';
 import type { OutgoingMail } from './transport.ts';
 
-export type MailOutcome = 'queued' | 'sent' | 'failed';
+type MailOutcome = 'queued' | 'sent' | 'failed';
 
 /** What a function of the domain needs to send mail. */
 export interface Mailer {

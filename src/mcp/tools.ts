@@ -14,7 +14,7 @@ export interface Tool {
 }
 
 /** The scopes that a tool needs, in its `_meta`. */
-export const SCOPES_META = 'gatehouse/scopes';
+const SCOPES_META = 'gatehouse/scopes';
 
 type Schema = ToolDefinition['inputSchema'];
 

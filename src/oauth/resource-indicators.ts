@@ -7,7 +7,7 @@ import { OAuthError } from './errors.ts';
  */
 export type Resource = string | null;
 
-export const RESOURCE_METADATA_PATH = '/.well-known/oauth-protected-resource';
+const RESOURCE_METADATA_PATH = '/.well-known/oauth-protected-resource';
 const API_PATH = '/api/v1';
 const MCP_PATH = '/mcp';
 

@@ -3,8 +3,8 @@ import { amount, choice, currency, date, FieldError, notes, type Resource, refer
 const ID = '0190b9a1-8d5e-7f6a-9b7c-8d9e0f1a2b3c';
 
 /** In the order of the pipeline. */
-export const OPEN_STAGES = ['LEAD', 'QUALIFIED', 'PROPOSAL', 'NEGOTIATION'];
-export const CLOSED_STAGES = ['WON', 'LOST'];
+const OPEN_STAGES = ['LEAD', 'QUALIFIED', 'PROPOSAL', 'NEGOTIATION'];
+const CLOSED_STAGES = ['WON', 'LOST'];
 export const STAGES = [...OPEN_STAGES, ...CLOSED_STAGES];
 
 export const deals: Resource = {

@@ -2,7 +2,7 @@ import { amount, choice, currency, date, notes, type Resource, reference, text }
 
 const ID = '0190b9a1-8d5e-7f6a-9b7c-8d9e0f1a2b3c';
 
-export const EXPENSE_STATUSES = ['SUBMITTED', 'APPROVED', 'REIMBURSED', 'REJECTED'];
+const EXPENSE_STATUSES = ['SUBMITTED', 'APPROVED', 'REIMBURSED', 'REJECTED'];
 
 export const expenseCategories: Resource = {
   name: 'expense_category',

@@ -195,7 +195,7 @@ function computeLines(lines: Line[], code: string) {
   return { lines: computed, subtotal, tax };
 }
 
-export function addDays(day: string, days: number): string {
+function addDays(day: string, days: number): string {
   const date = new Date(`${day}T00:00:00Z`);
   date.setUTCDate(date.getUTCDate() + days);
   return date.toISOString().slice(0, 10);

@@ -6,7 +6,7 @@ export const MAX_JUMP = DAY;
 const STORE_EVERY = MINUTE;
 const ONLY_ROW = 1;
 
-export interface PlausibleTime {
+interface PlausibleTime {
   /** Never later than the clock; it ignores a jump until an operator confirms it. */
   time: number;
   /** The size of such a jump, in milliseconds; 0 while the clock is plausible. */

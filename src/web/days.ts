@@ -1,7 +1,7 @@
 import { type Html, html } from '../lib/html.ts';
 
 /** "14 Dec 2026", in UTC: the server does not know the time zone of the user. */
-export function formatDay(milliseconds: number): string {
+function formatDay(milliseconds: number): string {
   return new Date(milliseconds).toLocaleDateString('en-GB', { dateStyle: 'medium', timeZone: 'UTC' });
 }
 

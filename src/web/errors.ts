@@ -118,7 +118,7 @@ export interface ErrorNavigation {
 }
 
 /** If the server fails, other pages fail, too. A request from an untrusted app gets no links either. */
-export function hasNavigation(error: unknown): boolean {
+function hasNavigation(error: unknown): boolean {
   return !(error instanceof UntrustedRequest) && describe(error, en).status < 500;
 }
 

@@ -14,7 +14,7 @@ export function textsOf(
 }
 
 /** `ui_locales` of this authorize request, or of the one that the page leads back to. The first value, if it is repeated. */
-export function findUiLocales({ query, body }: Pick<FastifyRequest, 'query' | 'body'>): string | undefined {
+function findUiLocales({ query, body }: Pick<FastifyRequest, 'query' | 'body'>): string | undefined {
   const [sent, form] = [query, body].map((fields) => (fields ?? {}) as Record<string, unknown>);
   const [requested] = [sent?.ui_locales].flat();
   if (typeof requested === 'string') return requested;

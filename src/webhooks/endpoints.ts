@@ -216,7 +216,7 @@ export function subscribableEvents(servesResources: boolean): EventType[] {
 export const SUBSCRIBABLE_EVENTS = subscribableEvents(true);
 
 /** Checks only the syntax. The address that it resolves to is checked before each attempt. */
-export function readUrl(text: string): string {
+function readUrl(text: string): string {
   const url = URL.parse(text.trim());
   if (!url || url.href.length > MAX_URL_LENGTH) throw new FormError('url', 'This is not a complete URL.');
   if (url.protocol !== 'https:' && !(url.protocol === 'http:' && isLoopbackHost(url.hostname))) {
@@ -238,7 +238,7 @@ export function rejectLoopback(text: string, { allowsLoopback }: { allowsLoopbac
   );
 }
 
-export function readEventTypes(types: string[]): EventType[] {
+function readEventTypes(types: string[]): EventType[] {
   const known = SUBSCRIBABLE_EVENTS.filter((type) => types.includes(type));
   if (known.length === 0 || known.length < new Set(types).size) {
     throw new FormError('events', `Choose from ${SUBSCRIBABLE_EVENTS.join(', ')}.`);

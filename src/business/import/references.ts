@@ -12,12 +12,12 @@ const MAX_REMEMBERED = 50_000;
 /** The result of looking up a key: an id, nothing, or more than one record. */
 type Found = string | 'none' | 'ambiguous';
 
-export interface UnresolvedRecord {
+interface UnresolvedRecord {
   values: Values;
   problems: FieldProblem[];
 }
 
-export type ResolveReferences = (db: Database, records: UnresolvedRecord[]) => Promise<void>;
+type ResolveReferences = (db: Database, records: UnresolvedRecord[]) => Promise<void>;
 
 /**
  * Replaces the references of records by ids of the business. A file names a record by its id, by its id in the business

@@ -17,7 +17,7 @@ export type Restriction =
   | { kind: 'role_required'; role: 'owner' | 'admin' };
 
 /** The request without the optional scopes that the member may not allow, or why the member may not allow it at all. */
-export type Permission =
+type Permission =
   | { restriction: Restriction; request?: never; permit?: never; rules?: never }
   /** The rules are undefined if none apply. */
   | { restriction?: undefined; request: AuthorizationRequest; permit: Permit; rules: Rules | undefined };

@@ -22,7 +22,7 @@ export interface Migration {
 export type Step = ChangeStep | IndexStep | DropIndexStep | BackfillStep | CheckStep;
 
 /** Statements that need an exclusive lock, but only for a moment: they read no rows. In one transaction. */
-export interface ChangeStep {
+interface ChangeStep {
   kind: 'change';
   title: string;
   /** The table that is locked; undefined if the tables are new. */

@@ -24,7 +24,7 @@ export interface Pools {
 /** Short, so that requests fail soon instead of queueing behind a database that does not respond. */
 const QUERY_TIMEOUT = 4 * SECOND;
 
-export interface PoolOptions extends SessionOptions {
+interface PoolOptions extends SessionOptions {
   /** Shared by all pools of a node. */
   primary: Primary;
 }

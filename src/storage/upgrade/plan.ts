@@ -8,7 +8,7 @@ import { findProgress } from './progress.ts';
 import { hasTable, pendingOf, readState, rejectNewer } from './state.ts';
 import { titleOf } from './statements.ts';
 
-export interface UpgradePlan {
+interface UpgradePlan {
   steps: PlannedStep[];
   /** The sum of the estimates. */
   seconds: number;

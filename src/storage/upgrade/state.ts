@@ -81,7 +81,7 @@ export async function createUpgradeTables({ engine, durable, types: { time, inte
   });
 }
 
-export interface SchemaState {
+interface SchemaState {
   /** Names in the table `migrations`. */
   required: string[];
   /** Names of complete migrations. */

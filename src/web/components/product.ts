@@ -37,7 +37,7 @@ export function impactText({ businesses, users }: Impact): string {
   return `${pluralize(businesses, 'business', 'businesses')}, ${pluralize(users, 'user', 'users')}`;
 }
 
-export const ROLE_NAMES: Record<Role, string> = {
+const ROLE_NAMES: Record<Role, string> = {
   owner: en.roles.owner.name,
   admin: en.roles.admin.name,
   member: en.roles.member.name,

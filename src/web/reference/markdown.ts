@@ -2,7 +2,7 @@ import { lexer, type Token, type Tokens } from 'marked';
 import { type Html, html } from '../../lib/html.ts';
 
 /** The URL of a relative link; undefined if its target is not served. */
-export type LinkResolver = (href: string) => string | undefined;
+type LinkResolver = (href: string) => string | undefined;
 
 interface Rendering {
   resolve: LinkResolver;

@@ -66,7 +66,7 @@ export function connectedForText({ user, business, connectedFor }: Connection, v
 }
 
 /** Fetching tokens uses no scope, so it is not in the usage counts either. */
-export function lastUse({ lastUsedAt, tokensFetchedAt }: Connection): Html {
+function lastUse({ lastUsedAt, tokensFetchedAt }: Connection): Html {
   if (lastUsedAt !== null) return html`Last used ${time(lastUsedAt)}`;
   if (tokensFetchedAt !== null) return html`Last fetched tokens ${time(tokensFetchedAt)}`;
   return html`Not used lately`;
