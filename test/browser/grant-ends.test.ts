@@ -26,7 +26,7 @@ flowTest(
     await assertAccessible(page);
     await page.getByLabel('View CRM contacts and companies').uncheck();
     await clickButton(page, 'Save');
-    await waitForText(page, /^Withdrawn/);
+    await waitForText(page, /^Permissions withdrawn/);
 
     const { body } = await server.refresh(tokens.refresh_token, credentials);
     assert.equal(body.scope, 'read:invoices');
