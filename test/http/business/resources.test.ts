@@ -329,7 +329,7 @@ test('since and until take a day, or a time with its zone, and nothing else', as
     return body.error_description;
   };
   for (const text of ['2026-', '2026-7-1', '2026-08', '2026-11-18 (x)', '2026-11-18T10:00', '2026-11-18T10:00:00']) {
-    assert.match(await rejected(`since=${text}`), /^since is a date, such as .*, or a time with its zone/);
+    assert.match(await rejected(`since=${text}`), /^since must be a date, such as .*, or a time with its zone/);
   }
   for (const text of ['2026-02-30', '2026-04-31', '2026-02-29T10:00:00Z', '2026-01-01T25:00:00Z']) {
     assert.equal(await rejected(`until=${text}`), `until does not exist: ${text}.`);

@@ -83,7 +83,7 @@ test("without `ui_locales`, the user's setting decides, then the browser", async
 
 test('an unknown, repeated or hostile `ui_locales` is no error', async () => {
   const url = server.authorizeUrl();
-  for (const requested of ['tlh', '%00', 'de-'.repeat(5000), '%3Cscript%3E', 'en&ui_locales=de']) {
+  for (const requested of ['tlh', '%00', 'de-'.repeat(2000), '%3Cscript%3E', 'en&ui_locales=de']) {
     const page = await server.browse().open(`${url}&ui_locales=${requested}`);
     assert.equal(page.status, 200, requested.slice(0, 20));
     assert.equal(languageOf(page), 'en', requested.slice(0, 20));
