@@ -59,7 +59,7 @@ export const REASONS = {
   unsupported_grant_type: ['unsupported_grant_type'],
   unsupported_response_type: ['unsupported_response_type'],
   invalid_scope: ['scope_unknown', 'scope_not_registered', 'scope_not_allowed'],
-  invalid_target: ['resource_unknown', 'resource_repeated', 'resource_different', 'resource_not_allowed'],
+  invalid_target: ['resource_unknown', 'resource_repeated', 'resource_different'],
   invalid_redirect_uri: ['redirect_uri_invalid'],
   invalid_client_metadata: ['client_metadata_invalid'],
   access_denied: ['denied_by_user', 'not_a_member', 'approval_required', 'app_refused', 'app_blocked', 'role_required'],

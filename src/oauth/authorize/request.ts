@@ -167,7 +167,7 @@ function readAppResource({ issuer, servesMcp }: AuthorizeDeps, app: App, paramet
   if (app.ownerScope !== 'external' || resource !== null) return resource;
   throw new OAuthError(
     'invalid_target',
-    'resource_not_allowed',
+    'resource_unknown',
     `An app that is not registered here can use the MCP server only: send resource=${resourceUri(issuer, mcpResource())}.`,
   );
 }

@@ -120,8 +120,6 @@ const GUIDE: { [Code in ErrorCode]: Explanation & { reasons: Record<ReasonOf<Cod
       resource_different:
         'The token request names another resource than the authorize request did. Send the same, or none. The code or refresh ' +
         'token still works.',
-      resource_not_allowed:
-        'An app that is not registered here can use the MCP server only. Send its URL as `resource`, or register the app.',
     },
   },
   invalid_redirect_uri: {

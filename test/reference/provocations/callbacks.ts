@@ -1,10 +1,7 @@
 import { userActor } from '../../../src/accounts/users.ts';
-import { encodeDynamicClientId } from '../../../src/apps/dynamic-client-ids.ts';
 import { changeAppPolicy } from '../../../src/grants/app-policies.ts';
 import { newId } from '../../../src/lib/ids.ts';
-import { createKeyring } from '../../../src/lib/keyring.ts';
 import { blockApp, decideRequest } from '../../support/app-rules.ts';
-import { REDIRECT_URI } from '../../support/fixtures.ts';
 import { once } from '../../support/once.ts';
 import type { TestServer } from '../../support/test-server.ts';
 import { PKCE } from './inactive-grants.ts';
@@ -50,20 +47,8 @@ export function callbackProvocations(server: TestServer): CallbackProvocation[] 
       'two resources',
       () => leave({ resource: `${server.api}/mcp` }, `&resource=${server.api}/api/v1`),
     ],
-    [
-      'invalid_target',
-      'resource_not_allowed',
-      'an app that is not registered, without a resource',
-      () => leave({ client_id: dynamicClientId(server) }),
-    ],
     ...refusedAtTheScreen(server, member, newApp),
   ];
-}
-
-/** As the registration endpoint issues it. */
-function dynamicClientId({ settings }: TestServer): string {
-  const metadata = { name: 'Assistant', redirectUris: [REDIRECT_URI], scope: undefined };
-  return encodeDynamicClientId(createKeyring(settings.secretKeys), metadata);
 }
 
 /** Each has its own business, whose owners restrict which apps may connect. */
