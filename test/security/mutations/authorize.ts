@@ -84,7 +84,7 @@ export const AUTHORIZE_MUTATIONS: Mutation[] = [
   {
     promise: 'A8',
     breaks: 'of two equal parameters the first one counts',
-    file: 'src/oauth/authorize/request.ts',
+    file: 'src/oauth/authorize/parameters.ts',
     find: 'if (more.length > 0) {',
     replace: 'if (false) {',
     tests: [REQUEST],
@@ -92,7 +92,7 @@ export const AUTHORIZE_MUTATIONS: Mutation[] = [
   {
     promise: 'A9',
     breaks: 'an empty parameter is not absent',
-    file: 'src/oauth/authorize/request.ts',
+    file: 'src/oauth/authorize/parameters.ts',
     find: "if (text === '') continue;",
     replace: '',
     tests: [REQUEST],
