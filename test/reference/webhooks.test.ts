@@ -9,7 +9,7 @@ import { EVENT_TYPES } from '../../src/events/event-types.ts';
 import { warnOfExpiring } from '../../src/grants/expiry.ts';
 import { removeMember } from '../../src/grants/member-changes.ts';
 import { narrowConnection } from '../../src/grants/narrowing.ts';
-import { DAY } from '../../src/lib/clock.ts';
+import { DAY, MINUTE } from '../../src/lib/clock.ts';
 import { createKeyring } from '../../src/lib/keyring.ts';
 import { RESOURCES } from '../../src/resources/all.ts';
 import type { Document } from '../../src/web/reference/document.ts';
@@ -104,8 +104,9 @@ async function receiveAll({ storage, clock, ...rest }: TestServer): Promise<Rece
   const browser = await rest.signedIn({ id: userId, ...ann });
   const screen = await browser.open(rest.authorizeUrl({ client_id: app.id }));
   const { leftTo } = await browser.submit(screen, '/consent', { decision: 'allow', connected_for: 'business' });
-  // An unexchanged code is not transferred, so its grant would end instead.
+  // A grant is not transferred before its code is exchanged, nor right afterwards: it would end instead.
   await rest.exchange(redirectParams(leftTo?.href).code ?? '', credentials);
+  rest.advanceClock(10 * MINUTE);
   await removeMember(OPERATOR, storage().durable, { userId, businessId: rest.acme.id }, clock());
   const narrowing = { app, businessId: rest.acme.id, user: rest.ada, withdrawn: ['write:deals'] };
   await narrowConnection(OPERATOR, storage().durable, narrowing, clock());
