@@ -1,4 +1,4 @@
-// `npm run bench:mcp` compares a list of the business API with the same list by a tool of the MCP server, in alternating slices.
+// `npx node bench/mcp.ts` compares a list of the business API with the same list by a tool of the MCP server, in alternating slices.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -7,7 +7,6 @@ import { bare } from './contenders/bare.ts';
 import { gatehouseOnPostgres, gatehouseOnSqlite } from './contenders/gatehouse.ts';
 import { loadOtherCheckout, nameOfOther } from './contenders/other-checkout.ts';
 import { explore, profileAll } from './explore.ts';
-import { installPeers } from './install.ts';
 import { type Entry, measureAll } from './measure.ts';
 import { HELP, type Options, readOptions, UsageError } from './options.ts';
 import { PINNING, pinMyself } from './process.ts';
@@ -60,7 +59,6 @@ async function bench(options: Options, args: string[], onExit: OnExit): Promise<
   const own = options.contenders;
   const other = options.beside === undefined ? [] : await loadOtherCheckout(options.beside);
   const chosen = [...own, ...other.filter(({ name }) => own.some((each) => name === nameOfOther(each)))];
-  if (chosen.some(({ isPeer }) => isPeer)) installPeers();
   const environment = createEnvironment(options, onExit);
   // PostgreSQL uses both cores, so it is started before this process is pinned to one.
   if (chosen.some(({ needsBothCores }) => needsBothCores)) await environment.postgresUrl();

@@ -1,5 +1,4 @@
-// `npm run build` makes dist/, which `npm pack` puts into the package for operators: `node dist/gatehouse.js serve` needs
-// Node and nothing else.
+// `npm run build` makes dist/: `node dist/gatehouse.js serve` needs Node and nothing else. `npm run package` packs it for operators.
 import { chmodSync, cpSync, globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,13 +11,16 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const { values } = parseArgs({ options: { out: { type: 'string', default: join(root, 'dist') } } });
 const out = values.out;
 
-/** Read at runtime, at the same paths below the package's root as in a checkout. */
+/** At the same paths below the package's root as in a checkout: the first three are read at runtime, the others by people. */
 const FILES = [
   'src/web/{assets,styles}/*',
   'docs/{guides,reference,decisions}/*.md',
   'sdk/{typescript,python,guard}/README.md',
+  'deploy/**/*.*',
+  '{CHANGELOG,README}.md',
   'LICENSE',
 ];
+const SECRETS = 'deploy/secrets/**';
 
 /** A worker thread is an entry point of its own, beside the file that starts it. */
 const THREADS = globSync('src/**/*-thread.ts', { cwd: root });
@@ -77,7 +79,7 @@ assertNamedExports(metafile);
 cpSync(join(root, 'src/cli/launcher.js'), join(out, 'gatehouse.js'));
 cpSync(join(root, 'src/cli/source-maps.js'), join(out, 'source-maps.js'));
 chmodSync(join(out, 'gatehouse.js'), 0o755);
-for (const file of globSync(FILES, { cwd: root })) {
+for (const file of globSync(FILES, { cwd: root, exclude: [SECRETS] })) {
   mkdirSync(dirname(join(out, file)), { recursive: true });
   cpSync(join(root, file), join(out, file));
 }

@@ -1,4 +1,4 @@
-// `POSTGRES_BIN=FOLDER npm run citus [FILES]`: runs HTTP tests on a PostgreSQL that has Citus, with `grants` distributed by
+// `POSTGRES_BIN=FOLDER npx node scripts/citus.ts [FILES]`: runs HTTP tests on a PostgreSQL that has Citus, with `grants` distributed by
 // deploy/citus.sql. FOLDER holds the programs of that PostgreSQL, such as /usr/lib/postgresql/17/bin.
 // One server is the whole cluster. It has 8 shards, so the planner treats its tables as in a larger one.
 import { spawn } from 'node:child_process';
@@ -8,7 +8,7 @@ import pg from 'pg';
 import { databaseUrl, runAsAdmin, TEMPLATE } from '../test/support/databases.ts';
 import { createTemplate, type PostgresServer, startPostgres } from '../test/support/postgres-server.ts';
 
-const USAGE = 'Usage: POSTGRES_BIN=FOLDER_OF_POSTGRESQL_PROGRAMS npm run citus [TEST_FILES]';
+const USAGE = 'Usage: POSTGRES_BIN=FOLDER_OF_POSTGRESQL_PROGRAMS npx node scripts/citus.ts [TEST_FILES]';
 const FLAGS = [
   'shared_preload_libraries=citus',
   'citus.node_conninfo=sslmode=disable',

@@ -1,4 +1,4 @@
-// `npm run fuzz:openapi [-- EXAMPLES]`: runs schemathesis, a fuzzer for OpenAPI documents, over the whole business API of a
+// `npx node scripts/fuzz-openapi.ts [EXAMPLES]`: runs schemathesis, a fuzzer for OpenAPI documents, over the whole business API of a
 // server of its own. It fails on a 5xx, an undocumented status, header or content type, and a body that its schema forbids.
 // Needs the program `schemathesis` (from PyPI) on the PATH, or its path in SCHEMATHESIS.
 import { spawn } from 'node:child_process';

@@ -1,4 +1,4 @@
-// `npm run generate:icons`: copies the icons that the pages use from lucide-static into src/web/components/icons.ts.
+// `npx node scripts/generate-icons.ts`: copies the icons that the pages use from lucide-static into src/web/components/icons.ts.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 

@@ -1,27 +1,32 @@
-// Runs before the npm scripts, on whatever Node the machine has (20 or newer). Installs the packages of the lock file, the
-// pinned Node among them, if they are missing or older than the lock file. The script after it then finds that Node first on PATH.
+#!/usr/bin/env node
+// The first step of the npm scripts, on whatever Node the machine has (20 or newer). Installs the packages of the lock file, the
+// pinned Node among them, if they are missing or older than the lock file; `install.mjs test` also those of test/. The command
+// after it then finds that Node first on PATH: a shell looks it up anew, since it started this file and not `node`.
 import { spawnSync } from 'node:child_process';
 import { lstatSync, readFileSync, statSync } from 'node:fs';
 
-const root = new URL('..', import.meta.url);
-const installed = changedAt('node_modules/.package-lock.json');
+const ROOT = new URL('..', import.meta.url);
 
-// `npm ci` empties the folder first; a symbolic link leads to the folder of another checkout.
-const isLinked = lstatSync(new URL('node_modules', root), { throwIfNoEntry: false })?.isSymbolicLink();
-
-const isOutdated = !isLinked && installed < changedAt('package-lock.json');
-
-if (isOutdated) {
-  console.error('Installing the packages of package-lock.json (once; about half a minute)…');
-  const npm = spawnSync('npm ci --no-audit --no-fund', { cwd: root, shell: true, stdio: ['ignore', 2, 2] });
-  if (npm.status !== 0) fail('npm ci failed: see the lines above.');
-}
+const isInstalled = install(ROOT, 'package-lock.json');
 // Once the pinned Node is there, this script runs on it too.
-checkNode(isOutdated ? findNode() : process.version);
+checkNode(isInstalled ? findNode() : process.version);
+for (const name of process.argv.slice(2)) install(new URL(`${name}/`, ROOT), `${name}/package-lock.json`);
+
+/** Returns whether anything had to be installed. */
+function install(folder, lockFile) {
+  // `npm ci` empties the folder first; a symbolic link leads to the folder of another checkout.
+  const isLinked = lstatSync(new URL('node_modules', folder), { throwIfNoEntry: false })?.isSymbolicLink();
+  const changedAt = (file) => statSync(new URL(file, folder), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  if (isLinked || changedAt('node_modules/.package-lock.json') >= changedAt('package-lock.json')) return false;
+  console.error(`Installing the packages of ${lockFile} (once; about half a minute)…`);
+  const npm = spawnSync('npm ci --no-audit --no-fund', { cwd: folder, shell: true, stdio: ['ignore', 2, 2] });
+  if (npm.status !== 0) fail('npm ci failed: see the lines above.');
+  return true;
+}
 
 /** npm skips an optional package that is not for this platform, or that it could not download. */
 function checkNode(version) {
-  const { optionalDependencies } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'));
+  const { optionalDependencies } = JSON.parse(readFileSync(new URL('package.json', ROOT), 'utf8'));
   const [pinned] = Object.values(optionalDependencies);
   if (major(version) >= major(`v${pinned}`)) return;
   fail(
@@ -31,15 +36,11 @@ function checkNode(version) {
 }
 
 function findNode() {
-  return spawnSync('node --version', { cwd: root, shell: true, encoding: 'utf8' }).stdout.trim();
+  return spawnSync('node --version', { cwd: ROOT, shell: true, encoding: 'utf8' }).stdout.trim();
 }
 
 function major(version) {
   return Number.parseInt(version.slice(1), 10) || 0;
-}
-
-function changedAt(file) {
-  return statSync(new URL(file, root), { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }
 
 function fail(sentence) {

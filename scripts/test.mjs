@@ -1,8 +1,8 @@
 // `npm test` runs the unit and HTTP tests on SQLite. The folder of a test decides its lane:
-//   a folder in test-lanes.ts   the lane named there: `npm run test:cli` and so on
-//   test/http                    `npm test` on SQLite, and once more on PostgreSQL in `npm run test:postgres`
+//   a folder in test-lanes.ts   the lane named there: `npm test -- cli` and so on
+//   test/http                    `npm test` on SQLite, and once more on PostgreSQL in `npm test -- postgres`
 //   all other tests              `npm test`
-// `npm run test:all` runs every lane, and searches all logs for the secrets that the tests have seen.
+// `npm test -- all` runs every lane, and searches all logs for the secrets that the tests have seen.
 // `npm test -- test/http/oauth` runs files or folders of any lane, on PostgreSQL if TEST_DATABASE_URL names a server.
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';

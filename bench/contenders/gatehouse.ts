@@ -11,11 +11,8 @@ import { gatehouseRequests } from './gatehouse-requests.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** The command of `npm run gatehouse` without `exec node`, with absolute paths. */
-const COMMAND = manifest.scripts.gatehouse
-  .split(' ')
-  .slice(2)
-  .map((part) => (part.startsWith('-') ? part : join(ROOT, part)));
+/** The program of `npm run gatehouse`, as an absolute path. */
+const PROGRAM = join(ROOT, manifest.scripts.gatehouse.split(' ').at(-1) ?? '');
 
 export const gatehouseOnSqlite: Contender = {
   name: 'gatehouse-sqlite',
@@ -48,7 +45,7 @@ export interface Gatehouse extends Child {
 export async function startGatehouse(url: string): Promise<Gatehouse> {
   const [api, web] = [`http://127.0.0.1:${await freePort()}`, `http://127.0.0.1:${await freePort()}`];
   const settings = { ...LOAD_SETTINGS, BASE_URL: api, CONSENT_URL: web, DATABASE_URL: url };
-  const child = await startChild([...COMMAND, 'serve'], settings, `${api}/readyz`);
+  const child = await startChild([PROGRAM, 'serve'], settings, `${api}/readyz`);
   return { ...child, api, web, findPostmaster: () => findPostmaster(url) };
 }
 

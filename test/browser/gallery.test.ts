@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
 import type { Page } from 'playwright-core';
-import { startGallery } from '../../scripts/gallery.ts';
-import { LOOKS, lookName } from '../../scripts/looks.ts';
+import { startGallery } from '../../docs/pictures/gallery.ts';
+import { LOOKS, lookName } from '../../docs/pictures/looks.ts';
 import { findAxeViolations, launchChromium } from '../support/chromium.ts';
 
 const chromium = await launchChromium();

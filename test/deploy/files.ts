@@ -7,7 +7,7 @@ export function readText(path: string): string {
   return readFileSync(new URL(path, ROOT), 'utf8');
 }
 
-export const { version, files, optionalDependencies } = JSON.parse(readText('package.json'));
+export const { version, optionalDependencies } = JSON.parse(readText('package.json'));
 
 export const SETTINGS = [...readText('docs/reference/settings.md').matchAll(/^\| `([A-Z_]+)` \|/gm)].map(
   ([, name = '']) => name,

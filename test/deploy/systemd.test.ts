@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { createCommandLine } from '../support/command-line.ts';
-import { files, readText, SHUTDOWN, unknownVariables } from './files.ts';
+import { readText, SHUTDOWN, unknownVariables } from './files.ts';
 
 const unit = readText('deploy/systemd/gatehouse.service');
 
@@ -31,9 +31,4 @@ test('every variable of the unit is a setting, and every file of a setting is a 
       .map((credential) => `%d/${credential.split(':')[0]}`)
       .sort(),
   );
-});
-
-test('the package contains the unit, and no secrets of the Compose file', () => {
-  assert.ok(files.includes('deploy'));
-  assert.ok(files.indexOf('!deploy/secrets') > files.indexOf('deploy'));
 });

@@ -17,7 +17,7 @@ export interface InstalledPackage {
   npx(args: string[], env?: NodeJS.ProcessEnv): string;
 }
 
-/** Runs `npm pack`, and then `npm install` of the file, without the network. */
+/** Runs `npm run package`, and then `npm install` of the file, without the network. */
 export function packAndInstall(): InstalledPackage {
   const temporary = mkdtempSync(join(tmpdir(), 'gatehouse-package-'));
   const folder = join(temporary, 'operator');
@@ -32,7 +32,10 @@ export function packAndInstall(): InstalledPackage {
   };
   const run = (command: string, args: string[], cwd: string, more = {}) =>
     execFileSync(command, args, { cwd, env: { ...env, ...more }, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] });
-  const [file = ''] = run('npm', ['pack', '--pack-destination', temporary], ROOT).trim().split('\n').slice(-1);
+  const [file = ''] = run('npm', ['run', '--silent', 'package', '--', '--pack-destination', temporary], ROOT)
+    .trim()
+    .split('\n')
+    .slice(-1);
   const tarball = join(temporary, file);
   run('npm', ['install', '--offline', '--no-audit', '--no-fund', tarball], folder);
   return {

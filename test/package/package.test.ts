@@ -1,17 +1,32 @@
 import assert from 'node:assert/strict';
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import { after, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { freePort } from '../support/ports.ts';
 import { packAndInstall } from './install.ts';
 
+/** As the Compose file has them in a checkout of an operator. */
+const secrets = fileURLToPath(new URL('../../deploy/secrets/', import.meta.url));
+mkdirSync(secrets, { recursive: true });
+writeFileSync(join(secrets, 'package-test.txt'), 'a secret of the Compose file');
 const installed = packAndInstall();
+rmSync(join(secrets, 'package-test.txt'));
 const { folder, root } = installed;
-const program = join(root, 'dist', 'gatehouse.js');
+const program = join(root, 'gatehouse.js');
 const sizes = readdirSync(root, { recursive: true, withFileTypes: true })
   .filter((file) => file.isFile())
   .map(({ parentPath, name }) => statSync(join(parentPath, name)).size);
@@ -48,7 +63,7 @@ const errors: string[] = [];
 server.stderr.setEncoding('utf8').on('data', (text) => errors.push(text));
 while (!errors.join('').includes('Gatehouse serves')) await once(server.stderr, 'data');
 
-test('npm pack names the file after its version', () => {
+test('the file is named after its version', () => {
   assert.equal(basename(installed.tarball), `gatehouse-${version}.tgz`);
   assert.equal(installed.npx(['--version']), `gatehouse ${version} (Node ${process.version})\n`);
 });
@@ -59,10 +74,22 @@ test('the package is small, and has no dependencies', () => {
 
   assert.ok(sizes.reduce((sum, size) => sum + size, 0) < 15_000_000);
   assert.deepEqual(packages, ['gatehouse']);
-  assert.deepEqual(
-    [manifest.dependencies, manifest.scripts.install, manifest.scripts.postinstall],
-    Array(3).fill(undefined),
-  );
+  assert.deepEqual([manifest.dependencies, manifest.scripts], [undefined, undefined]);
+});
+
+test('the package contains the systemd unit, and no secrets of the Compose file', () => {
+  assert.deepEqual(readdirSync(join(root, 'deploy', 'systemd')), ['gatehouse.service']);
+  assert.equal(existsSync(join(root, 'deploy', 'secrets')), false);
+});
+
+test('npm pack at the root says which command makes the package', () => {
+  const { status, stderr } = spawnSync('npm', ['pack', '--dry-run'], {
+    cwd: fileURLToPath(new URL('../..', import.meta.url)),
+    encoding: 'utf8',
+  });
+
+  assert.notEqual(status, 0);
+  assert.match(stderr, /^The package is built in dist\/: run npm run package\.$/m);
 });
 
 test('the package contains no tests, and no TypeScript', () => {

@@ -6,7 +6,7 @@ import { renderIcons } from '../../scripts/generate-icons.ts';
 
 const root = new URL('../../', import.meta.url);
 
-test('the icons are those of the package: npm run generate:icons copies them', () => {
+test('the icons are those of the package: npx node scripts/generate-icons.ts copies them', () => {
   assert.equal(readFileSync(new URL('src/web/components/icons.ts', root), 'utf8'), renderIcons());
 });
 

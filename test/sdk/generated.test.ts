@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { generateSdk } from '../../scripts/generate-sdk.ts';
+import { generateSdk } from '../../sdk/generator/generate.ts';
 
 const root = new URL('../../', import.meta.url);
 

@@ -3,7 +3,7 @@ import { watchStatements } from '../../src/storage/statement-log.ts';
 
 /**
  * Finds statements that Citus cannot plan after deploy/citus.sql has distributed `grants`.
- * `npm run citus` runs them on a real Citus.
+ * `npx node scripts/citus.ts` runs them on a real Citus.
  */
 const RULES: [message: string, breaks: (sql: string) => boolean][] = [
   [

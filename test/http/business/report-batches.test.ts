@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { createFill } from '../../../scripts/many-records.ts';
+import { createFill } from '../../../bench/measure/many-records.ts';
 import { connectBusiness } from '../../support/business-api.ts';
 import { startTestServer } from '../../support/test-server.ts';
 

@@ -1,4 +1,4 @@
-// `npx node scripts/measure-request-log.ts`: what the request log costs the business API. Two servers, one with the log and one
+// `npx node bench/measure/request-log.ts`: what the request log costs the business API. Two servers, one with the log and one
 // without it, each in its own process on its own SQLite file, list invoices in alternation, so that other load of the machine
 // affects both. On a busy machine, CPU time per request is the more stable of the two figures.
 import { type ChildProcess, fork } from 'node:child_process';
@@ -8,13 +8,13 @@ import { Agent, get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { readSettings } from '../src/config/settings.ts';
-import type { createRequestRecorder } from '../src/request-log/recorder.ts';
-import { startServer } from '../src/server.ts';
-import { createBrowser } from '../test/support/browser.ts';
-import { createClient } from '../test/support/client.ts';
-import { createFixtures } from '../test/support/fixtures.ts';
-import { freePort } from '../test/support/ports.ts';
+import { readSettings } from '../../src/config/settings.ts';
+import type { createRequestRecorder } from '../../src/request-log/recorder.ts';
+import { startServer } from '../../src/server.ts';
+import { createBrowser } from '../../test/support/browser.ts';
+import { createClient } from '../../test/support/client.ts';
+import { createFixtures } from '../../test/support/fixtures.ts';
+import { freePort } from '../../test/support/ports.ts';
 
 const PAIRS = 60;
 const PER_ROUND = 1000;

@@ -8,12 +8,10 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import packed from '@sparticuz/chromium';
 import { chromium, type Page } from 'playwright-core';
-import { DEMO_PASSWORD, DEMO_USERS, ensureDemoApps, ensureDemoData } from '../demo/data.ts';
-import { readSettings } from '../src/config/settings.ts';
-import { createKeyring } from '../src/lib/keyring.ts';
-import { startServer } from '../src/server.ts';
-import { startGallery } from './gallery.ts';
-import { LOOKS, lookName } from './looks.ts';
+import { DEMO_PASSWORD, DEMO_USERS, ensureDemoApps, ensureDemoData } from '../../demo/data.ts';
+import { readSettings } from '../../src/config/settings.ts';
+import { createKeyring } from '../../src/lib/keyring.ts';
+import { startServer } from '../../src/server.ts';
 import {
   addDecisions,
   addReceiver,
@@ -22,9 +20,11 @@ import {
   findParcelwise,
   requireUser,
   turnOnTwoStep,
-} from './pictures/data.ts';
-import { listPictures, type Picture } from './pictures/pages.ts';
-import { takeSteps } from './pictures/steps.ts';
+} from './data.ts';
+import { startGallery } from './gallery.ts';
+import { LOOKS, lookName } from './looks.ts';
+import { listPictures, type Picture } from './pages.ts';
+import { takeSteps } from './steps.ts';
 
 const { values } = parseArgs({
   options: {

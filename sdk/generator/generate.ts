@@ -2,10 +2,10 @@ import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { pythonFiles } from './sdk/python.ts';
-import { typescriptFiles } from './sdk/typescript.ts';
+import { pythonFiles } from './python.ts';
+import { typescriptFiles } from './typescript.ts';
 
-const ROOT = fileURLToPath(new URL('..', import.meta.url));
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
 /** The generated files of both client libraries, by path. */
 export function generateSdk(): Record<string, string> {

@@ -1,9 +1,9 @@
-// `npx node scripts/measure-overload.ts [--seconds 60]`: how a server behaves under overload. Measures its peak throughput in a
+// `npx node bench/measure/overload.ts [--seconds 60]`: how a server behaves under overload. Measures its peak throughput in a
 // closed loop; then sends twice as many requests in an open loop; then measures the time to recover, and refreshes during 500
 // simultaneous sign-ins. The server is its own process on SQLite; the load generator runs on the same machine.
 import { parseArgs } from 'node:util';
-import { type Connection, createConnection, type Response } from './overload/connection.ts';
-import { type MeasuredServer, startMeasuredServer } from './overload/server.ts';
+import { type Connection, createConnection, type Response } from './overload-connection.ts';
+import { type MeasuredServer, startMeasuredServer } from './overload-server.ts';
 
 const { values } = parseArgs({ options: { seconds: { type: 'string', default: '60' } } });
 const OVERLOAD = Number(values.seconds) * 1000;

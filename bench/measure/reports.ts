@@ -1,4 +1,4 @@
-// `npx node scripts/measure-reports.ts [ROWS] [DATABASE_URL]`: how long each report of a business with many invoices and deals takes, and the
+// `npx node bench/measure/reports.ts [ROWS] [DATABASE_URL]`: how long each report of a business with many invoices and deals takes, and the
 // longest time for which it blocks the event loop. Uses a temporary SQLite file unless an empty PostgreSQL database is named.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,12 +6,12 @@ import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { setImmediate } from 'node:timers/promises';
 import { sql } from 'kysely';
-import { insertBusiness } from '../src/accounts/businesses.ts';
-import type { ApiRequest } from '../src/business/protected-endpoint.ts';
-import { reportEndpoints } from '../src/business/reports/endpoints.ts';
-import { pipelineEndpoint } from '../src/business/reports/pipeline.ts';
-import { migrate } from '../src/storage/migrate.ts';
-import { openStorage } from '../src/storage/open.ts';
+import { insertBusiness } from '../../src/accounts/businesses.ts';
+import type { ApiRequest } from '../../src/business/protected-endpoint.ts';
+import { reportEndpoints } from '../../src/business/reports/endpoints.ts';
+import { pipelineEndpoint } from '../../src/business/reports/pipeline.ts';
+import { migrate } from '../../src/storage/migrate.ts';
+import { openStorage } from '../../src/storage/open.ts';
 import { createFill, START } from './many-records.ts';
 
 const [rows = '1000000', url] = process.argv.slice(2);

@@ -1,4 +1,4 @@
-// `npx node scripts/measure-lists.ts [ROWS] [DATABASE_URL]`: how long a page of a list takes in a business with many records,
+// `npx node bench/measure/lists.ts [ROWS] [DATABASE_URL]`: how long a page of a list takes in a business with many records,
 // beside a full page of one with a thousand, by turns: every filter, order and depth. Uses a temporary SQLite file unless a PostgreSQL
 // database is named, which must be empty.
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -6,15 +6,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { performance } from 'node:perf_hooks';
 import { sql } from 'kysely';
-import { quantile } from '../bench/statistics.ts';
-import { insertBusiness } from '../src/accounts/businesses.ts';
-import { listRecords, type Page } from '../src/business/pages.ts';
-import { columnOf } from '../src/business/rows.ts';
-import { contacts } from '../src/resources/contacts.ts';
-import { invoices } from '../src/resources/invoices.ts';
-import type { Resource } from '../src/resources/resource.ts';
-import { migrate } from '../src/storage/migrate.ts';
-import { openStorage } from '../src/storage/open.ts';
+import { insertBusiness } from '../../src/accounts/businesses.ts';
+import { listRecords, type Page } from '../../src/business/pages.ts';
+import { columnOf } from '../../src/business/rows.ts';
+import { contacts } from '../../src/resources/contacts.ts';
+import { invoices } from '../../src/resources/invoices.ts';
+import type { Resource } from '../../src/resources/resource.ts';
+import { migrate } from '../../src/storage/migrate.ts';
+import { openStorage } from '../../src/storage/open.ts';
+import { quantile } from '../statistics.ts';
 import { createFill, nthId, START } from './many-records.ts';
 
 const [rows = '1000000', url] = process.argv.slice(2);

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Database } from '../src/storage/storage.ts';
+import type { Database } from '../../src/storage/storage.ts';
 
 export const START = Date.UTC(2026, 0, 1);
 

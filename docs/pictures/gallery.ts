@@ -1,9 +1,9 @@
-// `npm run gallery`: serves a page with every component of src/web/components, to look at while changing them. No
+// `npx node docs/pictures/gallery.ts`: serves a page with every component of src/web/components, to look at while changing them. No
 // server of the product has this page. `npm run pictures` keeps pictures of it, and a test measures it.
 import fastify from 'fastify';
-import { type Html, html } from '../src/lib/html.ts';
-import { mountAssets } from '../src/web/assets.ts';
-import { mountBranding } from '../src/web/branding.ts';
+import { type Html, html } from '../../src/lib/html.ts';
+import { mountAssets } from '../../src/web/assets.ts';
+import { mountBranding } from '../../src/web/branding.ts';
 import {
   avatar,
   badge,
@@ -13,11 +13,11 @@ import {
   statusDot,
   type Tone,
   toast,
-} from '../src/web/components/display.ts';
-import { type IconName, icon } from '../src/web/components/icon.ts';
-import { ICONS } from '../src/web/components/icons.ts';
-import { logEntry, logList, shortId } from '../src/web/components/log.ts';
-import { dialog, menu } from '../src/web/components/popover.ts';
+} from '../../src/web/components/display.ts';
+import { type IconName, icon } from '../../src/web/components/icon.ts';
+import { ICONS } from '../../src/web/components/icons.ts';
+import { logEntry, logList, shortId } from '../../src/web/components/log.ts';
+import { dialog, menu } from '../../src/web/components/popover.ts';
 import {
   dangerZone,
   list,
@@ -28,9 +28,9 @@ import {
   settings,
   table,
   tabs,
-} from '../src/web/components/structure.ts';
-import { copyable, input, postForm, shortTime, time } from '../src/web/forms.ts';
-import { type PageContext, sendPage } from '../src/web/layout.ts';
+} from '../../src/web/components/structure.ts';
+import { copyable, input, postForm, shortTime, time } from '../../src/web/forms.ts';
+import { type PageContext, sendPage } from '../../src/web/layout.ts';
 
 const AT = Date.UTC(2026, 10, 17, 12, 0, 1);
 

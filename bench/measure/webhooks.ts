@@ -7,20 +7,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { recordEvent } from '../src/events/events.ts';
-import { newId } from '../src/lib/ids.ts';
-import { createKeyring } from '../src/lib/keyring.ts';
-import { migrate } from '../src/storage/migrate.ts';
-import { openStorage } from '../src/storage/open.ts';
-import type { Storage } from '../src/storage/storage.ts';
-import { insertEndpoint } from '../src/webhooks/endpoints.ts';
-import { schedule } from '../src/webhooks/queue.ts';
-import { createBrowser } from '../test/support/browser.ts';
-import { createClient } from '../test/support/client.ts';
-import { createFixtures } from '../test/support/fixtures.ts';
-import { freePort } from '../test/support/ports.ts';
+import { recordEvent } from '../../src/events/events.ts';
+import { newId } from '../../src/lib/ids.ts';
+import { createKeyring } from '../../src/lib/keyring.ts';
+import { migrate } from '../../src/storage/migrate.ts';
+import { openStorage } from '../../src/storage/open.ts';
+import type { Storage } from '../../src/storage/storage.ts';
+import { insertEndpoint } from '../../src/webhooks/endpoints.ts';
+import { schedule } from '../../src/webhooks/queue.ts';
+import { createBrowser } from '../../test/support/browser.ts';
+import { createClient } from '../../test/support/client.ts';
+import { createFixtures } from '../../test/support/fixtures.ts';
+import { freePort } from '../../test/support/ports.ts';
 
-// `npx node scripts/measure-webhooks.ts`: how fast one node delivers, what that costs the token endpoint, and how much an
+// `npx node bench/measure/webhooks.ts`: how fast one node delivers, what that costs the token endpoint, and how much an
 // unreachable, a slow and a silent endpoint delay the others. Server and receivers are separate processes; SQLite, loopback.
 
 const KEY = 'the-key-that-the-measuring-signs-with-only';
