@@ -115,7 +115,7 @@ async function runTests(
   const options = [
     `--test-name-pattern=\\[${promise}\\]`,
     `--test-timeout=${TEST_TIMEOUT_MS}`,
-    '--test-reporter=./scripts/test-results.mjs',
+    '--test-reporter=./scripts/test/results.mjs',
     `--test-reporter-destination=${results}`,
   ];
   const TEST_DATABASE_URL = database === 'postgres' ? postgres?.url : undefined;

@@ -1,11 +1,10 @@
 // `npm test` runs the unit and HTTP tests on SQLite. The folder of a test decides its lane:
-//   a folder in test-lanes.ts   the lane named there: `npm test -- cli` and so on
+//   a folder in test/lanes.ts   the lane named there: `npm test -- cli` and so on
 //   test/http                    `npm test` on SQLite, and once more on PostgreSQL in `npm test -- postgres`
 //   all other tests              `npm test`
 // `npm test -- all` runs every lane, and searches all logs for the secrets that the tests have seen.
 // `npm test -- test/http/oauth` runs files or folders of any lane, on PostgreSQL if TEST_DATABASE_URL names a server.
-import { execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { spawn } from 'node:child_process';
 import {
   closeSync,
   existsSync,
@@ -21,10 +20,11 @@ import {
 } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { reportLeaks } from '../test/support/leak-report.ts';
 import { createPostgresData, createTemplate, startPostgres } from '../test/support/postgres-server.ts';
-import { LANES } from './test-lanes.ts';
+import { LANES } from './test/lanes.ts';
+import { buildBundle, COMPILE_CACHE, fillCompileCache } from './test/prepare.ts';
+import { startProgress } from './test/progress.ts';
 
 const WITH_POSTGRES = ['all', 'postgres', 'nodes', 'faults', 'guides'];
 /** These start `gatehouse` many times, and the bundle takes half as long to start as the sources. */
@@ -52,8 +52,6 @@ const MEMORY = '/dev/shm';
 const ROOM = 2 ** 32;
 /** The HTTP tests never kill their PostgreSQL, and their databases are dropped before they need a vacuum. */
 const FAST_POSTGRES = ['full_page_writes=off', 'autovacuum=off'];
-const ROOT = fileURLToPath(new URL('..', import.meta.url));
-const COMPILE_CACHE = join(ROOT, 'node_modules/.cache/gatehouse');
 
 const { TEST_DATABASE_URL: databaseServer, TEST_RESULTS, ...usualEnv } = process.env;
 const disk = tmpdir();
@@ -67,51 +65,27 @@ let runs = 0;
 
 const given = process.argv.slice(2);
 const [lane] = given;
-if (!existsSync(COMPILE_CACHE)) await fillCompileCache();
+if (!existsSync(COMPILE_CACHE)) {
+  console.log('Compiling the sources, once in this checkout …');
+  await fillCompileCache(usualEnv, folder);
+}
 process.exitCode = await runGiven();
 rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 250 });
 
 async function runGiven() {
   if (given.length === 0) return runParts(usualParts(usualEnv));
-  if (WITH_BUNDLE.includes(lane)) usualEnv.TEST_PROGRAM = await buildBundle();
+  if (WITH_BUNDLE.includes(lane)) {
+    console.log('Building the bundle …');
+    usualEnv.TEST_PROGRAM = await buildBundle(usualEnv, folder);
+  }
   if (WITH_POSTGRES.includes(lane)) return withPostgresData(runLane);
   if (Object.hasOwn(LANES, lane)) return runLane(usualEnv);
   return runFiles(findTests(given), process.env);
 }
 
-/**
- * A process stores what it has compiled when it exits, and a server that a test kills stores nothing. So the first run
- * would compile everything in each process. A server has a cache of its own, because it runs with other flags of V8.
- */
-async function fillCompileCache() {
-  const cached = { NODE_COMPILE_CACHE: COMPILE_CACHE };
-  await Promise.all([
-    load(join(ROOT, 'src/cli/main.js'), cached),
-    runQuietly(['--input-type=module', '--eval', "await import('./test/support/test-server.ts')"], cached, ROOT),
-  ]);
-}
-
-/** The package of operators, in a temporary folder. Returns its command, with a compile cache of its own. */
-async function buildBundle() {
-  const out = join(folder, 'bundle');
-  execFileSync(process.execPath, [join(ROOT, 'scripts/build.ts'), '--out', out], { stdio: 'inherit' });
-  const program = join(out, 'gatehouse.js');
-  await load(program, {});
-  return program;
-}
-
-/** This database cannot be opened, so the server exits once it is loaded. */
-function load(program, variables) {
-  const unusable = { DATABASE_URL: 'sqlite:/', SECRET_KEYS: 'a-key-for-a-server-that-does-not-start' };
-  return runQuietly([program, 'serve'], { ...unusable, ...variables }, folder);
-}
-
-function runQuietly(args, variables, cwd) {
-  return once(spawn(process.execPath, args, { cwd, env: { ...usualEnv, ...variables }, stdio: 'ignore' }), 'close');
-}
-
 /** Each PostgreSQL of the run starts with a copy of this folder. */
 async function withPostgresData(run) {
+  console.log('Creating a PostgreSQL database …');
   const { data, remove } = await createPostgresData();
   const variables = { TEST_POSTGRES_DATA: data, TEST_POSTGRES_FOLDER: fastDisk };
   Object.assign(process.env, variables);
@@ -130,12 +104,8 @@ async function runLane(env) {
 
 async function runAll(env) {
   const lanes = Object.keys(LANES).flatMap((name) => laneParts(name, env));
-  const statuses = [
-    await withPostgres(env, (http) => runParts([...lanes, ...http, ...usualParts(env)])),
-    reportLeaks(folder),
-  ];
-  for (const { file, name, error } of findFailed()) console.log(`\n✖ ${name} (${file})\n${error}`);
-  return Math.max(...statuses);
+  const status = await withPostgres(env, (http) => runParts([...lanes, ...http, ...usualParts(env)]));
+  return Math.max(status, reportLeaks(folder));
 }
 
 function usualParts(env) {
@@ -166,7 +136,7 @@ function laneParts(name, env) {
   const shared = files.filter((file) => SHARED_FOLDERS.some((folder) => file.startsWith(folder)));
   const single = files.filter((file) => !shared.includes(file));
   return [
-    ...single.map((file) => ({ title: file, files: [file], env })),
+    ...single.map((file) => ({ title: file, files: [file], env: { ...env, TEST_TAKEN: createTaken() } })),
     ...sharedParts(`Tests of ${name}`, shared, env),
   ];
 }
@@ -177,12 +147,10 @@ function laneParts(name, env) {
  */
 function sharedParts(title, files, env) {
   const count = Math.min(PROCESSES, files.length);
-  const taken = join(folder, `taken-${++runs}`);
-  mkdirSync(taken);
   const bySize = files.toSorted((one, other) => statSync(other).size - statSync(one).size);
   const first = FIRST.flatMap((folder) => bySize.filter((file) => file.startsWith(folder)));
   const sorted = [...new Set([...first, ...bySize])];
-  const variables = { ...(env.TEST_LEAKS && { TEST_LOG_LEVEL: 'trace' }), ...env, TEST_TAKEN: taken };
+  const variables = { ...(env.TEST_LEAKS && { TEST_LOG_LEVEL: 'trace' }), ...env, TEST_TAKEN: createTaken() };
   return Array.from({ length: count }, (_, part) => ({
     title: `${title}, process ${part + 1} of ${count}`,
     files: sorted,
@@ -190,38 +158,60 @@ function sharedParts(title, files, env) {
   }));
 }
 
-/** Runs several at a time. Prints the report of each when it has ended. */
+/** A folder for the marks of the files that have begun. */
+function createTaken() {
+  const taken = join(folder, `taken-${++runs}`);
+  mkdirSync(taken);
+  return taken;
+}
+
+/** Runs several at a time. Prints failed tests at once, and how far the run is. */
 async function runParts(parts) {
+  const counts = new Map(parts.map(({ files, env }) => [env.TEST_TAKEN, files.length]));
+  const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
+  const countBegun = () => [...counts.keys()].reduce((sum, taken) => sum + readdirSync(taken).length, 0);
+  console.log(`Running the tests of ${total} files in ${PROCESSES} processes …`);
+  const progress = startProgress({ results, total, countBegun, output: process.stdout });
   const waiting = [...parts];
   const statuses = [0];
   const work = async () => {
-    for (let part = waiting.shift(); part; part = waiting.shift()) statuses.push(await runPart(part));
+    for (let part = waiting.shift(); part; part = waiting.shift()) statuses.push(await runPart(part, progress));
   };
   await Promise.all(Array.from({ length: PROCESSES }, work));
+  progress.end();
   return Math.max(...statuses);
 }
 
-async function runPart({ title, files, env }) {
-  if (env.TEST_TAKEN && readdirSync(env.TEST_TAKEN).length === files.length) return 0;
+/** The report of a process says why it failed if none of its tests did. */
+async function runPart({ title, files, env }, progress) {
+  if (readdirSync(env.TEST_TAKEN).length === files.length) return 0;
   const name = ++runs;
   const report = join(folder, `report-${name}`);
   const log = openSync(join(folder, `log-part-${name}`), 'w');
-  const status = await runNode([...reportTo('spec', report), './scripts/test-files.mjs'], files, env, log);
+  const result = join(results, `results-${name}.jsonl`);
+  const reporters = [...reportTo('spec', report), ...reportTo('./scripts/test/results.mjs', result)];
+  const status = await runNode([...reporters, './scripts/test/files.mjs'], files, env, log);
   closeSync(log);
-  // A process for which no file was left writes no report.
-  if (existsSync(report)) console.log(`\n${title}:\n${readFileSync(report, 'utf8')}`);
+  if (status !== 0 && !readIfThere(result).includes('"error":')) {
+    progress.print(`✖ ${title} ended with ${status}:\n${readIfThere(report)}`);
+  }
   return status;
+}
+
+/** A process for which no file was left writes nothing. */
+function readIfThere(path) {
+  return existsSync(path) ? readFileSync(path, 'utf8') : '';
 }
 
 /** Starts a process for each file, and prints its output immediately. */
 async function runFiles(files, env) {
   const options = ['--test', `--test-concurrency=${PROCESSES}`, ...reportTo('spec', 'stdout')];
+  if (TEST_RESULTS) options.push(...reportTo('./scripts/test/results.mjs', join(results, 'results.jsonl')));
   return runNode(options, files, env, 'inherit');
 }
 
 async function runNode(options, files, env, stdout) {
-  const reporters = reportTo('./scripts/test-results.mjs', join(results, `results-${++runs}.jsonl`));
-  const child = spawn(process.execPath, [...reporters, ...options, ...files], {
+  const child = spawn(process.execPath, [...options, ...files], {
     stdio: ['inherit', stdout, 'inherit'],
     env: { NODE_COMPILE_CACHE: COMPILE_CACHE, ...env, TMPDIR: files.some(needsDisk) ? disk : databases },
   });
@@ -243,12 +233,4 @@ function hasRoom(path) {
 
 function reportTo(reporter, destination) {
   return [`--test-reporter=${reporter}`, `--test-reporter-destination=${destination}`];
-}
-
-/** The output is long, so the failures are listed again at the end. */
-function findFailed() {
-  return globSync(join(results, 'results-*.jsonl'))
-    .flatMap((file) => readFileSync(file, 'utf8').split('\n').filter(Boolean))
-    .map((line) => JSON.parse(line))
-    .filter(({ error }) => error);
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { LANES } from '../scripts/test-lanes.ts';
+import { LANES } from '../scripts/test/lanes.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const folders = globSync('test/**/*.test.ts', { cwd: root }).map((file) => file.split('/').slice(0, 2).join('/'));
