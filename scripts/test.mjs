@@ -45,6 +45,8 @@ const SHARED_FOLDERS = [
 const ON_DISK = ['faults', 'nodes', 'browser', 'guides', 'sdk', 'postgres'];
 /** They take longest, so they start first, and then the largest files: otherwise one process would end alone. */
 const FIRST = ['test/http/tenancy/', 'test/http/mcp/', 'test/storage/', 'test/reference/'];
+/** test/node_modules has packages that come with their own tests. */
+const PACKAGES = ['**/node_modules/**'];
 /** Many tests wait for processes that they have started, or for time to pass. */
 const PROCESSES = availableParallelism() + 3;
 /** A disk in memory, if the system has one: most tests would wait for fsync. Programs may not run from it. */
@@ -127,7 +129,9 @@ async function withPostgres(env, run) {
 }
 
 function findTests(paths) {
-  return paths.flatMap((path) => (path.endsWith('.ts') ? [path] : globSync(`${path}/**/*.test.ts`).sort()));
+  return paths.flatMap((path) =>
+    path.endsWith('.ts') ? [path] : globSync(`${path}/**/*.test.ts`, { exclude: PACKAGES }).sort(),
+  );
 }
 
 /** Single files first, so that all cores work until the end. */

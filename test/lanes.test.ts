@@ -5,7 +5,9 @@ import { fileURLToPath } from 'node:url';
 import { LANES } from '../scripts/test/lanes.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
-const folders = globSync('test/**/*.test.ts', { cwd: root }).map((file) => file.split('/').slice(0, 2).join('/'));
+const folders = globSync('test/**/*.test.ts', { cwd: root, exclude: ['**/node_modules/**'] }).map((file) =>
+  file.split('/').slice(0, 2).join('/'),
+);
 
 function read(file: string): string {
   return readFileSync(new URL(`../${file}`, import.meta.url), 'utf8');

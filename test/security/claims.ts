@@ -16,7 +16,7 @@ const LITERAL = /(['"`])((?:\\.|(?!\1)[^\\\n])*)\1/g;
 
 /** Every string in a test with an id: the name of a test, or of a case. */
 export function findClaims(): Claim[] {
-  const files = globSync('test/**/*.test.ts', { cwd: ROOT }).sort();
+  const files = globSync('test/**/*.test.ts', { cwd: ROOT, exclude: ['**/node_modules/**'] }).sort();
   return files.flatMap((file) => {
     const source = readFileSync(`${ROOT}/${file}`, 'utf8');
     return [...source.matchAll(LITERAL)].flatMap(([, , text = '']) => {
