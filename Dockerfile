@@ -14,7 +14,7 @@ COPY deploy/container/collect.sh /
 RUN ["sh", "/collect.sh", "/image"]
 
 FROM scratch
-ARG VERSION=0.1.0
+ARG VERSION=0.2.0
 ARG REVISION=unknown
 LABEL org.opencontainers.image.title="Gatehouse" \
       org.opencontainers.image.description="The authorization and token service of a multi-tenant business platform." \

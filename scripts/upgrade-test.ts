@@ -1,24 +1,30 @@
-// `npm run upgrade-test`: upgrades two nodes of the last release under load. `-- --help` lists the options.
+// `npm run upgrade-test`: upgrades two nodes of an earlier release under load. `-- --help` lists the options.
 import { parseArgs } from 'node:util';
-import { findLastRelease } from './upgrade/releases.ts';
+import { findReleases } from './upgrade/releases.ts';
 import { formatReport } from './upgrade/report.ts';
 import { upgradeUnderLoad } from './upgrade/upgrade.ts';
 
-const HELP = `Upgrades two nodes of the last release to this checkout, with sample migrations, while clients use them.
+const HELP = `Upgrades two nodes of the last release, or of another one, to this checkout, with sample migrations, while clients use them.
 
 npm run upgrade-test                       with 20,000 grants: about a minute
 npm run upgrade-test -- --grants 2000000   as in docs/reference/upgrades.md: 20 minutes or more, and 3 GB of disk
+npm run upgrade-test -- --from v0.1.0      from this release
 
 Exits with 1 if a request failed, or if one waited for a lock for more than 100 ms.`;
 
 const { values } = parseArgs({
-  options: { grants: { type: 'string', default: '20000' }, help: { type: 'boolean' }, json: { type: 'boolean' } },
+  options: {
+    grants: { type: 'string', default: '20000' },
+    from: { type: 'string' },
+    help: { type: 'boolean' },
+    json: { type: 'boolean' },
+  },
 });
 if (values.help) {
   console.log(HELP);
 } else {
-  const from = findLastRelease();
-  if (!from) throw new Error('This clone does not have the last release. Run: git fetch --tags --unshallow');
+  const from = findReleases().find(({ name }) => name === (values.from ?? name));
+  if (!from) throw new Error('This clone does not have the release. Run: git fetch --tags --unshallow');
   const began = performance.now();
   const report = await upgradeUnderLoad({
     from,

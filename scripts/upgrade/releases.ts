@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import lastRelease from './last-release.json' with { type: 'json' };
+import releases from './releases.json' with { type: 'json' };
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -13,9 +13,13 @@ export interface Release {
   commit: string;
 }
 
-/** By its tag, or by its recorded commit in a clone without tags. Undefined if the clone has neither. */
-export function findLastRelease(): Release | undefined {
-  const { tag, commit } = lastRelease;
+/** Those whose nodes may run beside this checkout, newest first, as far as the clone has them. */
+export function findReleases(): Release[] {
+  return releases.map(findRelease).filter((release) => release !== undefined);
+}
+
+/** By its tag, or by its recorded commit in a clone without tags. */
+function findRelease({ tag, commit }: { tag: string; commit: string }): Release | undefined {
   for (const name of [`refs/tags/${tag}`, commit]) {
     try {
       return { name: tag, commit: git('rev-parse', '--verify', '--quiet', `${name}^{commit}`).toString().trim() };
