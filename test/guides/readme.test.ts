@@ -15,8 +15,8 @@ test('the first sentence of the README says what Gatehouse is and for whom', () 
     assert.ok(sentence.includes(part), part);
 });
 
-test('the README says when not to use it and compares it with others, then shows it, then how to start it', () => {
-  const parts = ['## When not to use it', '| Ory Hydra |', '<img ', '## Two commands', 'npm start\nnpm test\n'];
+test('the README shows it, then its promises, how to start it, a comparison, and last when not to use it', () => {
+  const parts = ['film.webp', '## Three promises', 'npm start\nnpm test\n', '| Ory Hydra |', '## When not to use it'];
   const offsets = parts.map((part) => readme.indexOf(part));
 
   assert.ok(!offsets.includes(-1), offsets.join());
@@ -24,6 +24,7 @@ test('the README says when not to use it and compares it with others, then shows
     offsets,
     offsets.toSorted((a, b) => a - b),
   );
+  assert.ok(readme.split(/\s+/).length <= 900);
   const [header = ''] = readme.split('\n').filter((line) => line.includes('| Ory Hydra |'));
   for (const name of ['Gatehouse', 'Keycloak', 'oidc-provider']) assert.ok(header.includes(name), name);
 });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { parse } from 'yaml';
@@ -42,6 +42,23 @@ test('a machine that is set up as in the guide serves behind its proxy', async (
   assert.match(ready.headers.get('strict-transport-security') ?? '', /max-age=63072000/);
   assert.equal(statSync(join(workspace.folder, 'gatehouse.key')).mode & 0o777, 0o600);
   program.stop();
+});
+
+test('the package that the guide installs has the version of this checkout', () => {
+  const text = guide.take('Install the package', 'sh');
+
+  assert.match(text, new RegExp(`^npm install \\./gatehouse-${version}\\.tgz `, 'm'));
+});
+
+test('the guide creates an owner who is a platform admin', async () => {
+  const password = join(workspace.folder, 'password');
+  writeFileSync(password, 'a quiet guide password\n');
+  const text = `${guide.take('Add the first administrator', 'sh').trim()} < ${password}\ngatehouse user list --json`;
+
+  const env = { DATABASE_URL: `sqlite:${join(workspace.folder, 'first.db')}` };
+  const printed = await workspace.bash(`gatehouse migrate\n${text}`, { cwd: workspace.checkout, env }).waitForExit();
+
+  assert.match(printed, /"email":"you@example\.com".*"isPlatformAdmin":true/);
 });
 
 test('the settings of the guide switch mail on', () => {
