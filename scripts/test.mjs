@@ -162,20 +162,33 @@ function sharedParts(title, files, env) {
   }));
 }
 
-/** A folder for the marks of the files that have begun. */
+/** For the marks of the files that have begun and ended. */
 function createTaken() {
   const taken = join(folder, `taken-${++runs}`);
-  mkdirSync(taken);
+  for (const name of ['begun', 'ended']) mkdirSync(join(taken, name), { recursive: true });
   return taken;
+}
+
+function listMarked(taken, name, files) {
+  return readdirSync(join(taken, name)).map((index) => files[index]);
+}
+
+function listRunning(taken, files) {
+  const ended = listMarked(taken, 'ended', files);
+  return listMarked(taken, 'begun', files).filter((file) => !ended.includes(file));
 }
 
 /** Runs several at a time. Prints failed tests at once, and how far the run is. */
 async function runParts(parts) {
-  const counts = new Map(parts.map(({ files, env }) => [env.TEST_TAKEN, files.length]));
-  const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
-  const countBegun = () => [...counts.keys()].reduce((sum, taken) => sum + readdirSync(taken).length, 0);
+  const groups = [...new Map(parts.map(({ files, env }) => [env.TEST_TAKEN, files]))];
+  const total = groups.flatMap(([, files]) => files).length;
+  const files = {
+    total,
+    countEnded: () => groups.flatMap(([taken, files]) => listMarked(taken, 'ended', files)).length,
+    listRunning: () => groups.flatMap(([taken, files]) => listRunning(taken, files)),
+  };
   console.log(`Running the tests of ${total} files in ${PROCESSES} processes …`);
-  const progress = startProgress({ results, total, countBegun, output: process.stdout });
+  const progress = startProgress({ results, files, output: process.stdout });
   const waiting = [...parts];
   const statuses = [0];
   const work = async () => {
@@ -188,7 +201,7 @@ async function runParts(parts) {
 
 /** The report of a process says why it failed if none of its tests did. */
 async function runPart({ title, files, env }, progress) {
-  if (readdirSync(env.TEST_TAKEN).length === files.length) return 0;
+  if (listMarked(env.TEST_TAKEN, 'begun', files).length === files.length) return 0;
   const name = ++runs;
   const report = join(folder, `report-${name}`);
   const log = openSync(join(folder, `log-part-${name}`), 'w');

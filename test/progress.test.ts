@@ -25,7 +25,8 @@ async function printed(t: TestContext, isTTY: boolean) {
   writeFileSync(file, TESTS);
   const written: string[] = [];
   const output = { isTTY, columns: 60, write: (text: string) => written.push(text) };
-  const progress = startProgress({ results: folder, total: 3, countBegun: () => 2, output });
+  const files = { total: 3, countEnded: () => 1, listRunning: () => ['test/http/two.test.ts'] };
+  const progress = startProgress({ results: folder, files, output });
   const destination = join(folder, 'results-1.jsonl');
   const reporter = [`--test-reporter=${RUNNER}/results.mjs`, `--test-reporter-destination=${destination}`];
   const { NODE_TEST_CONTEXT, TEST_TAKEN, ...env } = process.env;
@@ -50,5 +51,5 @@ test('a terminal shows in its last line how far the run is', async (t) => {
   const text = await printed(t, true);
 
   const line = text.split('\r\x1b[K').findLast((each) => each.startsWith('0:'));
-  assert.match(line ?? '', /^0:\d\d {2}1 passed, 1 failed, in 2 of 3 files/);
+  assert.match(line ?? '', /^0:\d\d {2}1 passed, 1 failed, 1 of 3 files {2}two$/);
 });

@@ -11,7 +11,9 @@ const TIME_TO_END = 10_000;
 let hasFailedToLoad = false;
 
 for (const [index, file] of process.argv.slice(2).entries()) {
-  if (takes(index)) await test(file, () => load(file));
+  if (!takes(index)) continue;
+  await test(file, () => load(file));
+  if (taken) mkdirSync(join(taken, 'ended', `${index}`));
 }
 if (hasFailedToLoad) setTimeout(process.exit, TIME_TO_END).unref();
 
@@ -29,7 +31,7 @@ async function load(file) {
 function takes(index) {
   if (!taken) return true;
   try {
-    mkdirSync(join(taken, `${index}`));
+    mkdirSync(join(taken, 'begun', `${index}`));
     return true;
   } catch (error) {
     if (error.code === 'EEXIST') return false;

@@ -1,6 +1,6 @@
 // Reads the results that the processes of a run write, and prints failed tests at once and how far the run is.
 import { globSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 
 /** In milliseconds. */
 const READ_EVERY = 500;
@@ -19,19 +19,16 @@ interface Result {
 interface Run {
   /** The folder of the results. */
   results: string;
-  total: number;
-  countBegun: () => number;
+  files: { total: number; countEnded: () => number; listRunning: () => string[] };
   output: { isTTY?: boolean; columns?: number; write(text: string): unknown };
 }
 
-/** Counts the results of a run of `total` files. */
-export function startProgress({ results, total, countBegun, output }: Run) {
+export function startProgress({ results, files, output }: Run) {
   const started = performance.now();
   const read = new Map<string, number>();
   const failed: Result[] = [];
   let passed = 0;
   let skipped = 0;
-  let current = '';
   let isShown = false;
   let shownAt = started;
   const timer = setInterval(update, READ_EVERY);
@@ -68,7 +65,6 @@ export function startProgress({ results, total, countBegun, output }: Run) {
 
   function count(result: Result): void {
     const { file, name, isPassed, isSkipped, error = '' } = result;
-    current = file;
     if (isPassed) passed += 1;
     else if (isSkipped) skipped += 1;
     else {
@@ -80,7 +76,9 @@ export function startProgress({ results, total, countBegun, output }: Run) {
   function describe(): string {
     const seconds = Math.round((performance.now() - started) / 1000);
     const time = `${Math.floor(seconds / 60)}:${`${seconds % 60}`.padStart(2, '0')}`;
-    return `${time}  ${passed} passed, ${failed.length} failed, in ${countBegun()} of ${total} files  ${current}`;
+    const running = files.listRunning().map((file) => basename(file, '.test.ts'));
+    const ended = `${files.countEnded()} of ${files.total} files`;
+    return `${time}  ${passed} passed, ${failed.length} failed, ${ended}  ${running.join(', ')}`;
   }
 
   /** The tests that failed, once more, and the sum. */
