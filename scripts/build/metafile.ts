@@ -1,6 +1,6 @@
-import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { join, relative } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Metafile, Plugin } from 'esbuild';
 import { findLicenceFiles } from './licences.ts';
@@ -76,9 +76,21 @@ function findManifest(file: string, name: string, version?: string): string {
   }
   const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
   if (!version || version === manifest.version) return relative(ROOT, join(installed, 'package.json'));
-  const folder = `${EMBEDDED}/${name}@${version}`;
-  mkdirSync(join(ROOT, folder), { recursive: true });
-  for (const text of findLicenceFiles(installed)) cpSync(join(installed, text), join(ROOT, folder, text));
-  writeFileSync(join(ROOT, folder, 'package.json'), JSON.stringify({ ...manifest, version }));
-  return `${folder}/package.json`;
+  const folder = join(ROOT, EMBEDDED, `${name}@${version}`);
+  if (!existsSync(folder)) copyPackage(installed, folder, { ...manifest, version });
+  return relative(ROOT, join(folder, 'package.json'));
+}
+
+/** Atomic: several builds can run at the same time. */
+function copyPackage(from: string, to: string, manifest: object): void {
+  mkdirSync(dirname(to), { recursive: true });
+  const copy = mkdtempSync(`${to}-`);
+  for (const file of findLicenceFiles(from)) cpSync(join(from, file), join(copy, file));
+  writeFileSync(join(copy, 'package.json'), JSON.stringify(manifest));
+  try {
+    renameSync(copy, to);
+  } catch (error) {
+    rmSync(copy, { recursive: true });
+    if (!existsSync(to)) throw error;
+  }
 }
