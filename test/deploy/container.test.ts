@@ -35,6 +35,10 @@ test('the container runs as a user without rights, without a shell, and stops on
   assert.deepEqual([image.entrypoint, image.command], [['node', program], ['serve']]);
 });
 
+test('the image contains the package as it is built, with its licences and its SBOM', () => {
+  assert.deepEqual(image.find('COPY'), ['--from=root /image /', '--from=build /gatehouse/dist /gatehouse']);
+});
+
 test('every variable of the image is a setting, and its ports are exposed', () => {
   const { LISTEN, CONSENT_LISTEN } = image.env;
 
@@ -66,9 +70,12 @@ test('the build context has every file that the build copies or reads, and no se
     .filter(({ name, text }) => name === 'COPY' && !text.startsWith('--from'))
     .flatMap(({ text }) => text.split(' ').slice(0, -1))
     .filter((path) => path !== '.');
-  const built = globSync(['scripts/build.ts', 'src/**/*.{ts,js,css}', 'demo/*.ts', 'docs/guides/*.md', 'LICENSE'], {
-    cwd: new URL('../../', import.meta.url),
-  });
+  const built = globSync(
+    ['scripts/build{.ts,/*.ts}', 'src/**/*.{ts,js,css}', 'demo/*.ts', 'docs/guides/*.md', 'LICENSE'],
+    {
+      cwd: new URL('../../', import.meta.url),
+    },
+  );
 
   assert.ok(copied.length >= 5 && built.length > 300);
   assert.deepEqual([...copied, ...built].filter(isIgnored), []);

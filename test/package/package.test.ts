@@ -82,6 +82,14 @@ test('the package contains the systemd unit, and no secrets of the Compose file'
   assert.equal(existsSync(join(root, 'deploy', 'secrets')), false);
 });
 
+test('the package contains the licences of the packages in it, and an SBOM', () => {
+  const sbom = JSON.parse(readFileSync(join(root, 'sbom.cdx.json'), 'utf8'));
+  const notices = readFileSync(join(root, 'THIRD-PARTY-NOTICES.txt'), 'utf8');
+
+  assert.equal(sbom.metadata.component.version, version);
+  for (const { name } of sbom.components) assert.ok(name === 'client' || notices.includes(`${name} `), name);
+});
+
 test('npm pack at the root says which command makes the package', () => {
   const { status, stderr } = spawnSync('npm', ['pack', '--dry-run'], {
     cwd: fileURLToPath(new URL('../..', import.meta.url)),
