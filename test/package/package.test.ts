@@ -21,10 +21,10 @@ import { packAndInstall } from './install.ts';
 
 /** As the Compose file has them in a checkout of an operator. */
 const secrets = fileURLToPath(new URL('../../deploy/secrets/', import.meta.url));
-mkdirSync(secrets, { recursive: true });
+const isNew = mkdirSync(secrets, { recursive: true }) !== undefined;
 writeFileSync(join(secrets, 'package-test.txt'), 'a secret of the Compose file');
 const installed = packAndInstall();
-rmSync(join(secrets, 'package-test.txt'));
+rmSync(isNew ? secrets : join(secrets, 'package-test.txt'), { recursive: true });
 const { folder, root } = installed;
 const program = join(root, 'gatehouse.js');
 const sizes = readdirSync(root, { recursive: true, withFileTypes: true })
