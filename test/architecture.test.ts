@@ -253,3 +253,16 @@ test('dependencies with upstream fixes are recent enough: SQLite 3.51.3 and Fast
 function isAtLeast(version: string, least: string): boolean {
   return version.localeCompare(least, 'en', { numeric: true }) >= 0;
 }
+
+test('one file decides whether a grant is active, for tokens, lists and counts', () => {
+  const deciding =
+    /'(?:grants\.)?(?:revoked_at|refresh_expires_at)', '(?:is|[<>]=?)|'apps\.(?:paused_at|disabled_at|open_to_any_business)'|'grants\.created_at'\)/;
+  // Writes repeat the condition, and the metric counts rows by what they say.
+  const allowed = ['grants/status.ts', 'grants/grants.ts', 'telemetry/database-counts.ts'];
+
+  assert.ok(sources.some(({ path, code }) => path === 'grants/status.ts' && deciding.test(code)));
+  assertNone(
+    offenders(({ path, code }) => !allowed.includes(path) && deciding.test(code)),
+    'grants/status.ts has the conditions: use selectLiveGrants',
+  );
+});

@@ -2,7 +2,7 @@ import type { App } from '../apps/apps.ts';
 import { lastUses } from '../request-log/counts.ts';
 import { contains, type SearchTerm } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
-import { selectLiveGrantsOfMembers } from './status.ts';
+import { APP_SUSPENSIONS, selectLiveGrants } from './status.ts';
 import { boundBusiness } from './tenancy.ts';
 
 /** A business that an app is connected to, as its developer sees it: without the names of users. */
@@ -47,7 +47,7 @@ export async function listAppConnections(
 
 /** Sorted like an index, so the cost of a page does not depend on the number of businesses. */
 function selectConnected(db: Database, app: App, { search, after, limit }: SearchTerm, now: number) {
-  let query = selectLiveGrantsOfMembers(db, now)
+  let query = selectLiveGrants(db, now, { even: APP_SUSPENSIONS })
     .select(({ fn }) => [
       'grants.business_id',
       fn.count<number>('grants.user_id').distinct().as('users'),

@@ -1,7 +1,7 @@
 import { inChunks } from '../storage/chunks.ts';
 import { containsName } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
-import { type GrantParties, selectLiveGrantsOfMembers } from './status.ts';
+import { type GrantParties, selectLiveGrants } from './status.ts';
 
 /** An app in a business. */
 type Pair = Omit<GrantParties, 'userId'>;
@@ -45,23 +45,10 @@ async function listPairsWithScope(db: Database, pairs: Pair[], scope: string, no
   return found;
 }
 
-/** Active grants with this scope. The conditions are those of `inactiveReasonOf`. */
 function selectLiveWithScope(db: Database, scope: string, now: number) {
-  return selectLiveGrantsOfMembers(db, now)
-    .innerJoin('apps', 'apps.id', 'grants.app_id')
+  return selectLiveGrants(db, now)
     .select(['grants.app_id as appId', 'grants.business_id as businessId'])
-    .where('grants.revoked_reason', 'is', null)
     .where(containsName('grants.scopes', scope))
     .where(({ not }) => not(containsName('grants.withdrawn_scopes', scope)))
-    .where(containsName('apps.allowed_scopes', scope))
-    .where('apps.deleted_at', 'is', null)
-    .where('apps.paused_at', 'is', null)
-    .where('apps.disabled_at', 'is', null)
-    .where(({ or, eb, ref }) =>
-      or([
-        eb('apps.owner_business_id', 'is', null),
-        eb('apps.open_to_any_business', '=', 1),
-        eb('apps.owner_business_id', '=', ref('grants.business_id')),
-      ]),
-    );
+    .where(containsName('apps.allowed_scopes', scope));
 }

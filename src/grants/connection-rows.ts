@@ -3,7 +3,8 @@ import { parseScopes, type Scopes, scopesBeyond } from '../lib/scope-lists.ts';
 import type { ConnectedFor } from '../storage/app-tables.ts';
 import { contains } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
-import { selectLiveGrants } from './status.ts';
+import { selectConsents } from './consents.ts';
+import { SUSPENSIONS, selectLiveGrants } from './status.ts';
 
 /** One app, acting for one user in one business. */
 export interface ConnectionKey {
@@ -98,50 +99,43 @@ type Source = AliasedExpression<
 
 /** Without those whose code has not been exchanged yet. */
 function liveGrants(db: Database, now: number): Source {
-  return selectLiveGrants(db, now)
+  return selectLiveGrants(db, now, { even: SUSPENSIONS })
     .select([
-      'app_id',
-      'business_id',
-      'user_id',
-      'connected_for',
-      'scopes',
-      'withdrawn_scopes',
-      'expires_at',
-      'created_at as since',
-      'rotated_at as fetched_at',
-      'resource',
+      'grants.app_id',
+      'grants.business_id',
+      'grants.user_id',
+      'grants.connected_for',
+      'grants.scopes',
+      'grants.withdrawn_scopes',
+      'grants.expires_at',
+      'grants.created_at as since',
+      'grants.rotated_at as fetched_at',
+      'grants.resource',
     ])
     .as('allowed');
 }
 
 function savedConsents(db: Database, now: number): Source {
-  return db
-    .selectFrom('consents')
-    .select(['app_id', 'business_id', 'user_id', 'connected_for', 'scopes', 'expires_at'])
-    .select(['allowed_at as since', 'allowed_at as fetched_at'])
+  return selectConsents(db, now)
+    .innerJoin('apps', (join) => join.onRef('apps.id', '=', 'consents.app_id').on('apps.deleted_at', 'is', null))
+    .select(['consents.app_id', 'consents.business_id', 'consents.user_id', 'consents.connected_for'])
+    .select(['consents.scopes', 'consents.expires_at'])
+    .select(['consents.allowed_at as since', 'consents.allowed_at as fetched_at'])
     .select(({ cast, lit, val }) => [
       val('').as('withdrawn_scopes'),
       cast<string | null>(lit(null), 'text').as('resource'),
     ])
-    .where(({ or, eb }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
     .as('allowed');
 }
 
 async function listKeys(db: Database, source: Source, filter: ConnectionFilter): Promise<ConnectionKey[]> {
   const { businessIds, userId, forBusiness, appId, search, after, limit } = filter;
   if (businessIds.length === 0) return [];
-  let query = selectSinceMembership(db, source)
+  let query = db
+    .selectFrom(source)
     .select(['allowed.app_id as appId', 'allowed.business_id as businessId', 'allowed.user_id as userId'])
     .distinct()
     .where('allowed.business_id', 'in', businessIds)
-    .where(({ exists, selectFrom }) =>
-      exists(
-        selectFrom('apps')
-          .select('apps.id')
-          .whereRef('apps.id', '=', 'allowed.app_id')
-          .where('apps.deleted_at', 'is', null),
-      ),
-    )
     .orderBy('allowed.app_id')
     .orderBy('allowed.user_id');
   if (userId !== undefined && forBusiness !== 'too') query = query.where('allowed.user_id', '=', userId);
@@ -179,7 +173,8 @@ function matchesSearch(db: Database, { businessIds, userId }: ConnectionFilter, 
 
 /** A connection can have many grants: those with the same scopes and resource become one row. */
 async function listRows(db: Database, source: Source, keys: ConnectionKey[]) {
-  const rows = await selectSinceMembership(db, source)
+  const rows = await db
+    .selectFrom(source)
     .select(({ fn }) => [
       'allowed.app_id as appId',
       'allowed.business_id as businessId',
@@ -206,19 +201,4 @@ async function listRows(db: Database, source: Source, keys: ConnectionKey[]) {
     ...row,
     scopes: scopesBeyond(parseScopes(row.scopes), parseScopes(withdrawn_scopes)),
   }));
-}
-
-/** Without grants and consents from before the current membership: they ended with the earlier one. */
-function selectSinceMembership(db: Database, source: Source) {
-  return db
-    .selectFrom(source)
-    .where(({ exists, selectFrom }) =>
-      exists(
-        selectFrom('memberships')
-          .select('memberships.role')
-          .whereRef('memberships.user_id', '=', 'allowed.user_id')
-          .whereRef('memberships.business_id', '=', 'allowed.business_id')
-          .whereRef('memberships.created_at', '<=', 'allowed.since'),
-      ),
-    );
 }

@@ -55,6 +55,15 @@ const readConsent = batchedQuery(KEY_TYPES, selectConsent);
 const readConsentForShare = preparedQuery((db, key: TimedKey) => selectConsent(db, key).forShare('consents'));
 
 export function selectConsent(db: Database, { userId, appId, businessId, now }: TimedKey) {
+  return selectConsents(db, now)
+    .select(['consents.scopes', 'consents.declined', 'consents.connected_for', 'consents.expires_at'])
+    .where('consents.user_id', '=', userId)
+    .where('consents.app_id', '=', appId)
+    .where('consents.business_id', '=', businessId);
+}
+
+/** Those that count. */
+export function selectConsents(db: Database, now: number) {
   return db
     .selectFrom('consents')
     .innerJoin('memberships', (join) =>
@@ -63,10 +72,6 @@ export function selectConsent(db: Database, { userId, appId, businessId, now }: 
         .onRef('memberships.business_id', '=', 'consents.business_id')
         .onRef('memberships.created_at', '<=', 'consents.allowed_at'),
     )
-    .select(['consents.scopes', 'consents.declined', 'consents.connected_for', 'consents.expires_at'])
-    .where('consents.user_id', '=', userId)
-    .where('consents.app_id', '=', appId)
-    .where('consents.business_id', '=', businessId)
     .where(({ or, eb }) => or([eb('consents.expires_at', 'is', null), eb('consents.expires_at', '>', now)]));
 }
 

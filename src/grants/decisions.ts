@@ -9,7 +9,7 @@ import { formatScopes, type Scopes } from '../lib/scope-lists.ts';
 import type { ConnectedFor } from '../storage/app-tables.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
-import { type GrantParties, selectBetween } from './status.ts';
+import { type GrantParties, selectUnrevokedBetween } from './status.ts';
 
 /** A user's decision about an app in a business, for the audit log. */
 interface Decision {
@@ -125,7 +125,5 @@ const readUnrevoked = preparedQuery(selectOneUnrevoked);
 
 export function selectOneUnrevoked(db: Database, { appId, businessId, userId }: Required<GrantParties>) {
   // A literal: SQLite would plan a parameter again for each call.
-  return selectBetween(db, { appId, businessId, userId })
-    .where('revoked_at', 'is', null)
-    .limit((eb) => eb.lit(1));
+  return selectUnrevokedBetween(db, { appId, businessId, userId }).limit((eb) => eb.lit(1));
 }

@@ -4,7 +4,7 @@ import type { Database } from '../storage/storage.ts';
 import { markWarned } from './grants.ts';
 import { removableOn } from './lifetimes.ts';
 import { revokeGrants } from './revocation.ts';
-import { needsWarning, selectLiveGrants, selectUnrevoked } from './status.ts';
+import { needsWarning, SUSPENSIONS, selectLiveGrants, selectUnrevoked } from './status.ts';
 
 /** How long before an unused grant expires its app gets an event. */
 const EXPIRY_NOTICE = 3 * DAY;
@@ -27,9 +27,9 @@ export async function endExpiredGrants(db: Database, limit: number, now: number)
  */
 export async function warnOfExpiring(db: Database, limit: number, now: number): Promise<number> {
   const until = now + EXPIRY_NOTICE;
-  const expiring = await selectLiveGrants(db, now)
-    .select('id')
-    .where('removable_on', '<=', removableOn(until))
+  const expiring = await selectLiveGrants(db, now, { even: SUSPENSIONS })
+    .select('grants.id')
+    .where('grants.removable_on', '<=', removableOn(until))
     .where((grants) => needsWarning(grants, until))
     .limit(limit)
     .execute();

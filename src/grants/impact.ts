@@ -1,6 +1,5 @@
-import type { ConnectedFor } from '../storage/app-tables.ts';
 import type { Database } from '../storage/storage.ts';
-import { selectLiveGrants } from './status.ts';
+import { type GrantFilter, matching, SUSPENSIONS, selectLiveGrants } from './status.ts';
 
 /** How many apps, businesses and users a suspension would affect now. */
 export interface Impact {
@@ -10,20 +9,14 @@ export interface Impact {
 }
 
 /** The live grants of one app, one user or one business. */
-export async function countAffected(
-  db: Database,
-  filter: { app_id: string } | { user_id: string; connected_for?: ConnectedFor } | { business_id: string },
-  now: number,
-): Promise<Impact> {
-  const { apps, businesses, users } = await selectLiveGrants(db, now)
-    .innerJoin('apps', 'apps.id', 'grants.app_id')
+export async function countAffected(db: Database, filter: GrantFilter, now: number): Promise<Impact> {
+  const { apps, businesses, users } = await selectLiveGrants(db, now, { even: SUSPENSIONS })
     .select(({ fn }) => [
       fn.count('grants.app_id').distinct().as('apps'),
       fn.count('grants.business_id').distinct().as('businesses'),
       fn.count('grants.user_id').distinct().as('users'),
     ])
-    .where('apps.deleted_at', 'is', null)
-    .where(({ and }) => and(filter))
+    .where(matching(filter))
     .executeTakeFirstOrThrow();
   // SQLite returns a count as a number, PostgreSQL as text.
   return { apps: Number(apps), businesses: Number(businesses), users: Number(users) };
@@ -36,10 +29,10 @@ export async function countConnections(
   now: number,
 ): Promise<(appId: string) => number> {
   if (appIds.length === 0) return () => 0;
-  const connections = selectLiveGrants(db, now)
-    .select(['app_id', 'business_id', 'user_id'])
+  const connections = selectLiveGrants(db, now, { even: SUSPENSIONS })
+    .select(['grants.app_id', 'grants.business_id', 'grants.user_id'])
     .distinct()
-    .where('app_id', 'in', appIds);
+    .where('grants.app_id', 'in', appIds);
   const rows = await db
     .selectFrom(connections.as('connections'))
     .select(({ fn }) => ['app_id', fn.countAll().as('count')])

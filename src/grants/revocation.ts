@@ -9,7 +9,7 @@ import { preparedQuery } from '../storage/prepared-query.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 import type { Tables } from '../storage/tables.ts';
 import { type Revoked, updateRevoked } from './grants.ts';
-import { type Grant, type GrantParties, selectBetween, selectUnrevoked } from './status.ts';
+import { type Grant, type GrantParties, selectUnrevoked, selectUnrevokedBetween } from './status.ts';
 
 /** Ends every token of the grant. False if it was revoked already: it keeps its first reason. */
 export async function revokeGrant(
@@ -115,10 +115,6 @@ const revokeForUser = preparedQuery(
   (db, { appId, businessId, userId, reason, now }: RevocationBetween & { userId: string }) =>
     updateRevoked(db, { reason, now }).where('id', 'in', selectUnrevokedBetween(db, { appId, businessId, userId })),
 );
-
-function selectUnrevokedBetween(db: Database, parties: GrantParties) {
-  return selectBetween(db, parties).where('revoked_at', 'is', null);
-}
 
 /** The app ends its own grant. The owners of the business see it in their audit log. */
 export async function revokeByApp(

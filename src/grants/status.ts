@@ -1,4 +1,4 @@
-import { type ExpressionBuilder, sql } from 'kysely';
+import { type Expression, type ExpressionBuilder, expressionBuilder, type SqlBool, sql } from 'kysely';
 import type { InactiveReason } from '../http/errors.ts';
 import { commonScopes, parseScopes, type Scopes, scopesBeyond } from '../lib/scope-lists.ts';
 import type { ConnectedFor } from '../storage/app-tables.ts';
@@ -67,8 +67,8 @@ const readGrant = batchedQuery(
     selectGrants(db, { rotation, now }).where('grants.id', '=', grantId),
 );
 
-/** Only the columns that `grantFrom` needs: most requests read a grant, and each column takes time. */
-export function selectGrants(db: Database, { rotation, now }: { rotation: number; now: number }) {
+/** What decides whether a grant is active, beside its own row. */
+function selectWithParties(db: Database) {
   return db
     .selectFrom('grants')
     .leftJoin('apps', 'apps.id', 'grants.app_id')
@@ -80,7 +80,70 @@ export function selectGrants(db: Database, { rotation, now }: { rotation: number
         .onRef('memberships.business_id', '=', 'grants.business_id')
         .onRef('memberships.user_id', '=', 'grants.user_id')
         .onRef('memberships.created_at', '<=', 'grants.created_at'),
-    )
+    );
+}
+
+interface Condition {
+  /** Why a grant is inactive if the condition does not hold. */
+  reason: InactiveReason | 'revoked';
+  holds: Expression<SqlBool>;
+}
+
+/**
+ * The one definition of an active grant: each of these holds. For a token and in every list and count; the first that does not hold
+ * is the reason.
+ */
+function conditionsAt(now: number): Condition[] {
+  const { eb, or, ref, lit } = expressionBuilder<Joined, keyof Joined>();
+  return [
+    { reason: 'revoked', holds: eb('grants.revoked_at', 'is', null) },
+    { reason: 'grant_expired', holds: or([eb('grants.expires_at', 'is', null), eb('grants.expires_at', '>', now)]) },
+    { reason: 'app_deleted', holds: eb('apps.deleted_at', 'is', null) },
+    { reason: 'app_paused', holds: eb('apps.paused_at', 'is', null) },
+    { reason: 'app_disabled', holds: eb('apps.disabled_at', 'is', null) },
+    {
+      reason: 'app_closed',
+      holds: or([
+        eb('apps.owner_business_id', 'is', null),
+        eb('apps.open_to_any_business', '=', lit(1)),
+        eb('apps.owner_business_id', '=', ref('grants.business_id')),
+      ]),
+    },
+    { reason: 'user_disabled', holds: eb('disabled.disabled_at', 'is', null) },
+    // Also null for a membership that is newer than the grant: it does not restore the grant.
+    { reason: 'member_removed', holds: eb('memberships.created_at', 'is not', null) },
+  ];
+}
+
+type Joined = Pick<Tables, 'grants' | 'apps' | 'memberships'> & { disabled: Tables['users'] };
+
+/** Someone can undo each of these: the grants then work again. */
+export const APP_SUSPENSIONS = ['app_paused', 'app_disabled', 'app_closed'] as const;
+export const SUSPENSIONS = [...APP_SUSPENSIONS, 'user_disabled'] as const;
+
+/** Active grants with tokens. `even` names reasons that do not count. */
+export function selectLiveGrants(db: Database, now: number, { even = [] }: { even?: readonly InactiveReason[] } = {}) {
+  const conditions = conditionsAt(now).filter(({ reason }) => !even.some((each) => each === reason));
+  return selectWithParties(db)
+    .where(({ and }) => and(conditions.map(({ holds }) => holds)))
+    .where('grants.refresh_expires_at', '>', now);
+}
+
+export type GrantFilter = Partial<Pick<Grant, 'appId' | 'businessId' | 'userId' | 'connectedFor'>>;
+
+export function matching({ appId, businessId, userId, connectedFor }: GrantFilter): Expression<SqlBool> {
+  const { and, eb } = expressionBuilder<Tables, 'grants'>();
+  return and([
+    ...(appId === undefined ? [] : [eb('grants.app_id', '=', appId)]),
+    ...(businessId === undefined ? [] : [eb('grants.business_id', '=', businessId)]),
+    ...(userId === undefined ? [] : [eb('grants.user_id', '=', userId)]),
+    ...(connectedFor === undefined ? [] : [eb('grants.connected_for', '=', connectedFor)]),
+  ]);
+}
+
+/** Only the columns that `grantFrom` needs: most requests read a grant, and each column takes time. */
+export function selectGrants(db: Database, { rotation, now }: { rotation: number; now: number }) {
+  return selectWithParties(db)
     .leftJoin('revoked_access_tokens as revoked', (join) =>
       join.onRef('revoked.grant_id', '=', 'grants.id').on('revoked.rotation', '=', rotation),
     )
@@ -108,39 +171,17 @@ export function selectGrants(db: Database, { rotation, now }: { rotation: number
       'apps.external_client_id',
       'revoked.rotation as revoked_rotation',
     ])
-    .select(({ eb, ref, and, lit }) =>
-      eb
-        .case()
-        .when('grants.revoked_reason', 'is not', null)
-        .then(ref('grants.revoked_reason'))
-        .when('grants.expires_at', '<=', now)
-        .then(literal('grant_expired'))
-        .when('apps.deleted_at', 'is not', null)
-        .then(literal('app_deleted'))
-        .when('apps.paused_at', 'is not', null)
-        .then(literal('app_paused'))
-        .when('apps.disabled_at', 'is not', null)
-        .then(literal('app_disabled'))
-        .when(
-          and([
-            eb('apps.open_to_any_business', '=', lit(0)),
-            eb('apps.owner_business_id', '!=', ref('grants.business_id')),
-          ]),
-        )
-        .then(literal('app_closed'))
-        .when('disabled.disabled_at', 'is not', null)
-        .then(literal('user_disabled'))
-        // Also null for a membership that is newer than the grant: it does not restore the grant.
-        .when('memberships.created_at', 'is', null)
-        .then(literal('member_removed'))
-        .end()
-        .as('inactive_reason'),
-    );
+    .select(inactiveReason(now).as('inactive_reason'));
 }
 
-/** Part of the text of the statement, where a value would be bound again for each request. */
-function literal(reason: InactiveReason) {
-  return sql.lit(reason);
+/** Null if the grant is active. */
+function inactiveReason(now: number) {
+  const branches = conditionsAt(now).map(({ reason, holds }) => {
+    // Part of the text of the statement, where a value would be bound again for each request.
+    const value = reason === 'revoked' ? sql.ref('grants.revoked_reason') : sql.lit(reason);
+    return sql`when not (${holds}) then ${value}`;
+  });
+  return sql<string | null>`case ${sql.join(branches, sql` `)} end`;
 }
 
 type GrantRow = Awaited<ReturnType<ReturnType<typeof selectGrants>['executeTakeFirstOrThrow']>>;
@@ -211,26 +252,8 @@ export function selectUnrevoked(db: Database) {
   return db.selectFrom('grants').select('id').where('revoked_at', 'is', null);
 }
 
-/** Neither revoked nor expired. The app, the user or the membership may still be inactive. */
-export function selectLiveGrants(db: Database, now: number) {
-  return db
-    .selectFrom('grants')
-    .where('grants.revoked_at', 'is', null)
-    .where('grants.refresh_expires_at', '>', now)
-    .where(({ or, eb }) => or([eb('grants.expires_at', 'is', null), eb('grants.expires_at', '>', now)]));
-}
-
-/** Live grants whose user is active, and has been a member since before the grant. The app may still be inactive. */
-export function selectLiveGrantsOfMembers(db: Database, now: number) {
-  return selectLiveGrants(db, now)
-    .innerJoin('users', 'users.id', 'grants.user_id')
-    .innerJoin('memberships', (join) =>
-      join
-        .onRef('memberships.user_id', '=', 'grants.user_id')
-        .onRef('memberships.business_id', '=', 'grants.business_id')
-        .onRef('memberships.created_at', '<=', 'grants.created_at'),
-    )
-    .where('users.disabled_at', 'is', null);
+export function selectUnrevokedBetween(db: Database, parties: GrantParties) {
+  return selectBetween(db, parties).where('revoked_at', 'is', null);
 }
 
 /**

@@ -7,13 +7,13 @@ import { recordEvents } from '../events/events.ts';
 import type { InactiveReason } from '../http/errors.ts';
 import { FormError } from '../lib/errors.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
-import { selectLiveGrants } from './status.ts';
+import { type GrantFilter, matching, SUSPENSIONS, selectLiveGrants } from './status.ts';
 
 /** The owner disables the app until it is enabled again. Its grants are kept, and it gets an event for each. False if it was disabled already. */
 export async function disableApp(actor: Actor, db: Database, app: AuditedApp, now: number): Promise<boolean> {
   return inTransaction(db, async (tx) => {
     if (!(await setAppStatus(tx, app.id, { column: 'disabled_at', value: now }))) return false;
-    await recordSuspension(tx, { app_id: app.id }, 'app_disabled', now);
+    await recordSuspension(tx, { appId: app.id }, 'app_disabled', now);
     await recordAppAudit(actor, tx, { action: 'app.disabled', app }, now);
     return true;
   });
@@ -36,7 +36,7 @@ export async function pauseApp(
 ): Promise<boolean> {
   return inTransaction(db, async (tx) => {
     if (!(await setAppStatus(tx, app.id, { column: 'paused_at', value: now }))) return false;
-    await recordSuspension(tx, { app_id: app.id }, 'app_paused', now);
+    await recordSuspension(tx, { appId: app.id }, 'app_paused', now);
     await recordAppAudit(actor, tx, { action: 'app.paused', app, detail: reason ? { reason } : {} }, now);
     return true;
   });
@@ -64,7 +64,7 @@ export async function disableUser(
     if (actor.kind !== 'operator' && !(await mayDisable(actor, tx, user))) return false;
     if (!(await markUserDisabled(tx, user.id, now))) return true;
     await endSessionsOfUser(tx, user.id);
-    await recordSuspension(tx, { user_id: user.id }, 'user_disabled', now);
+    await recordSuspension(tx, { userId: user.id }, 'user_disabled', now);
     await recordUserAudit(actor, tx, { action: 'user.disabled', user, detail: reason ? { reason } : {} }, now);
     return true;
   });
@@ -79,15 +79,11 @@ async function mayDisable(actor: Actor, tx: Database, user: User): Promise<boole
   return true;
 }
 
-async function recordSuspension(
-  db: Database,
-  filter: { app_id: string } | { user_id: string },
-  reason: InactiveReason,
-  now: number,
-): Promise<void> {
-  const live = await selectLiveGrants(db, now)
-    .select(['id as grantId', 'app_id as appId', 'business_id as businessId', 'user_id as userId'])
-    .where(({ and }) => and(filter))
+async function recordSuspension(db: Database, filter: GrantFilter, reason: InactiveReason, now: number): Promise<void> {
+  const live = await selectLiveGrants(db, now, { even: SUSPENSIONS })
+    .select(['grants.id as grantId', 'grants.app_id as appId'])
+    .select(['grants.business_id as businessId', 'grants.user_id as userId'])
+    .where(matching(filter))
     .execute();
   const events = live.map(({ grantId, userId, ...audience }) => ({
     type: 'grant.revoked' as const,

@@ -35,7 +35,7 @@ function mountConfirmations(host: FastifyInstance, { section, db, clock, show, l
       const { viewer, app, path } = await loadApp(request);
       if (verb === 'disable' && app.disabledAt !== null) return reply.redirect(path, 303);
       const { title, effect } = CONFIRMATIONS[verb];
-      const impact = await countAffected(db, { app_id: app.id }, clock());
+      const impact = await countAffected(db, { appId: app.id }, clock());
       const explanation = html`<p>It is connected by <strong>${impactText(impact)}</strong> right now.</p>
 <p>${effect}</p>
 <div class="form-actions"><a class="button secondary" href="${path}">Cancel</a>

@@ -65,7 +65,7 @@ async function showApp(
 ): Promise<FastifyReply> {
   const { storage, clock, platformName } = deps;
   const context = await loadPageContext(deps, request);
-  const impact = await countAffected(storage.durable, { app_id: app.id }, clock());
+  const impact = await countAffected(storage.durable, { appId: app.id }, clock());
   const reason = app.pausedAt === null ? undefined : await findReason(storage.durable, app.id, 'app.paused');
   const body = appBody(app, { platformName, impact, reason, problem, csrf: context.csrf });
   return sendPlatformPage(reply, deps, { context, title: app.name, body, status: problem ? 400 : 200 });
@@ -118,7 +118,7 @@ async function showPauseForm(
 ): Promise<FastifyReply> {
   const { storage, clock, platformName } = deps;
   const context = await loadPageContext(deps, request);
-  const impact = await countAffected(storage.durable, { app_id: app.id }, clock());
+  const impact = await countAffected(storage.durable, { appId: app.id }, clock());
   const around = { platformName, impact, csrf: context.csrf, typed: text(request.body ?? {}, 'reason') };
   const body = pauseBody(app, problem ? { ...around, problem } : around);
   return sendPlatformPage(reply, deps, { context, title: `Pause ${app.name}`, body, status: problem ? 400 : 200 });

@@ -51,7 +51,7 @@ function mountBusiness(host: FastifyInstance, deps: WebDeps): void {
     const listing = { ...readListing(request.query), path: `${PATH}/${business.id}` };
     const { shown, next } = takePage(await listMembers(db, business.id, { ...listing, limit: PAGE_SIZE + 1 }));
     const apps = await searchApps(db, { search: business.id, after: undefined, limit: APPS_SHOWN + 1 });
-    const impact = await countAffected(db, { business_id: business.id }, clock());
+    const impact = await countAffected(db, { businessId: business.id }, clock());
     const none = listing.search ? `No member found for “${listing.search}”.` : 'No members.';
     const members = html`${searchForm({ path: listing.path, search: listing.search, label: 'Search by name or email' })}
 ${shown.length === 0 ? emptyState({ icon: 'users', text: none }) : html`<ul class="rows">${shown.map(memberRow)}</ul>`}

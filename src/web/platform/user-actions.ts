@@ -105,7 +105,7 @@ export interface UserImpact {
 export async function loadUserImpact({ storage, clock }: WebDeps, user: User): Promise<UserImpact> {
   return {
     sessions: await countSessions(storage.durable, user.id, clock()),
-    impact: await countAffected(storage.durable, { user_id: user.id }, clock()),
+    impact: await countAffected(storage.durable, { userId: user.id }, clock()),
   };
 }
 

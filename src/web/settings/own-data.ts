@@ -71,9 +71,9 @@ async function show(
   const { storage, clock, platformName } = deps;
   const context = await loadPageContext(deps, request);
   const ended = await listEndedMemberships(storage.durable, context.user.id);
-  const all = { user_id: context.user.id };
+  const all = { userId: context.user.id };
   const isMoved = ended.length > 0 && ended.every(({ successor }) => successor);
-  const ending = isMoved ? ({ ...all, connected_for: 'user' } as const) : all;
+  const ending = isMoved ? ({ ...all, connectedFor: 'user' } as const) : all;
   const impact = await countAffected(storage.durable, ending, clock());
   const isBlocked = ended.some(({ needsOwner }) => needsOwner);
   const title = isBlocked ? 'You cannot delete your account yet' : 'Delete your account?';
