@@ -61,7 +61,6 @@ function ownerPictures({ web, parcelwise, member, owner }: Known): Picture[] {
   const settings = `${web}/settings`;
   const connection = `${settings}/connected-apps/${parcelwise}/${member}`;
   const pages: Record<string, string> = {
-    'connected-app': connection,
     'disconnect-app': `${connection}/disconnect`,
     'narrow-app': `${connection}/permissions`,
     member: `${settings}/members/${member}`,
@@ -77,6 +76,7 @@ function ownerPictures({ web, parcelwise, member, owner }: Known): Picture[] {
   };
   const kept: Record<string, string> = {
     'connected-apps': `${settings}/connected-apps`,
+    'connected-app': connection,
     'connect-assistant': `${settings}/connected-apps/assistant`,
     'app-rules': `${settings}/business/apps`,
     members: `${settings}/members`,
@@ -88,7 +88,6 @@ function ownerPictures({ web, parcelwise, member, owner }: Known): Picture[] {
 function developerPictures({ web, ledgerly, parcelwise, request, endpoint, delivery }: Known): Picture[] {
   const developer = `${web}/settings/developer`;
   const kept: Record<string, string> = {
-    developer,
     'new-app': `${developer}/new`,
     app: `${developer}/${ledgerly}`,
     requests: `${developer}/${parcelwise}/requests`,
@@ -100,6 +99,7 @@ function developerPictures({ web, ledgerly, parcelwise, request, endpoint, deliv
     account: `${web}/settings/account`,
   };
   const pages: Record<string, string> = {
+    developer,
     'app-identity': `${developer}/${ledgerly}/identity`,
     'delete-app': `${developer}/${ledgerly}/delete`,
     endpoints: `${developer}/${parcelwise}/endpoints`,

@@ -8,8 +8,12 @@ import type { Picture } from './pages.ts';
 import { type PictureServer, startPictureServer } from './server.ts';
 import { takeSteps } from './steps.ts';
 
-/** Only the top of these pages is shown. */
-const LONG = ['reference', 'requests'];
+/** Of these pages, only what fits in a window is shown. */
+const LONG = {
+  desktop: ['account', 'app', 'connect-assistant', 'endpoint', 'error', 'new-app', 'reference', 'requests'],
+  phone: ['consent', 'reference', 'requests'],
+};
+const WINDOW = { desktop: 960, phone: 780 };
 
 export interface Wanted {
   out: string;
@@ -98,17 +102,15 @@ async function shoot(shooting: Shooting, name: string): Promise<void> {
   if (name === 'reference') await page.getByRole('heading', { name: 'Authorization' }).first().waitFor();
   // The script disables Allow for a moment.
   await page.waitForFunction(() => !document.querySelector('[data-delayed][aria-disabled]'));
-  if (!LONG.includes(name)) await showAll(page);
+  const height = LONG[look.size].includes(name) ? WINDOW[look.size] : await heightOf(page);
+  await page.setViewportSize({ ...look.viewport, height: Math.max(height, look.viewport.height) });
   await writePicture(`${wanted.out}/${name}-${lookName(look)}.png`, await page.screenshot());
   await page.setViewportSize(look.viewport);
 }
 
-/** Makes the window as high as the page, so that the sidebar is, too. */
-async function showAll(page: Page): Promise<void> {
-  const [width, height] = await page.evaluate(
-    () => [window.innerWidth, document.documentElement.scrollHeight] as const,
-  );
-  await page.setViewportSize({ width, height: Math.max(height, page.viewportSize()?.height ?? 0) });
+/** A window of this height shows all of the page, with a sidebar as high as the page. */
+function heightOf(page: Page): Promise<number> {
+  return page.evaluate(() => document.documentElement.scrollHeight);
 }
 
 async function signIn({ page, server }: Shooting, as: Picture['as']): Promise<void> {
