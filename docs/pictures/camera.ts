@@ -39,9 +39,9 @@ export class Camera {
     await this.keep(delay);
   }
 
+  /** Without the pointer, which would hide text. */
   async showPage(page: Page, delay: number): Promise<void> {
     await this.drawPage(page);
-    await this.movePointer(this.pointer, false);
     await this.keep(delay);
   }
 
@@ -51,7 +51,7 @@ export class Camera {
     if (!box) throw new Error(`${target} is not on the page.`);
     const [from, to] = [this.pointer, { x: box.x + box.width / 2, y: box.y + box.height / 2 }];
     await this.drawPage(page);
-    for (let i = 1; i < STEPS_OF_A_MOVE; i++) {
+    for (let i = 0; i < STEPS_OF_A_MOVE; i++) {
       await this.movePointer(between(from, to, i / STEPS_OF_A_MOVE), false);
       await this.keep(MOVE);
     }

@@ -51,7 +51,7 @@ function publicPictures({ api, web, ledgerly }: Known): Picture[] {
     { name: 'app-error', url: `${api}/api/v1/oauth/authorize?${wrong}` },
     { name: 'sign-in', url: `${web}/sign-in`, kept: ['phone'] },
     { name: 'reference', url: `${api}/docs`, kept: DESKTOP },
-    { name: 'error', url: `${api}/docs/errors/invalid_grant#refresh_token_reused`, kept: DESKTOP },
+    { name: 'error', url: `${api}/docs/errors/invalid_grant`, kept: DESKTOP },
     { name: 'consent', url: `${api}/api/v1/oauth/authorize?${request}`, as: 'member', kept: BOTH },
     { name: 'own-apps', url: `${web}/settings/connected-apps`, as: 'member', kept: ['phone'] },
   ];
