@@ -3,7 +3,7 @@ import type { Frame } from './encode.ts';
 import { onStage, SCALE, type Scene, STAGE, type Step, stageMarkup, VIEW } from './stage.ts';
 
 const STEPS_OF_A_MOVE = 6;
-const MOVE = 50;
+const MOVE = 40;
 const CLICK = 500;
 
 interface Point {
@@ -47,6 +47,12 @@ export class Camera {
 
   /** Shows the pointer on its way, and then clicks. */
   async click(page: Page, target: Locator): Promise<void> {
+    const { x, y } = await this.pointAt(page, target);
+    await page.mouse.click(x, y);
+  }
+
+  /** Shows the pointer on its way, and the place of the click. */
+  async pointAt(page: Page, target: Locator): Promise<Point> {
     const box = await target.boundingBox();
     if (!box) throw new Error(`${target} is not on the page.`);
     const [from, to] = [this.pointer, { x: box.x + box.width / 2, y: box.y + box.height / 2 }];
@@ -60,7 +66,7 @@ export class Camera {
     await this.movePointer(to, true);
     await this.keep(CLICK);
     this.pointer = to;
-    await page.mouse.click(to.x, to.y);
+    return to;
   }
 
   private async drawPage(page: Page): Promise<void> {
