@@ -256,7 +256,7 @@ function isAtLeast(version: string, least: string): boolean {
 
 test('one file decides whether a grant is active, for tokens, lists and counts', () => {
   const deciding =
-    /'(?:grants\.)?(?:revoked_at|refresh_expires_at)', '(?:is|[<>]=?)|'apps\.(?:paused_at|disabled_at|open_to_any_business)'|'grants\.created_at'\)/;
+    /'(?:grants\.)?(?:revoked_at|refresh_expires_at)', '(?:is|[<>]=?)|'apps\.(?:paused_at|disabled_at|open_to_any_business)'|'memberships\.created_at', 'is/;
   // Writes repeat the condition, and the metric counts rows by what they say.
   const allowed = ['grants/status.ts', 'grants/grants.ts', 'telemetry/database-counts.ts'];
 

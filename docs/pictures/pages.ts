@@ -5,9 +5,14 @@ export interface Picture {
   url: string;
   /** The signed-in user; none by default. */
   as?: keyof typeof DEMO_USERS;
-  /** Whether docs/pictures has it. */
-  isKept?: boolean;
+  /** The sizes of its pictures in docs/pictures, each in both themes; none by default. */
+  kept?: readonly Size[];
 }
+
+type Size = 'desktop' | 'phone';
+
+const DESKTOP: readonly Size[] = ['desktop'];
+const BOTH: readonly Size[] = ['desktop', 'phone'];
 
 interface Known {
   api: string;
@@ -44,10 +49,11 @@ function publicPictures({ api, web, ledgerly }: Known): Picture[] {
   const wrong = new URLSearchParams({ client_id: ledgerly, redirect_uri: 'https://elsewhere.example/callback' });
   return [
     { name: 'app-error', url: `${api}/api/v1/oauth/authorize?${wrong}` },
-    { name: 'sign-in', url: `${web}/sign-in`, isKept: true },
-    { name: 'reference', url: `${api}/docs`, isKept: true },
-    { name: 'error', url: `${api}/docs/errors/invalid_grant#refresh_token_reused`, isKept: true },
-    { name: 'consent', url: `${api}/api/v1/oauth/authorize?${request}`, as: 'member', isKept: true },
+    { name: 'sign-in', url: `${web}/sign-in`, kept: ['phone'] },
+    { name: 'reference', url: `${api}/docs`, kept: DESKTOP },
+    { name: 'error', url: `${api}/docs/errors/invalid_grant`, kept: DESKTOP },
+    { name: 'consent', url: `${api}/api/v1/oauth/authorize?${request}`, as: 'member', kept: BOTH },
+    { name: 'own-apps', url: `${web}/settings/connected-apps`, as: 'member', kept: ['phone'] },
   ];
 }
 
@@ -55,7 +61,6 @@ function ownerPictures({ web, parcelwise, member, owner }: Known): Picture[] {
   const settings = `${web}/settings`;
   const connection = `${settings}/connected-apps/${parcelwise}/${member}`;
   const pages: Record<string, string> = {
-    'connected-app': connection,
     'disconnect-app': `${connection}/disconnect`,
     'narrow-app': `${connection}/permissions`,
     member: `${settings}/members/${member}`,
@@ -64,7 +69,6 @@ function ownerPictures({ web, parcelwise, member, owner }: Known): Picture[] {
     invite: `${settings}/members/invite`,
     invitations: `${settings}/members/invitations`,
     business: `${settings}/business`,
-    'app-rules': `${settings}/business/apps`,
     'block-app': `${settings}/business/apps/${parcelwise}/block`,
     address: `${settings}/address`,
     'two-step': `${settings}/two-step`,
@@ -72,17 +76,18 @@ function ownerPictures({ web, parcelwise, member, owner }: Known): Picture[] {
   };
   const kept: Record<string, string> = {
     'connected-apps': `${settings}/connected-apps`,
+    'connected-app': connection,
     'connect-assistant': `${settings}/connected-apps/assistant`,
+    'app-rules': `${settings}/business/apps`,
     members: `${settings}/members`,
     'audit-log': `${settings}/audit-log`,
   };
-  return [...toPictures(kept, { as: 'owner', isKept: true }), ...toPictures(pages, { as: 'owner' })];
+  return [...toPictures(kept, { as: 'owner', kept: DESKTOP }), ...toPictures(pages, { as: 'owner' })];
 }
 
 function developerPictures({ web, ledgerly, parcelwise, request, endpoint, delivery }: Known): Picture[] {
   const developer = `${web}/settings/developer`;
   const kept: Record<string, string> = {
-    developer,
     'new-app': `${developer}/new`,
     app: `${developer}/${ledgerly}`,
     requests: `${developer}/${parcelwise}/requests`,
@@ -94,6 +99,7 @@ function developerPictures({ web, ledgerly, parcelwise, request, endpoint, deliv
     account: `${web}/settings/account`,
   };
   const pages: Record<string, string> = {
+    developer,
     'app-identity': `${developer}/${ledgerly}/identity`,
     'delete-app': `${developer}/${ledgerly}/delete`,
     endpoints: `${developer}/${parcelwise}/endpoints`,
@@ -101,14 +107,13 @@ function developerPictures({ web, ledgerly, parcelwise, request, endpoint, deliv
     'new-endpoint': `${developer}/${parcelwise}/endpoints/new`,
     'member-of-developer': `${web}/settings/members`,
   };
-  return [...toPictures(kept, { as: 'admin', isKept: true }), ...toPictures(pages, { as: 'admin' })];
+  return [...toPictures(kept, { as: 'admin', kept: DESKTOP }), ...toPictures(pages, { as: 'admin' })];
 }
 
-function platformPictures({ web, ledgerly, member, northgate }: Known): Picture[] {
+function platformPictures({ web, ledgerly, parcelwise, member, northgate }: Known): Picture[] {
   const platform = `${web}/platform`;
   const pages: Record<string, string> = {
     'platform-app': `${platform}/apps/${ledgerly}`,
-    'platform-pause': `${platform}/apps/${ledgerly}/pause`,
     'platform-first-party': `${platform}/developer/apps`,
     'platform-businesses': `${platform}/businesses`,
     'platform-business': `${platform}/businesses/${northgate}`,
@@ -118,12 +123,10 @@ function platformPictures({ web, ledgerly, member, northgate }: Known): Picture[
     'platform-settings': `${platform}/settings`,
     'platform-audit-log': `${platform}/audit-log`,
   };
-  return [
-    { name: 'platform', url: `${platform}/apps`, as: 'admin', isKept: true },
-    ...toPictures(pages, { as: 'admin' }),
-  ];
+  const kept = { platform: `${platform}/apps`, 'platform-pause': `${platform}/apps/${parcelwise}/pause` };
+  return [...toPictures(kept, { as: 'admin', kept: DESKTOP }), ...toPictures(pages, { as: 'admin' })];
 }
 
-function toPictures(pages: Record<string, string>, about: Pick<Picture, 'as' | 'isKept'>): Picture[] {
+function toPictures(pages: Record<string, string>, about: Pick<Picture, 'as' | 'kept'>): Picture[] {
   return Object.entries(pages).map(([name, url]) => ({ name, url, ...about }));
 }

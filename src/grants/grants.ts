@@ -11,11 +11,12 @@ import { retentionStep } from '../storage/retention.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 import type { ValueTypes } from '../storage/value-lists.ts';
+import type { Grant } from './grant.ts';
 import { ROTATED_TYPES, rotatedNow } from './lifetimes.ts';
 import { GRANT_TYPES, type GrantRow, type NewCode, type NewGrant, newGrantRow } from './new-grants.ts';
-import { type Grant, type GrantParties, needsWarning, selectBetween } from './status.ts';
+import { type GrantParties, needsWarning, selectBetween } from './status.ts';
 
-export { findGrant, type Grant } from './status.ts';
+export { findGrant, type Grant } from './grant.ts';
 
 /** Undefined if the id is taken, by the first of two clicks on Allow. */
 export async function createGrant(db: Database, grant: NewGrant, now: number): Promise<NewCode | undefined> {

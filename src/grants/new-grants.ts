@@ -2,8 +2,8 @@ import { newId } from '../lib/ids.ts';
 import { formatScopes } from '../lib/scope-lists.ts';
 import { newSalt } from '../lib/secrets.ts';
 import type { Row } from '../storage/tables.ts';
+import type { Grant } from './grant.ts';
 import { CODE_LIFETIME, removableOn } from './lifetimes.ts';
-import type { Grant } from './status.ts';
 
 export type NewGrant = Pick<
   Grant,

@@ -8,8 +8,9 @@ import { jsonObject } from '../storage/json-object.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 import type { Tables } from '../storage/tables.ts';
+import type { Grant } from './grant.ts';
 import { type Revoked, updateRevoked } from './grants.ts';
-import { type Grant, type GrantParties, selectUnrevoked, selectUnrevokedBetween } from './status.ts';
+import { type GrantParties, selectUnrevoked, selectUnrevokedBetween } from './status.ts';
 
 /** Ends every token of the grant. False if it was revoked already: it keeps its first reason. */
 export async function revokeGrant(

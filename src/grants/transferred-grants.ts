@@ -1,9 +1,10 @@
 import { parseScopes, type Scopes, scopesBeyond } from '../lib/scope-lists.ts';
 import type { ConnectedFor } from '../storage/app-tables.ts';
 import type { Database } from '../storage/storage.ts';
+import type { Grant } from './grant.ts';
 import { markForUser, moveGrant } from './grants.ts';
 import { CODE_LIFETIME } from './lifetimes.ts';
-import { type Grant, lockUnrevoked, selectBetween } from './status.ts';
+import { lockUnrevoked, selectBetween } from './status.ts';
 
 interface Transfer extends Pick<Grant, 'appId' | 'businessId' | 'userId'> {
   to: string;

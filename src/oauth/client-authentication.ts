@@ -2,7 +2,7 @@ import { type ExpressionBuilder, sql } from 'kysely';
 import type { App } from '../apps/apps.ts';
 import { appIdOf } from '../apps/client-ids.ts';
 import { LAST_USED_PRECISION, useSecret } from '../apps/secrets.ts';
-import { type Grant, grantFrom, selectGrants } from '../grants/status.ts';
+import { type Grant, grantFrom, selectGrants } from '../grants/grant.ts';
 import { isId } from '../lib/ids.ts';
 import { networkOf } from '../lib/ip-addresses.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';

@@ -56,6 +56,21 @@ test('on a screen of 1,920 pixels, a table is at most 1,200 pixels wide', async 
   assert.ok(width && width > 1000 && width <= 1200, `${width}`);
 });
 
+for (const list of ['.rows.log', '.rows:not(.log)']) {
+  test(`the text of a row stays visible under the pointer, ${list}`, async () => {
+    const { page } = await chromium.newPage({ viewport: { width: 1280, height: 800 } });
+    await page.goto(gallery.url);
+    const link = page.locator(`${list} > .entry > div > a`).first();
+    await link.hover();
+
+    const seen = await link.screenshot();
+    await link.evaluate((element) => element.style.setProperty('color', 'transparent'));
+    const without = await link.screenshot();
+
+    assert.notDeepEqual(seen, without);
+  });
+}
+
 test('a dialog opens and closes without a script', async () => {
   const { page } = await chromium.newPage({ javaScriptEnabled: false });
   await page.goto(gallery.url);

@@ -4,7 +4,7 @@ import type { Updateable } from 'kysely';
 import { findEvent, LISTED_AFTER, recordEvent } from '../../../src/events/events.ts';
 import { listAppsWithScope, listBusinessesWithScope } from '../../../src/grants/apps-with-scope.ts';
 import { endConnections } from '../../../src/grants/connections.ts';
-import { findGrant } from '../../../src/grants/status.ts';
+import { findGrant } from '../../../src/grants/grants.ts';
 import { newId } from '../../../src/lib/ids.ts';
 import type { Tables } from '../../../src/storage/tables.ts';
 import { canReceive, checkGuards } from '../../../src/webhooks/visibility.ts';

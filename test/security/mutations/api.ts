@@ -85,8 +85,8 @@ export const API_MUTATIONS: Mutation[] = [
     promise: 'P10',
     breaks: 'a removed member is not noticed',
     file: 'src/grants/status.ts',
-    find: ".when('memberships.created_at', 'is', null)",
-    replace: ".when('grants.id', 'is', null)",
+    find: "holds: eb('memberships.created_at', 'is not', null)",
+    replace: "holds: eb('grants.id', 'is not', null)",
     tests: [TENANCY, DEAD],
   },
   {
