@@ -63,8 +63,6 @@ async function showConnecting(camera: Camera, page: Page): Promise<Buffer> {
   await page.getByRole('button', { name: 'Allow' }).waitFor();
   await camera.showPage(page, 2000);
   const still = camera.frames.at(-1)?.png;
-  await page.mouse.wheel(0, VIEW.height);
-  await camera.showPage(page, 1200);
   await camera.click(page, page.getByRole('button', { name: 'Allow' }));
   camera.nextStep();
   await page.getByText('The newest invoices').waitFor();

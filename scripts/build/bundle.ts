@@ -1,5 +1,5 @@
-import { globSync, readFileSync } from 'node:fs';
-import { basename } from 'node:path';
+import { globSync, readFileSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { cyclonedxEsbuildPlugin } from '@cyclonedx/cyclonedx-esbuild';
 import { build, type Metafile, type Plugin } from 'esbuild';
 import { completeMetafile, ROOT } from './metafile.ts';
@@ -69,7 +69,16 @@ export async function bundle(out: string): Promise<Metafile> {
     logLevel: 'warning',
   });
   assertNamedExports(metafile);
+  const sbom = join(out, 'sbom.cdx.json');
+  writeFileSync(sbom, ownAddresses(readFileSync(sbom, 'utf8')));
   return metafile;
+}
+
+/** Packages of other people may have these names on the npm registry. */
+function ownAddresses(sbom: string): string {
+  return sbom
+    .replace(/"pkg:npm\/(gatehouse@[\d.]+)[^"]*"/, '"pkg:generic/$1"')
+    .replace(/"pkg:npm\/%40gatehouse\/(client@[\d.]+)[^"]*"/, '"pkg:generic/gatehouse-$1"');
 }
 
 function assertNamedExports({ inputs }: Metafile): void {

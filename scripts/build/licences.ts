@@ -11,7 +11,8 @@ const MIT_COPYRIGHTS: Record<string, string> = {
   'pg-types': 'Copyright (c) 2014 Brian M. Carlson',
   pgpass: 'Copyright (c) 2013-2016 Hannes Hörl',
 };
-const MIT = readFileSync(new URL('../../LICENSE', import.meta.url), 'utf8');
+/** The standard text, of Gatehouse's own licence. */
+export const MIT = readFileSync(new URL('../../LICENSE', import.meta.url), 'utf8');
 
 const LICENCE_FILE = /^(?:licen[sc]e|copying|copyright|notice|third-?party)/i;
 const CODE = /\.(?:[cm]?[jt]s|json|map)$/i;

@@ -1,9 +1,10 @@
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Metafile, Plugin } from 'esbuild';
-import { findLicenceFiles } from './licences.ts';
+import { extractScalar } from '../../src/web/reference/scalar.ts';
+import { findLicenceFiles, MIT } from './licences.ts';
 
 export const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -21,9 +22,10 @@ const EMBEDDED = 'node_modules/.cache/embedded';
 export const completeMetafile: Plugin = {
   name: 'complete-metafile',
   setup({ onEnd }) {
-    onEnd(({ metafile }) => {
+    onEnd(async ({ metafile }) => {
       if (!metafile) return;
       addCopied(metafile);
+      addNamed(metafile, await extractScalar());
       addEmbedded(metafile);
     });
   },
@@ -35,6 +37,29 @@ function addCopied({ inputs, outputs }: Metafile): void {
     inputs[manifest] = { bytes: 0, imports: [] };
     outputs[file] = { bytes: 0, exports: [], imports: [], inputs: { [manifest]: { bytesInOutput: 1 } } };
   }
+}
+
+/** Scalar's script was bundled by its authors. Comments in it name the packages, and their licences. */
+function addNamed({ inputs, outputs }: Metafile, script: string): void {
+  const file = 'src/web/assets/scalar.js' satisfies keyof typeof COPIED;
+  for (const [comment] of script.matchAll(/\/\*[!*][\s\S]*?\*\//g)) {
+    const [, name, version] = /^[/!* \n]*(@?[\w./-]+) v?(\d+\.\d+\.\d+)\s/.exec(comment) ?? [];
+    if (!name || !version || !/\bMIT\b/.test(comment)) continue;
+    const folder = join(ROOT, EMBEDDED, `${name}@${version}`);
+    if (!existsSync(folder))
+      writePackage(folder, { name, version, license: 'MIT' }, { 'LICENSE.txt': standardLicence(comment) });
+    const manifest = relative(ROOT, join(folder, 'package.json'));
+    inputs[manifest] = { bytes: 0, imports: [] };
+    inputs[`node_modules/${COPIED[file]}/package.json`]?.imports.push({ path: manifest, kind: 'import-statement' });
+    const output = outputs[file];
+    if (output) output.inputs[manifest] = { bytesInOutput: 1 };
+  }
+}
+
+function standardLicence(comment: string): string {
+  const lines = comment.split('\n').map((line) => line.replace(/^[/!* ]+|[/* ]+$/g, ''));
+  const copyright = lines.find((line) => line.startsWith('(c)')) ?? lines.filter(Boolean).join(' ');
+  return MIT.replace(/^Copyright .*$/m, copyright.replace('(c)', 'Copyright (c)'));
 }
 
 /** Some packages contain others, which their authors bundled. */
@@ -77,15 +102,19 @@ function findManifest(file: string, name: string, version?: string): string {
   const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
   if (!version || version === manifest.version) return relative(ROOT, join(installed, 'package.json'));
   const folder = join(ROOT, EMBEDDED, `${name}@${version}`);
-  if (!existsSync(folder)) copyPackage(installed, folder, { ...manifest, version });
+  if (!existsSync(folder)) writePackage(folder, { ...manifest, version }, readLicences(installed));
   return relative(ROOT, join(folder, 'package.json'));
 }
 
+function readLicences(folder: string): Record<string, string> {
+  return Object.fromEntries(findLicenceFiles(folder).map((file) => [file, readFileSync(join(folder, file), 'utf8')]));
+}
+
 /** Atomic: several builds can run at the same time. */
-function copyPackage(from: string, to: string, manifest: object): void {
+function writePackage(to: string, manifest: object, licences: Record<string, string>): void {
   mkdirSync(dirname(to), { recursive: true });
   const copy = mkdtempSync(`${to}-`);
-  for (const file of findLicenceFiles(from)) cpSync(join(from, file), join(copy, file));
+  for (const [name, text] of Object.entries(licences)) writeFileSync(join(copy, name), text);
   writeFileSync(join(copy, 'package.json'), JSON.stringify(manifest));
   try {
     renameSync(copy, to);

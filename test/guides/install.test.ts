@@ -101,6 +101,36 @@ test('npm ci prints no warning on any Node that it can be run with', () => {
   }
 });
 
+test('the demo needs none of the tools, and the next command with `dev` installs them', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-install-'));
+  const bin = join(folder, 'bin');
+  for (const each of [join(folder, 'scripts'), join(folder, 'node_modules/served'), bin])
+    mkdirSync(each, { recursive: true });
+  cpSync(join(ROOT, 'scripts/install.mjs'), join(folder, 'scripts/install.mjs'));
+  const packages = {
+    dependencies: { served: '1.0.0' },
+    devDependencies: { tool: '1.0.0' },
+    optionalDependencies: { node: '1.0.0' },
+  };
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(packages));
+  writeFileSync(join(folder, 'package-lock.json'), '{}');
+  writeFileSync(join(folder, 'node_modules/.package-lock.json'), '{}');
+  writeFileSync(join(bin, 'npm'), '#!/bin/sh\necho "npm $*"\n', { mode: 0o755 });
+  const env = { ...process.env, PATH: `${bin}${delimiter}${process.env.PATH}` };
+  const run = (...args: string[]) =>
+    spawnSync(process.execPath, ['scripts/install.mjs', ...args], { cwd: folder, encoding: 'utf8', env }).stderr;
+
+  const demo = run();
+  const tools = run('dev');
+  rmSync(join(folder, 'node_modules/served'), { recursive: true });
+  const missing = run();
+
+  rmSync(folder, { recursive: true });
+  assert.equal(demo, '');
+  assert.match(tools, /^npm ci --no-audit --no-fund *$/m);
+  assert.match(missing, /^npm ci --no-audit --no-fund --omit=dev$/m);
+});
+
 test('without the pinned Node, a command prints which version it needs and exits', () => {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-install-'));
   mkdirSync(join(folder, 'scripts'));
