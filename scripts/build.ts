@@ -17,7 +17,7 @@ const FILES = [
   'src/web/{assets,styles}/*',
   'docs/{guides,reference,decisions}/*.md',
   'sdk/{typescript,python,guard}/README.md',
-  'deploy/**/*.*',
+  'deploy/**/{*.*,Caddyfile}',
   '{CHANGELOG,README}.md',
   'LICENSE',
 ];

@@ -5,6 +5,7 @@
 // `npm test -- all` runs every lane, and searches all logs for the secrets that the tests have seen.
 // `npm test -- test/http/oauth` runs files or folders of any lane, on PostgreSQL if TEST_DATABASE_URL names a server.
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import {
   closeSync,
   existsSync,
@@ -22,29 +23,10 @@ import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { reportLeaks } from '../test/support/leak-report.ts';
 import { createPostgresData, createTemplate, startPostgres } from '../test/support/postgres-server.ts';
-import { LANES } from './test/lanes.ts';
+import { FIRST, LANE_NAMES, LANES, ON_DISK, SHARED_FOLDERS, WITH_BUNDLE, WITH_POSTGRES } from './test/lanes.ts';
 import { buildBundle, COMPILE_CACHE, fillCompileCache } from './test/prepare.ts';
 import { startProgress } from './test/progress.ts';
 
-const WITH_POSTGRES = ['all', 'postgres', 'nodes', 'faults', 'guides'];
-/** These start `gatehouse` many times, and the bundle takes half as long to start as the sources. */
-const WITH_BUNDLE = ['all', 'nodes', 'faults', 'cli', 'postgres'];
-/** These folders of lanes share processes: loading the server takes longer than most of their tests. */
-const SHARED_FOLDERS = [
-  'test/browser/',
-  'test/sdk/clients/',
-  'test/sdk/guard/',
-  'test/sdk/typescript/',
-  'test/package/',
-  'test/bench/',
-  'test/cli/',
-  'test/deploy/',
-  'test/fuzz/',
-];
-/** These start programs or PostgreSQL, kill processes, or fill a disk. */
-const ON_DISK = ['faults', 'nodes', 'browser', 'guides', 'sdk', 'postgres'];
-/** They take longest, so they start first, and then the largest files: otherwise one process would end alone. */
-const FIRST = ['test/http/tenancy/', 'test/http/mcp/', 'test/storage/', 'test/reference/'];
 /** test/node_modules has packages that come with their own tests. */
 const PACKAGES = ['**/node_modules/**'];
 /** Many tests wait for processes that they have started, or for time to pass. */
@@ -64,6 +46,9 @@ mkdirSync(databases);
 const results = TEST_RESULTS ?? folder;
 mkdirSync(results, { recursive: true });
 let runs = 0;
+const children = new Set();
+let isStopped = false;
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, stop);
 
 const given = process.argv.slice(2);
 const [lane] = given;
@@ -82,7 +67,17 @@ async function runGiven() {
   }
   if (WITH_POSTGRES.includes(lane)) return withPostgresData(runLane);
   if (Object.hasOwn(LANES, lane)) return runLane(usualEnv);
-  return runFiles(findTests(given), process.env);
+  const files = findTests(given);
+  if (files.length > PROCESSES) return runParts(sharedParts('Tests', files, process.env));
+  if (files.length > 0) return runFiles(files, process.env);
+  console.error(`No lane, folder or file of tests is called ${given.join(' ')}. The lanes: ${LANE_NAMES}.`);
+  return 1;
+}
+
+/** What is left of the run ends in order, and removes its folders. */
+function stop(signal) {
+  isStopped = true;
+  for (const child of children) child.kill(signal);
 }
 
 /** Each PostgreSQL of the run starts with a copy of this folder. */
@@ -201,6 +196,7 @@ async function runParts(parts) {
 
 /** The report of a process says why it failed if none of its tests did. */
 async function runPart({ title, files, env }, progress) {
+  if (isStopped) return 1;
   if (listMarked(env.TEST_TAKEN, 'begun', files).length === files.length) return 0;
   const name = ++runs;
   const report = join(folder, `report-${name}`);
@@ -209,7 +205,7 @@ async function runPart({ title, files, env }, progress) {
   const reporters = [...reportTo('spec', report), ...reportTo('./scripts/test/results.mjs', result)];
   const status = await runNode([...reporters, './scripts/test/files.mjs'], files, env, log);
   closeSync(log);
-  if (status !== 0 && !readIfThere(result).includes('"error":')) {
+  if (status !== 0 && !isStopped && !readIfThere(result).includes('"error":')) {
     progress.print(`✖ ${title} ended with ${status}:\n${readIfThere(report)}`);
   }
   return status;
@@ -232,7 +228,10 @@ async function runNode(options, files, env, stdout) {
     stdio: ['inherit', stdout, 'inherit'],
     env: { NODE_COMPILE_CACHE: COMPILE_CACHE, ...env, TMPDIR: files.some(needsDisk) ? disk : databases },
   });
-  return new Promise((resolve) => child.once('close', (code) => resolve(code ?? 1)));
+  children.add(child);
+  const [code] = await once(child, 'close');
+  children.delete(child);
+  return code ?? 1;
 }
 
 function needsDisk(file) {

@@ -34,8 +34,8 @@ interface Condition {
 }
 
 /**
- * The one definition of an active grant: each of these holds. For a token and in every list and count; the first that does not hold
- * is the reason.
+ * The one definition of an active grant, for tokens, lists and counts: each of these holds. The first that does not is the reason
+ * why a grant is inactive.
  */
 function conditionsAt(now: number): Condition[] {
   const { eb, or, ref, lit } = expressionBuilder<Joined, keyof Joined>();
