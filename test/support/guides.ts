@@ -3,6 +3,7 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -77,7 +78,8 @@ export function createWorkspace() {
     /** Links an npm package of the tests, instead of installing it from the registry. */
     linkPackage(name: string) {
       mkdirSync(join(project, 'node_modules'), { recursive: true });
-      symlinkSync(join(ROOT, 'node_modules', name), join(project, 'node_modules', name));
+      const installed = ['test/node_modules', 'node_modules'].map((packages) => join(ROOT, packages, name));
+      symlinkSync(installed.find(existsSync) ?? '', join(project, 'node_modules', name));
     },
     run: (command: string[], { cwd = project, env = {} }: RunOptions = {}) => startProgram(command, { cwd, env }),
     bash: (script: string, { cwd = project, env = {} }: RunOptions = {}) =>
