@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { test } from 'node:test';
 import { startTestServer } from '../../support/test-server.ts';
 import { createFolder, ROOT, run, TSC } from '../typescript/build.ts';
@@ -20,10 +20,9 @@ async function installPackage(): Promise<string> {
   assert.equal(tarball, 'gatehouse-guard-0.1.0.tgz');
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'consumer', private: true, type: 'module' }));
   await run('npm', ['install', join(packed, tarball), ...offline], folder);
-  for (const name of ['fastify', 'express', '@types']) {
-    mkdirSync(join(folder, 'node_modules'), { recursive: true });
-    symlinkSync(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name));
-  }
+  mkdirSync(join(folder, 'node_modules'), { recursive: true });
+  for (const path of ['node_modules/fastify', 'test/node_modules/express', 'test/node_modules/@types'])
+    symlinkSync(join(ROOT, path), join(folder, 'node_modules', basename(path)));
   return folder;
 }
 
