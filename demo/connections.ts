@@ -93,6 +93,7 @@ async function connect(db: Database, app: App, connection: Connection, now: numb
       resource: null,
       redirectUri: null,
       codeChallenge: null,
+      stops: 0,
     },
     at,
   );

@@ -13,6 +13,7 @@ import { oldLongTransactions } from './events/long-transactions.ts';
 import { expiredAppRequests } from './grants/app-requests.ts';
 import { expiredConsents } from './grants/consents.ts';
 import { endExpiredGrants, warnOfExpiring } from './grants/expiry.ts';
+import { startFollowUps } from './grants/follow-up-worker.ts';
 import { inactiveGrants } from './grants/grants.ts';
 import { type Mailer, oldMails } from './mail/mails.ts';
 import type { MailTransport } from './mail/transport.ts';
@@ -34,7 +35,7 @@ interface JobDeps extends WorkerDeps {
   mailTransport: MailTransport | undefined;
 }
 
-/** Starts what runs in the background: the retention job, the webhook worker and the mail worker. Returns a function that stops them. */
+/** Starts what runs in the background: the retention job, the follow-ups of stops, the webhook worker and the mail worker. Returns a function that stops them. */
 export function startJobs(
   deps: JobDeps,
   log: { error(error: unknown): void; warn(message: string): void },
@@ -50,8 +51,9 @@ export function startJobs(
   });
   const stopWebhooks = startWebhooks(deps, report);
   const stopMail = deps.mailTransport && startMailWorker(deps, deps.mailTransport, log);
+  const stopFollowUps = startFollowUps(deps, report);
   const stopNotices = deps.mailer.isOn ? startNoticeMails(deps, report) : undefined;
-  return () => Promise.all([stopRetention(), stopWebhooks(), stopMail?.(), stopNotices?.()]);
+  return () => Promise.all([stopRetention(), stopWebhooks(), stopFollowUps(), stopMail?.(), stopNotices?.()]);
 }
 
 const STEPS: RetentionStep[] = [

@@ -18,6 +18,7 @@ import {
   verifyToken,
 } from '../../src/oauth/tokens.ts';
 import type { BareDatabase, Row } from './bare-database.ts';
+import { ANY } from './bare-statements.ts';
 
 export interface Bare {
   db: BareDatabase;
@@ -130,13 +131,14 @@ export function allow({ db, keys }: Bare, stamped: string, cookies: Fields, from
   const app = db.one('app', params.get('client_id'));
   const [{ businessId }] = db.all('memberships', user.id) as [Row];
   db.one('appRules', app.id, app.id, user.id, businessId);
-  db.one('consent', user.id, app.id, businessId, now);
+  db.one('consent', now, user.id, app.id, businessId);
   const [id, salt, expiresAt] = [newId(now), newSalt(), now + 10 * MINUTE];
   db.atomically(() => {
+    db.all('stops', app.id, ANY, ANY, app.id, businessId, ANY, ANY, ANY, user.id);
     db.one('lockSession', user.id_hash);
     db.one('lockBusiness', businessId);
     db.one('appRules', app.id, app.id, user.id, businessId);
-    const { scopes: scope } = db.one('consent', user.id, app.id, businessId, now);
+    const { scopes: scope } = db.one('consent', now, user.id, app.id, businessId);
     const key = `grant.allowed ${app.id} ${businessId} ${user.id} ${scope}`;
     const hasGrant = () => db.one('unrevokedGrant', businessId, app.id, user.id) !== undefined;
     const isRepeat = [db.one('isRepeat', key, now - DAY) !== undefined, hasGrant()].every(Boolean);
@@ -155,7 +157,7 @@ export function allow({ db, keys }: Bare, stamped: string, cookies: Fields, from
       expiresAt,
       0,
     ];
-    const [changed] = db.all('addGrant', id, salt, app.id, user.id, businessId, ...request, removableOn(expiresAt));
+    const [changed] = db.all('addGrant', id, salt, app.id, user.id, businessId, ...request, removableOn(expiresAt), 0);
     const data = JSON.stringify({ grantId: id, userId: user.id, scopes: scope.split(' ') });
     const event = [newId(now), 'grant.created', data, now, now];
     db.write('durable', 'addCreatedEvent', changed.appId, changed.businessId, ...event);

@@ -150,7 +150,10 @@ export const unusedExternalApps: RetentionStep = {
 /** Lists the apps that have a grant, a consent, an approval or a request. One query per table: `grants` may be sharded. */
 async function listUsed(db: Database, ids: string[]): Promise<string[]> {
   const used = new Set<string>();
-  for (const table of ['grants', 'consents', 'app_approvals', 'app_requests'] as const) {
+  // A revoked grant has its reason in its row.
+  const grants = db.selectFrom('grants').select('app_id').distinct().where('revoked_at', 'is', null);
+  for (const { app_id } of await grants.where('app_id', 'in', ids).execute()) used.add(app_id);
+  for (const table of ['consents', 'app_approvals', 'app_requests'] as const) {
     const rows = await db.selectFrom(table).select('app_id').distinct().where('app_id', 'in', ids).execute();
     for (const { app_id } of rows) used.add(app_id);
   }

@@ -30,7 +30,7 @@ import { type Database, inTransaction } from '../storage/storage.ts';
 import { lockAppRulesForShare } from './app-policies.ts';
 import { deleteRequestsOfMember } from './app-requests.ts';
 import { forgetConsentsOfUser } from './consents.ts';
-import { revokeGrantsOfUser } from './revocation.ts';
+import { beginFollowUp } from './follow-ups.ts';
 import { disableApp } from './suspension.ts';
 import { findSuccessor, transferBusinessConnections } from './transfers.ts';
 
@@ -74,9 +74,8 @@ export async function deleteAccount(actor: Actor, db: Database, current: Credent
     await endSessionsOfUser(tx, user.id);
     for (const ended of await listEndedMemberships(tx, user.id)) await endMembership(actor, tx, { user, ended }, now);
     await lockUserForDeletion(tx, user.id);
-    // In this order: a grant that relies on a consent is either revoked below, or waits and finds no consent.
     await forgetConsentsOfUser(tx, user.id);
-    await revokeGrantsOfUser(tx, { userId: user.id, reason: 'member_removed' }, now);
+    await beginFollowUp(tx, { kind: 'end', userId: user.id, reason: 'member_removed' }, now);
     await recordUserAudit(actor, tx, { action: 'user.deleted', user }, now);
     await deleteNoticesOfUser(tx, user.id);
     await deletePasskeysOfUser(tx, user.id);

@@ -8,7 +8,8 @@ import { recordUserAudit, setPasswordHash, type User, userActor, verifyEmail } f
 import type { Actor } from '../audit/entries.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 import { forgetConsentsOfUser } from './consents.ts';
-import { revokeGrantsOfUser } from './revocation.ts';
+import { beginFollowUp } from './follow-ups.ts';
+import { stop } from './stops.ts';
 
 interface NewPassword {
   user: User;
@@ -112,8 +113,8 @@ export async function resetAccount(
   const removed: RemovedFactor = isRemoved ? { two_step_sign_in: 'removed' } : {};
   await endSessionsOfUser(tx, userId);
   if (!endsGrants) return removed;
-  // In this order: a grant that relies on a consent is either revoked below, or waits and finds no consent.
+  await stop(tx, { userId }, 'password_reset', now);
+  await beginFollowUp(tx, { kind: 'end', userId, reason: 'password_reset' }, now);
   await forgetConsentsOfUser(tx, userId);
-  await revokeGrantsOfUser(tx, { userId, reason: 'password_reset' }, now);
   return removed;
 }

@@ -18,7 +18,7 @@ import {
   recordDecision,
   setDecision,
 } from './app-requests.ts';
-import { endConnections } from './connections.ts';
+import { endForEveryone } from './connections.ts';
 import { wasGranted } from './status.ts';
 
 /** What an owner has decided about an app, for everyone in the business. */
@@ -174,7 +174,7 @@ export async function blockApp(
     const row = { status: 'blocked', scopes: '', reason, decided_by: actor.id, decided_at: now } as const;
     await putDecision(tx, { app, businessId }, row);
     await deleteRequests(tx, { appId: app.id, businessId });
-    const people = (await endConnections(tx, { appId: app.id, businessId }, 'app_blocked', now)) ?? 0;
+    const people = (await endForEveryone(tx, { appId: app.id, businessId }, 'app_blocked', now)) ?? 0;
     const detail = { people: String(people), ...(reason && { reason }) };
     await recordDecision(actor, tx, { action: 'grant.app_blocked', app, businessId, detail }, now);
     return true;

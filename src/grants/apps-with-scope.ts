@@ -1,7 +1,7 @@
 import { inChunks } from '../storage/chunks.ts';
 import { containsName } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
-import { type GrantParties, selectLiveGrants } from './status.ts';
+import { type GrantParties, selectLiveGrants, selectUnrevoked } from './status.ts';
 
 /** An app in a business. */
 type Pair = Omit<GrantParties, 'userId'>;
@@ -12,7 +12,7 @@ export async function listAppsWithScope(
   { businessId, scope }: { businessId: string; scope: string },
   now: number,
 ): Promise<string[]> {
-  const connected = db.selectFrom('grants').select('app_id as appId').where('business_id', '=', businessId);
+  const connected = selectUnrevoked(db).clearSelect().select('app_id as appId').where('business_id', '=', businessId);
   const apps = await connected.distinct().orderBy('app_id').execute();
   const pairs = apps.map(({ appId }) => ({ appId, businessId }));
   return (await listPairsWithScope(db, pairs, scope, now)).map(({ appId }) => appId);

@@ -12,13 +12,17 @@ import {
   type ConnectionFilter,
   type ConnectionKey,
   type ConnectionRow,
+  countConnectedUsers,
   listConnectionKeys,
   listConnectionRows,
   sortKeyOf,
 } from './connection-rows.ts';
 import { forgetConsents } from './consents.ts';
-import { revokeGrantsBetween } from './revocation.ts';
+import { formatCount } from './counts.ts';
+import { requestFollowUp } from './follow-ups.ts';
+import { revokeConnection } from './revocation.ts';
 import { type GrantParties, wasGranted } from './status.ts';
+import { stop } from './stops.ts';
 
 /** An app with access for a user in a business, or with a saved consent to get it without a consent screen. */
 export interface Connection {
@@ -159,25 +163,47 @@ export async function disconnect(
   return inTransaction(db, async (tx) => {
     // A transfer locks two consents, in another order: it waits here, or this waits for it.
     if (!user && !(await lockAppRules(actor, tx, businessId))) return false;
-    const people = await endConnections(tx, { appId: app.id, businessId, userId: user?.id }, reason, now);
+    const parties = { appId: app.id, businessId, userId: user?.id };
+    const people = user
+      ? await endConnection(tx, { ...parties, userId: user.id }, reason, now)
+      : await endForEveryone(tx, parties, reason, now);
     if (!people) return people !== undefined;
     const subject = { kind: 'app' as const, id: app.id, name: app.name };
-    const detail: Record<string, string> = user ? { user: user.name } : { user: 'everyone', people: String(people) };
+    const detail: Record<string, string> = user
+      ? { user: user.name }
+      : { user: 'everyone', people: formatCount(people) };
     const entry = { action: 'grant.disconnected', actor, businessId, subject, detail } as const;
     await pipelineWrites(tx, [recordAudit(tx, entry, now)]);
     return true;
   });
 }
 
-/** Needs a transaction. Returns how many users were connected; undefined if the app was never connected. */
-export async function endConnections(
+/**
+ * Needs a transaction. However many users are connected, it is one counter, and a follow-up does the rest. Returns how many users were
+ * connected, at most `MAX_COUNTED` and one; undefined if the app was never connected.
+ */
+export async function endForEveryone(
   tx: Database,
-  parties: GrantParties,
+  { appId, businessId }: Omit<GrantParties, 'userId'>,
+  reason: InactiveReason,
+  now: number,
+): Promise<number | undefined> {
+  const { users } = await countConnectedUsers(tx, { appId, businessId }, now);
+  if (users === 0) return (await wasGranted(tx, { appId, businessId })) ? 0 : undefined;
+  await stop(tx, { appId, businessId }, reason, now);
+  await requestFollowUp(tx, { kind: 'end', appId, businessId, reason }, now);
+  return users;
+}
+
+/** Needs a transaction. Returns 1 if the user was connected; undefined if they never were. */
+export async function endConnection(
+  tx: Database,
+  parties: Required<GrantParties>,
   reason: InactiveReason,
   now: number,
 ): Promise<number | undefined> {
   // In this order: a grant that relies on the consent is either revoked here, or waits and finds no consent.
-  const ended = [forgetConsents(tx, parties), revokeGrantsBetween(tx, parties, reason, now)];
+  const ended = [forgetConsents(tx, parties), revokeConnection(tx, parties, reason, now)];
   const [forgotten = [], revoked = []] = await Promise.all(ended);
   const people = new Set([...forgotten, ...revoked]).size;
   return people > 0 || (await wasGranted(tx, parties)) ? people : undefined;

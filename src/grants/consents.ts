@@ -5,6 +5,7 @@ import { preparedQuery } from '../storage/prepared-query.ts';
 import { retentionStep } from '../storage/retention.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
+import { currentStops, isStopOf, readCounters } from './stops.ts';
 
 interface ConsentKey {
   userId: string;
@@ -72,6 +73,9 @@ export function selectConsents(db: Database, now: number) {
         .onRef('memberships.business_id', '=', 'consents.business_id')
         .onRef('memberships.created_at', '<=', 'consents.allowed_at'),
     )
+    .leftJoin('stops as pair_stop', (join) => join.on(isStopOf('pair_stop', 'consents')))
+    .leftJoin('stops as user_stop', (join) => join.on(isStopOf('user_stop', 'consents')))
+    .where('consents.stops', '=', currentStops(['pair_stop', 'user_stop']))
     .where(({ or, eb }) => or([eb('consents.expires_at', 'is', null), eb('consents.expires_at', '>', now)]));
 }
 
@@ -85,23 +89,29 @@ function fromRow(row: ConsentRow | undefined): Consent {
 
 /** Needs a transaction. Adds to the earlier consent. */
 export async function saveConsent(db: Database, key: ConsentKey, decision: Consent, now: number): Promise<void> {
-  await changeConsent(db, key, addDecision(await lockConsent(db, key, now), decision), now);
+  const { ofConsent: stops } = await readCounters(db, key);
+  await changeConsent(db, key, { ...addDecision(await lockConsent(db, key, now), decision), stops }, now);
 }
 
-/** Needs a transaction, in which `lockConsent` was called. */
-export async function changeConsent(db: Database, key: ConsentKey, consent: Consent, now: number): Promise<void> {
-  const { allowed, declined, connectedFor = 'user', expiresAt } = consent;
+/** Needs a transaction, in which `readCounters` and then `lockConsent` were called. */
+export async function changeConsent(
+  db: Database,
+  key: ConsentKey,
+  consent: Consent & { stops: number },
+  now: number,
+): Promise<void> {
+  const { allowed, declined, connectedFor = 'user', expiresAt, stops } = consent;
   const scopes = { scopes: formatScopes(allowed), declined: formatScopes(declined) };
-  await replaceConsent(db, { ...key, ...scopes, connectedFor, expiresAt, now });
+  await replaceConsent(db, { ...key, ...scopes, connectedFor, expiresAt, stops, now });
 }
 
 type Replacement = TimedKey &
   Pick<ConsentRow, 'scopes' | 'declined'> &
-  Required<Pick<Consent, 'connectedFor' | 'expiresAt'>>;
+  Required<Pick<Consent, 'connectedFor' | 'expiresAt'>> & { stops: number };
 
 const replaceConsent = preparedQuery((db, replacement: Replacement) => {
-  const { scopes, declined, connectedFor: connected_for, now: allowed_at, expiresAt: expires_at } = replacement;
-  return updateConsent(db, replacement).set({ scopes, declined, connected_for, allowed_at, expires_at });
+  const { scopes, declined, connectedFor: connected_for, now: allowed_at, expiresAt: expires_at, stops } = replacement;
+  return updateConsent(db, replacement).set({ scopes, declined, connected_for, allowed_at, expires_at, stops });
 });
 
 /** Where the two disagree, the newer decision counts. */
@@ -179,6 +189,31 @@ function deleteConsents(db: Database, { appId, businessId }: Omit<ConsentKey, 'u
     .where('business_id', '=', businessId)
     .where('app_id', '=', appId)
     .returning('user_id as userId');
+}
+
+/** Needs a transaction. At most `limit` of those that a stop has ended. Returns how many. */
+export async function deleteEndedConsents(
+  db: Database,
+  { appId, businessId }: Omit<ConsentKey, 'userId'>,
+  limit: number,
+): Promise<number> {
+  const ended = await db
+    .selectFrom('consents')
+    .leftJoin('stops as pair_stop', (join) => join.on(isStopOf('pair_stop', 'consents')))
+    .leftJoin('stops as user_stop', (join) => join.on(isStopOf('user_stop', 'consents')))
+    .select(['consents.user_id', 'consents.stops'])
+    .where('consents.business_id', '=', businessId)
+    .where('consents.app_id', '=', appId)
+    .where('consents.stops', '!=', currentStops(['pair_stop', 'user_stop']))
+    .limit(limit)
+    .execute();
+  if (ended.length === 0) return 0;
+  // A user who allows the app again in the meantime keeps the new consent.
+  for (const [stops, same] of Map.groupBy(ended, (consent) => consent.stops)) {
+    const users = same.map(({ user_id }) => user_id);
+    await deleteConsents(db, { appId, businessId }).where('stops', '=', stops).where('user_id', 'in', users).execute();
+  }
+  return ended.length;
 }
 
 export async function forgetEveryConsent(db: Database): Promise<number> {

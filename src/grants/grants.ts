@@ -15,6 +15,7 @@ import type { Grant } from './grant.ts';
 import { ROTATED_TYPES, rotatedNow } from './lifetimes.ts';
 import { GRANT_TYPES, type GrantRow, type NewCode, type NewGrant, newGrantRow } from './new-grants.ts';
 import { type GrantParties, needsWarning, selectBetween } from './status.ts';
+import { selectCount } from './stops.ts';
 
 export { findGrant, type Grant } from './grant.ts';
 
@@ -57,7 +58,12 @@ export function createGrantIf<Values extends object>(
   condition: BuildSelect<Values & GrantRow, object>,
 ): (db: Database, grant: NewGrant, values: Values, now: number) => Promise<NewCode | undefined> {
   const otherTypes = { eventId: 'uuid', eventData: 'text', ...types } as const;
-  const insert = conditionalInsert<Values & GrantRow, Inserted>({ ...NEW_ROW, otherTypes, condition });
+  const insert = conditionalInsert<Values & GrantRow, Inserted>({
+    ...NEW_ROW,
+    otherTypes,
+    condition,
+    found: ['stops'],
+  });
   return async (db, grant, values, now) => {
     const row = newGrantRow(grant, now);
     return (await insert(db, { ...values, ...row })) ? codeFrom(row) : undefined;
@@ -184,6 +190,10 @@ export async function moveGrant(
   await db
     .updateTable('grants')
     .set({ ...moved, withdrawn_scopes })
+    .set(({ eb, ref }) => ({
+      // Of the user before, the counter is subtracted, and not forgotten: a grant that was stopped stays so.
+      stops: eb(eb(ref('grants.stops'), '+', selectCount(db, to)), '-', selectCount(db, ref('grants.user_id'))),
+    }))
     .where('id', '=', id)
     .execute();
 }

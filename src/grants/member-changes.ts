@@ -18,7 +18,7 @@ import { lockAppRulesForShare } from './app-policies.ts';
 import { deleteRequestsOfMember } from './app-requests.ts';
 import { type Connection, listConnections } from './connections.ts';
 import { forgetConsentsOfMember } from './consents.ts';
-import { revokeGrantsOfUser } from './revocation.ts';
+import { beginFollowUp } from './follow-ups.ts';
 import {
   canConnectForBusiness,
   findSuccessor,
@@ -66,9 +66,8 @@ export async function removeMember(
     await deleteMembership(tx, userId, businessId);
     await withdrawInvitationsOf(tx, { userId, businessId }, now);
     await deleteRequestsOfMember(tx, { userId, businessId });
-    // In this order: a grant that relies on a consent is either revoked below, or waits and finds no consent.
     await forgetConsentsOfMember(tx, { userId, businessId });
-    await revokeGrantsOfUser(tx, { userId, businessId, reason: 'member_removed' }, now);
+    await beginFollowUp(tx, { kind: 'end', userId, businessId, reason: 'member_removed' }, now);
     const subject = auditedUser(member);
     const detail = { role: member.role };
     await recordAudit(tx, { action: 'member.removed', actor, businessId, subject, detail }, now);

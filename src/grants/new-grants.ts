@@ -17,7 +17,10 @@ export type NewGrant = Pick<
   | 'resource'
   | 'redirectUri'
   | 'codeChallenge'
->;
+> & {
+  /** Its counters: `readCounters`. */
+  stops: number;
+};
 
 /** The fields that a code is derived from. */
 export type NewCode = Pick<Grant, 'id' | 'salt' | 'codeExpiresAt'>;
@@ -39,6 +42,7 @@ export const GRANT_TYPES = {
   code_expires_at: 'bigint',
   rotation: 'bigint',
   removable_on: 'bigint',
+  stops: 'bigint',
 } as const;
 
 /** With its event. */
@@ -64,6 +68,7 @@ export function newGrantRow(grant: NewGrant, now: number): GrantRow {
     code_expires_at: codeExpiresAt,
     rotation: 0,
     removable_on: removableOn(codeExpiresAt),
+    stops: grant.stops,
     eventId: newId(now),
     eventData: JSON.stringify({ grantId: id, userId, scopes, connectedFor, ...until }),
   };

@@ -8,7 +8,6 @@ import { jsonObject } from '../storage/json-object.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 import type { Tables } from '../storage/tables.ts';
-import type { Grant } from './grant.ts';
 import { type Revoked, updateRevoked } from './grants.ts';
 import { type GrantParties, selectUnrevoked, selectUnrevokedBetween } from './status.ts';
 
@@ -58,8 +57,22 @@ export async function revokeGrants(
   return recordRevoked(db, revoked, reason, now);
 }
 
+/** Needs a transaction. Returns those that were not revoked before. */
+export async function revokeById(
+  db: Database,
+  { ids, reason }: { ids: string[]; reason: InactiveReason },
+  now: number,
+): Promise<Revoked[]> {
+  return updateRevoked(db, { reason, now }).where('id', 'in', ids).execute();
+}
+
 /** Needs a transaction. Returns the users. */
-async function recordRevoked(db: Database, revoked: Revoked[], reason: InactiveReason, now: number): Promise<string[]> {
+export async function recordRevoked(
+  db: Database,
+  revoked: Revoked[],
+  reason: InactiveReason,
+  now: number,
+): Promise<string[]> {
   const events = revoked.map((grant) => revokedEvent(grant, reason));
   await recordEvents(db, events, now);
   return revoked.map(({ userId }) => userId);
@@ -81,40 +94,21 @@ export async function revokeEveryGrant(db: Database, reason: InactiveReason, now
   return total;
 }
 
-/** Needs a transaction. In one business or in all. */
-export async function revokeGrantsOfUser(
+/** Needs a transaction. The grants of one connection: at most as many as its limit. */
+export async function revokeConnection(
   db: Database,
-  { userId, businessId, reason }: Pick<Grant, 'userId'> & { businessId?: string; reason: InactiveReason },
-  now: number,
-): Promise<void> {
-  const grants = selectUnrevoked(db).where('user_id', '=', userId);
-  await revokeGrants(db, businessId ? grants.where('business_id', '=', businessId) : grants, reason, now);
-}
-
-/** Needs a transaction. Returns the users who had allowed the app. */
-export async function revokeGrantsBetween(
-  db: Database,
-  parties: GrantParties,
+  parties: Required<GrantParties>,
   reason: InactiveReason,
   now: number,
 ): Promise<string[]> {
-  const { userId, ...app } = parties;
-  const { rows } =
-    userId === undefined
-      ? await revokeForEveryUser(db, { ...app, reason, now })
-      : await revokeForUser(db, { ...app, userId, reason, now });
+  const { rows } = await revokeBetween(db, { ...parties, reason, now });
   return recordRevoked(db, rows, reason, now);
 }
 
-type RevocationBetween = Omit<GrantParties, 'userId'> & Pick<Revocation, 'reason' | 'now'>;
+type Ending = Required<GrantParties> & Pick<Revocation, 'reason' | 'now'>;
 
-const revokeForEveryUser = preparedQuery((db, { appId, businessId, reason, now }: RevocationBetween) =>
-  updateRevoked(db, { reason, now }).where('id', 'in', selectUnrevokedBetween(db, { appId, businessId })),
-);
-
-const revokeForUser = preparedQuery(
-  (db, { appId, businessId, userId, reason, now }: RevocationBetween & { userId: string }) =>
-    updateRevoked(db, { reason, now }).where('id', 'in', selectUnrevokedBetween(db, { appId, businessId, userId })),
+const revokeBetween = preparedQuery((db, { appId, businessId, userId, reason, now }: Ending) =>
+  updateRevoked(db, { reason, now }).where('id', 'in', selectUnrevokedBetween(db, { appId, businessId, userId })),
 );
 
 /** The app ends its own grant. The owners of the business see it in their audit log. */

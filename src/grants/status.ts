@@ -10,6 +10,7 @@ import type { InactiveReason } from '../http/errors.ts';
 import type { ConnectedFor } from '../storage/app-tables.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Tables } from '../storage/tables.ts';
+import { currentStops, isStopOf, lastStopReason, type StopTables } from './stops.ts';
 
 /** What decides whether a grant is active, beside its own row. */
 export function selectWithParties(db: Database) {
@@ -24,12 +25,15 @@ export function selectWithParties(db: Database) {
         .onRef('memberships.business_id', '=', 'grants.business_id')
         .onRef('memberships.user_id', '=', 'grants.user_id')
         .onRef('memberships.created_at', '<=', 'grants.created_at'),
-    );
+    )
+    .leftJoin('stops as app_stop', (join) => join.on(isStopOf('app_stop', 'grants')))
+    .leftJoin('stops as pair_stop', (join) => join.on(isStopOf('pair_stop', 'grants')))
+    .leftJoin('stops as user_stop', (join) => join.on(isStopOf('user_stop', 'grants')));
 }
 
 interface Condition {
   /** Why a grant is inactive if the condition does not hold. */
-  reason: InactiveReason | 'revoked';
+  reason: InactiveReason | 'revoked' | 'stopped';
   holds: Expression<SqlBool>;
 }
 
@@ -41,6 +45,7 @@ function conditionsAt(now: number): Condition[] {
   const { eb, or, ref, lit } = expressionBuilder<Joined, keyof Joined>();
   return [
     { reason: 'revoked', holds: eb('grants.revoked_at', 'is', null) },
+    { reason: 'stopped', holds: eb('grants.stops', '=', currentStops(['app_stop', 'pair_stop', 'user_stop'])) },
     { reason: 'grant_expired', holds: or([eb('grants.expires_at', 'is', null), eb('grants.expires_at', '>', now)]) },
     { reason: 'app_deleted', holds: eb('apps.deleted_at', 'is', null) },
     { reason: 'app_paused', holds: eb('apps.paused_at', 'is', null) },
@@ -59,7 +64,7 @@ function conditionsAt(now: number): Condition[] {
   ];
 }
 
-type Joined = Pick<Tables, 'grants' | 'apps' | 'memberships'> & { disabled: Tables['users'] };
+type Joined = Pick<Tables, 'grants' | 'apps' | 'memberships'> & { disabled: Tables['users'] } & StopTables;
 
 /** Someone can undo each of these: the grants then work again. */
 export const APP_SUSPENSIONS = ['app_paused', 'app_disabled', 'app_closed'] as const;
@@ -87,15 +92,50 @@ export function matching({ appId, businessId, userId, connectedFor }: GrantFilte
   ]);
 }
 
+/** Grants that are not revoked, for the follow-up of a stop. */
+export function selectUnrevokedWithParties(db: Database) {
+  return selectWithParties(db).where('grants.revoked_at', 'is', null);
+}
+
+/** Why the grant has ended for good; null if it is active, or only suspended. */
+export function endedReason(now: number) {
+  return firstReason(conditionsAt(now).filter(({ reason }) => !SUSPENSIONS.some((each) => each === reason)));
+}
+
+/** Whether this condition does not hold. */
+export function isSuspendedBy(suspension: InactiveReason, now: number) {
+  const { case: choose, not, lit } = expressionBuilder<Joined, keyof Joined>();
+  const condition = conditionsAt(now).find(({ reason }) => reason === suspension);
+  return choose()
+    .when(not(condition?.holds ?? lit(true)))
+    .then(lit(1))
+    .else(lit(0))
+    .end();
+}
+
 /** Null if the grant is active. */
 export function inactiveReason(now: number) {
-  const { case: choose, not, ref, val, cast } = expressionBuilder<Joined, keyof Joined>();
-  const active: AliasableExpression<string | null> = cast(val(null), 'text');
-  return conditionsAt(now).reduceRight((otherwise, { reason, holds }) => {
-    // Part of the text of the statement, where a value would be bound again for each request.
-    const value = reason === 'revoked' ? ref('grants.revoked_reason') : sql.lit<string | null>(reason);
-    return choose().when(not(holds)).then(value).else(otherwise).end();
-  }, active);
+  return firstReason(conditionsAt(now));
+}
+
+function firstReason(conditions: Condition[]) {
+  const { case: choose, not, ref } = expressionBuilder<Joined, keyof Joined>();
+  const looked = { revoked: ref('grants.revoked_reason'), stopped: lastStopReason() };
+  // Kysely's own type changes with each branch.
+  const chain = conditions.reduce(
+    (chosen, { reason, holds }) => {
+      // Part of the text of the statement, where a value would be bound again for each request.
+      const value = reason === 'revoked' || reason === 'stopped' ? looked[reason] : sql.lit<string | null>(reason);
+      return chosen.when(not(holds)).then(value);
+    },
+    choose() as unknown as CaseChain,
+  );
+  return chain.end();
+}
+
+interface CaseChain {
+  when(condition: Expression<SqlBool>): { then(value: Expression<string | null>): CaseChain };
+  end(): AliasableExpression<string | null>;
 }
 
 /** One app in one business, for one user or for everyone. */

@@ -3,17 +3,15 @@ import { lockPlatformAdmins, markUserDisabled, recordUserAudit, type User } from
 import { type AuditedApp, recordAppAudit } from '../apps/app-audit.ts';
 import { setAppStatus } from '../apps/apps.ts';
 import type { Actor } from '../audit/entries.ts';
-import { recordEvents } from '../events/events.ts';
-import type { InactiveReason } from '../http/errors.ts';
 import { FormError } from '../lib/errors.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
-import { type GrantFilter, matching, SUSPENSIONS, selectLiveGrants } from './status.ts';
+import { cancelFollowUps, requestFollowUp } from './follow-ups.ts';
 
-/** The owner disables the app until it is enabled again. Its grants are kept, and it gets an event for each. False if it was disabled already. */
+/** The owner disables the app until it is enabled again. Its grants are kept, and it gets an event for each afterwards. False if it was disabled already. */
 export async function disableApp(actor: Actor, db: Database, app: AuditedApp, now: number): Promise<boolean> {
   return inTransaction(db, async (tx) => {
     if (!(await setAppStatus(tx, app.id, { column: 'disabled_at', value: now }))) return false;
-    await recordSuspension(tx, { appId: app.id }, 'app_disabled', now);
+    await requestFollowUp(tx, { kind: 'notify', appId: app.id, reason: 'app_disabled' }, now);
     await recordAppAudit(actor, tx, { action: 'app.disabled', app }, now);
     return true;
   });
@@ -22,6 +20,7 @@ export async function disableApp(actor: Actor, db: Database, app: AuditedApp, no
 export async function enableApp(actor: Actor, db: Database, app: AuditedApp, now: number): Promise<boolean> {
   return inTransaction(db, async (tx) => {
     if (!(await setAppStatus(tx, app.id, { column: 'disabled_at', value: null }))) return false;
+    await cancelFollowUps(tx, { kind: 'notify', appId: app.id, reason: 'app_disabled' });
     await recordAppAudit(actor, tx, { action: 'app.enabled', app }, now);
     return true;
   });
@@ -36,7 +35,7 @@ export async function pauseApp(
 ): Promise<boolean> {
   return inTransaction(db, async (tx) => {
     if (!(await setAppStatus(tx, app.id, { column: 'paused_at', value: now }))) return false;
-    await recordSuspension(tx, { appId: app.id }, 'app_paused', now);
+    await requestFollowUp(tx, { kind: 'notify', appId: app.id, reason: 'app_paused' }, now);
     await recordAppAudit(actor, tx, { action: 'app.paused', app, detail: reason ? { reason } : {} }, now);
     return true;
   });
@@ -45,6 +44,7 @@ export async function pauseApp(
 export async function resumeApp(actor: Actor, db: Database, app: AuditedApp, now: number): Promise<boolean> {
   return inTransaction(db, async (tx) => {
     if (!(await setAppStatus(tx, app.id, { column: 'paused_at', value: null }))) return false;
+    await cancelFollowUps(tx, { kind: 'notify', appId: app.id, reason: 'app_paused' });
     await recordAppAudit(actor, tx, { action: 'app.resumed', app }, now);
     return true;
   });
@@ -64,7 +64,7 @@ export async function disableUser(
     if (actor.kind !== 'operator' && !(await mayDisable(actor, tx, user))) return false;
     if (!(await markUserDisabled(tx, user.id, now))) return true;
     await endSessionsOfUser(tx, user.id);
-    await recordSuspension(tx, { userId: user.id }, 'user_disabled', now);
+    await requestFollowUp(tx, { kind: 'notify', userId: user.id, reason: 'user_disabled' }, now);
     await recordUserAudit(actor, tx, { action: 'user.disabled', user, detail: reason ? { reason } : {} }, now);
     return true;
   });
@@ -77,18 +77,4 @@ async function mayDisable(actor: Actor, tx: Database, user: User): Promise<boole
   if (user.id === actor.id) throw new FormError('user', 'You cannot disable yourself. Another platform admin can.');
   if (admins.every((id) => id === user.id)) throw new FormError('user', 'This is the last platform admin.');
   return true;
-}
-
-async function recordSuspension(db: Database, filter: GrantFilter, reason: InactiveReason, now: number): Promise<void> {
-  const live = await selectLiveGrants(db, now, { even: SUSPENSIONS })
-    .select(['grants.id as grantId', 'grants.app_id as appId'])
-    .select(['grants.business_id as businessId', 'grants.user_id as userId'])
-    .where(matching(filter))
-    .execute();
-  const events = live.map(({ grantId, userId, ...audience }) => ({
-    type: 'grant.revoked' as const,
-    ...audience,
-    data: { grantId, userId, reason },
-  }));
-  await recordEvents(db, events, now);
 }

@@ -7,6 +7,8 @@ export interface AppTables {
   app_logos: AppLogosTable;
   grants: GrantsTable;
   consents: ConsentsTable;
+  stops: StopsTable;
+  follow_ups: FollowUpsTable;
   revoked_access_tokens: RevokedAccessTokensTable;
   app_policies: AppPoliciesTable;
   platform_app_policy: PlatformAppPolicyTable;
@@ -105,6 +107,37 @@ interface GrantsTable {
   removable_on: number;
   /** When its app was last notified that it is about to expire. */
   warned_at: number | null;
+  /** The sum of its counters in `stops` when it was created. */
+  stops: Generated<number>;
+}
+
+/** Counts how often all grants of an app, of an app in a business, or of a user were ended. The other ids are `ANY`. */
+interface StopsTable {
+  app_id: string;
+  business_id: string;
+  user_id: string;
+  count: number;
+  /** Of the last stop. */
+  reason: string;
+  stopped_at: number;
+}
+
+/** What remains to be done after a stop, in batches. */
+interface FollowUpsTable {
+  id: string;
+  /** `end`: marks the rows of grants that are inactive. `notify`: only notifies apps of them. */
+  kind: 'end' | 'notify';
+  /** Whose grants. */
+  app_id: string | null;
+  business_id: string | null;
+  user_id: string | null;
+  reason: string;
+  /** How many grants are done. */
+  done: Generated<number>;
+  /** The last grant of the previous batch, with the column by which its index is sorted before the id. */
+  after_part: string | null;
+  after_id: string | null;
+  started_at: number;
 }
 
 interface ConsentsTable {
@@ -118,6 +151,8 @@ interface ConsentsTable {
   allowed_at: number;
   /** When it no longer counts; null until the user disconnects the app. */
   expires_at: number | null;
+  /** The sum of the counters in `stops` of the app in the business and of the user, when it was last changed. */
+  stops: Generated<number>;
 }
 
 interface RevokedAccessTokensTable {

@@ -99,6 +99,8 @@ function insertRow<Values, Row>(
 interface ConditionalChain<Values, Row> extends InsertChain<Values, Row> {
   /** The types of the values that the dependents and the condition need. */
   otherTypes: Record<string, ValueType>;
+  /** The columns of the new row that the condition finds. */
+  found: readonly string[];
   /** Finds a row if the new one may be inserted. Must wait for no lock: all other calls would wait with it. */
   condition: BuildSelect<Values, object>;
 }
@@ -128,7 +130,7 @@ export function conditionalInsert<Values extends object, Row extends object>(
 function withInserted<Values, Row>(
   db: Database,
   input: ReturnType<typeof inputTable>,
-  { table, types, returning, condition }: ConditionalChain<Values, Row>,
+  { table, types, returning, condition, found }: ConditionalChain<Values, Row>,
   inputTypes: ValueTypes<Values>,
 ): Untyped {
   const creator = db as unknown as Untyped;
@@ -137,7 +139,11 @@ function withInserted<Values, Row>(
   const rows = creator
     .selectFrom('input')
     .innerJoinLateral(allowed, (join) => join.onTrue())
-    .select(names.map((name) => sql.ref(`input.${columnOf(name)}`).as(name)) as never);
+    .select(
+      names.map((name) =>
+        sql.ref(found.includes(name) ? `allowed.${name}` : `input.${columnOf(name)}`).as(name),
+      ) as never,
+    );
   return creator
     .with('input', () => db.selectFrom(input).selectAll())
     .with('inserted', () =>

@@ -149,7 +149,7 @@ test('values that PostgreSQL rejects fail their own revocation only', async () =
 test('of two grants created with the same id at the same time, one is created, with one event', async () => {
   const { appId, userId, businessId, connectedFor } = await newGrant();
   const parties = { appId, userId, businessId, connectedFor };
-  const request = { scopes: [], expiresAt: null, resource: null, redirectUri: null, codeChallenge: null };
+  const request = { scopes: [], expiresAt: null, resource: null, redirectUri: null, codeChallenge: null, stops: 0 };
   const [id, other] = [newId(Date.now()), newId(Date.now())];
 
   const [one, separate, two] = await Promise.all(

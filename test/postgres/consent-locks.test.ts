@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { insertSession, lockSession } from '../../src/accounts/sessions.ts';
 import { userActor } from '../../src/accounts/users.ts';
 import { resetAccount } from '../../src/grants/account-reset.ts';
-import { endConnections } from '../../src/grants/connections.ts';
+import { endConnection } from '../../src/grants/connections.ts';
 import { findConsentForShare, saveConsent } from '../../src/grants/consents.ts';
 import { createGrant, findGrant } from '../../src/grants/grants.ts';
 import { newId } from '../../src/lib/ids.ts';
@@ -22,7 +22,7 @@ const parties = { userId: ada.id, appId: ledger.id, businessId: acme.id };
 
 const allowOnce = (db: Database) =>
   saveConsent(db, parties, { allowed: scopes, declined: [], expiresAt: null }, Date.now());
-const leave = () => storage.transaction((db) => endConnections(db, parties, 'disconnected_by_user', Date.now()));
+const leave = () => storage.transaction((db) => endConnection(db, parties, 'disconnected_by_user', Date.now()));
 
 /** Creates a grant from a consent as a silent authorization does, and runs `meanwhile` in between. */
 async function allowSilently(meanwhile: () => unknown): Promise<string | undefined> {
@@ -31,7 +31,7 @@ async function allowSilently(meanwhile: () => unknown): Promise<string | undefin
     await meanwhile();
     const [id, now] = [newId(Date.now()), Date.now()];
     const allowedTo = { connectedFor: 'user' as const, expiresAt: null };
-    const request = { ...allowedTo, resource: null, redirectUri: null, codeChallenge: null };
+    const request = { ...allowedTo, resource: null, redirectUri: null, codeChallenge: null, stops: 0 };
     return allowed.length === 0
       ? undefined
       : (await createGrant(db, { id, ...parties, ...request, scopes: allowed }, now))?.id;
@@ -57,7 +57,7 @@ test('no grant is created from a consent that is being withdrawn', async () => {
   let made: Promise<string | undefined> | undefined;
 
   await storage.transaction(async (db) => {
-    await endConnections(db, parties, 'disconnected_by_user', Date.now());
+    await endConnection(db, parties, 'disconnected_by_user', Date.now());
     made = allowSilently(() => {});
     await untilLockWait(storage);
   });

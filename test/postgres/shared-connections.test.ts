@@ -39,6 +39,7 @@ const NEW_GRANT = {
   resource: null,
   redirectUri: null,
   codeChallenge: null,
+  stops: 0,
 };
 
 async function newGrant(): Promise<string> {

@@ -6,7 +6,7 @@ import { userActor } from '../../src/accounts/users.ts';
 import { OPERATOR } from '../../src/audit/entries.ts';
 import { listEndedMemberships } from '../../src/grants/account-deletion.ts';
 import { changeAppPolicy } from '../../src/grants/app-policies.ts';
-import { endConnections } from '../../src/grants/connections.ts';
+import { endConnection } from '../../src/grants/connections.ts';
 import { forgetConsentsOfUser, saveConsent } from '../../src/grants/consents.ts';
 import { findGrant } from '../../src/grants/grants.ts';
 import { newId } from '../../src/lib/ids.ts';
@@ -71,7 +71,7 @@ test('of several authorizations in one event loop iteration, only that of an end
 });
 
 test('several first authorizations in one event loop iteration leave one audit entry', async () => {
-  await storage.transaction((tx) => endConnections(tx, parties, 'disconnected_by_user', Date.now()));
+  await storage.transaction((tx) => endConnection(tx, parties, 'disconnected_by_user', Date.now()));
   await db.deleteFrom('audit_repeats').execute();
   await storage.transaction((tx) => saveConsent(tx, parties, consent, Date.now()));
   const sessionId = await newSession();
@@ -98,7 +98,7 @@ test('an authorization waits for a consent that is being withdrawn and gets no c
   let adas: Promise<string | undefined> | undefined;
 
   await storage.transaction(async (tx) => {
-    await endConnections(tx, parties, 'disconnected_by_user', Date.now());
+    await endConnection(tx, parties, 'disconnected_by_user', Date.now());
     adas = authorize(own);
     assert.ok(await authorizeBob({ ...bobs, grantId: newId(Date.now()) }));
     await untilLockWait(storage);

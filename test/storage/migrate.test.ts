@@ -83,7 +83,9 @@ test('a database of 0.1.0 is migrated from its first migration on, and 0.1.0 sti
 
   assert.deepEqual(applied, ALL.slice(1));
   const { rows } = await sql`select name from migrations`.execute(storage.durable);
-  assert.deepEqual(rows, [{ name: '001-initial' }]);
+  // It does not know expand migrations, and does not start after a contract.
+  const known = MIGRATIONS.filter(({ phase }) => phase !== 'expand').map(({ name }) => ({ name }));
+  assert.deepEqual(rows, known);
   await storage.close();
 });
 

@@ -10,7 +10,7 @@ export async function addGrant(
 ): Promise<string> {
   const id = newId(Date.now());
   const allowed = { connectedFor: 'user', scopes: ['read:invoices'], expiresAt: null } as const;
-  const request = { resource: null, redirectUri: null, codeChallenge: null };
+  const request = { resource: null, redirectUri: null, codeChallenge: null, stops: 0 };
   await createGrant(db, { id, ...parties, ...allowed, ...request, scopes: [...allowed.scopes] }, now);
   return id;
 }

@@ -5,6 +5,7 @@ import { after } from 'node:test';
 import { insertSession } from '../../src/accounts/sessions.ts';
 import type { User } from '../../src/accounts/users.ts';
 import { readSettings, type Settings } from '../../src/config/settings.ts';
+import { hasFollowUps, runFollowUp } from '../../src/grants/follow-ups.ts';
 import { createKeyring } from '../../src/lib/keyring.ts';
 import { type ServerOverrides, startServer } from '../../src/server.ts';
 import { businessPath } from '../../src/web/business-address.ts';
@@ -105,6 +106,11 @@ export async function startTestServer(
     },
     database,
     restart,
+    /** What follows a stop, such as events. The server does it at most half a second later. */
+    async finishFollowUps() {
+      const { durable } = server.storage;
+      while (await hasFollowUps(durable)) await runFollowUp(durable, clock());
+    },
     /** Restarts the server with these apps, and no others, in INTROSPECTION_CLIENTS. */
     async listForIntrospection(...apps: { id: string }[]) {
       settings.introspectionClients = new Set(apps.map(({ id }) => id));

@@ -45,7 +45,7 @@ def verify(**changes: Any) -> WebhookEvent:
 # One message of the public library, and one that the server itself would send, both of this moment.
 SIGNERS = """
 import { Webhook } from 'standardwebhooks';
-import { newSigningSecret, signMessage } from './src/webhooks/signatures.ts';
+import { newSigningSecret, signMessage } from '../src/webhooks/signatures.ts';
 
 const { body } = JSON.parse(process.argv[1]);
 const [now, secret, older] = [new Date(), newSigningSecret(), newSigningSecret()];
@@ -80,7 +80,7 @@ class Webhooks(unittest.TestCase):
     def test_a_message_of_the_public_library_and_one_of_the_server_are_read(self) -> None:
         get_gatehouse()
         command = ["node", "--input-type=module", "-e", SIGNERS, json.dumps({"body": BODY})]
-        made = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        made = subprocess.run(command, cwd=f"{ROOT}/test", capture_output=True, text=True, check=False)
         self.assertEqual(made.returncode, 0, made.stderr)
         signed = json.loads(made.stdout)
         secret, older = signed["secret"], signed["older"]

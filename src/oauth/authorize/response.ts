@@ -5,7 +5,8 @@ import type { UserActor } from '../../audit/entries.ts';
 import { addDecision, type Consent, changeConsent, lockConsent } from '../../grants/consents.ts';
 import { countConnectedNotice, recordAllowed } from '../../grants/decisions.ts';
 import { confirmGrant, createGrant, findGrant, type Grant, limitGrants } from '../../grants/grants.ts';
-import type { NewCode } from '../../grants/new-grants.ts';
+import type { NewCode, NewGrant } from '../../grants/new-grants.ts';
+import { readCounters } from '../../grants/stops.ts';
 import { type ConnectedFor, canConnectForBusiness, mayConnectForBusiness } from '../../grants/transfers.ts';
 import { errorUri, toErrorCharacters } from '../../http/errors.ts';
 import type { Keyring } from '../../lib/keyring.ts';
@@ -77,7 +78,8 @@ async function allowOnScreen(
   const { expiresAt } = decision;
   const parties = { userId: actor.id, appId: app.id, businessId };
   // In this order: the removal of a member locks the membership before the consent, too.
-  const [isSignedIn, permit, role, before, earlier, notice] = await Promise.all([
+  const [counters, isSignedIn, permit, role, before, earlier, notice] = await Promise.all([
+    readCounters(tx, parties),
     lockSession(tx, authorization.sessionId),
     lockPermission(tx, { request, userId: actor.id, businessId }),
     canConnectForBusiness(app) ? lockRole(tx, parties) : undefined,
@@ -91,10 +93,11 @@ async function allowOnScreen(
   // The consent may have grown since it was compared with the screen.
   const scopes = commonScopes(permit(scopesToGrant(request, before, decision)), shown);
   if (app.ownerScope === 'external') await saveExternalApp(tx, app, now);
-  const created = createGrant(tx, grantOf(actor, authorization, { scopes, connectedFor, expiresAt }), now);
+  const grant = grantOf(actor, authorization, { scopes, connectedFor, expiresAt, stops: counters.ofGrant });
+  const created = createGrant(tx, grant, now);
   await pipelineWrites(tx, [
     created,
-    changeConsent(tx, parties, addDecision(before, decision), now),
+    changeConsent(tx, parties, { ...addDecision(before, decision), stops: counters.ofConsent }, now),
     ...(expiresAt === null ? [] : [limitGrants(tx, parties, expiresAt)]),
     recordAllowed(actor, tx, { app, businessId, scopes, connectedFor, expiresAt, notice }, now),
   ]);
@@ -132,11 +135,13 @@ export function scopesToShow(
 
 export type AllowedScopes = Pick<Grant, 'scopes' | 'connectedFor' | 'expiresAt'>;
 
+type AllowedGrant = AllowedScopes & Pick<NewGrant, 'stops'>;
+
 export function codeOf(keys: Keyring, { id: grantId, salt, codeExpiresAt: expiresAt }: NewCode): string {
   return encodeToken(keys, salt, { kind: 'code', grantId, rotation: 0, expiresAt, scopeBits: NO_SCOPE_BITS });
 }
 
-export function grantOf(actor: UserActor, { request, grantId: id, businessId }: Authorization, allowed: AllowedScopes) {
+export function grantOf(actor: UserActor, { request, grantId: id, businessId }: Authorization, allowed: AllowedGrant) {
   const { app, sentRedirectUri: redirectUri, codeChallenge, resource } = request;
   return { id, appId: app.id, userId: actor.id, businessId, ...allowed, resource, redirectUri, codeChallenge };
 }

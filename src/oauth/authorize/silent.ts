@@ -6,6 +6,7 @@ import { isSilentRepeat, recordSilentlyAllowed, selectOneUnrevoked, silentRepeat
 import { createGrant, createGrantIf } from '../../grants/grants.ts';
 import type { GrantRow, NewCode } from '../../grants/new-grants.ts';
 import { scopesAllowedBefore, undecidedScopes } from '../../grants/requested-scopes.ts';
+import { currentStops, isStopOf, readCounters } from '../../grants/stops.ts';
 import { formatScopes, type Scopes } from '../../lib/scope-lists.ts';
 import { hashSecret } from '../../lib/secrets.ts';
 import { containsRow } from '../../storage/json-object.ts';
@@ -76,7 +77,8 @@ async function repeatAuthorization(
     repeatKey,
     repeatedAfter: now - window,
   };
-  return createIfUnchanged(db, grantOf(actor, authorization, { scopes, connectedFor, expiresAt }), expected, now);
+  const grant = grantOf(actor, authorization, { scopes, connectedFor, expiresAt, stops: 0 });
+  return createIfUnchanged(db, grant, expected, now);
 }
 
 const EXPECTED_TYPES = {
@@ -100,6 +102,8 @@ const createIfUnchanged = createGrantIf(EXPECTED_TYPES, (db, expected: Expected 
         join.onRef('sessions.user_id', '=', 'consents.user_id').on('sessions.id_hash', '=', expected.sessionHash),
       )
       .innerJoinLateral(selectRules(db, parties).as('rules'), (join) => join.onTrue())
+      .leftJoin('stops as app_stop', (join) => join.on(isStopOf('app_stop', 'consents')))
+      .select(currentStops(['app_stop', 'pair_stop', 'user_stop']).as('stops'))
       .where('consents.scopes', '=', expected.allowed)
       .where('consents.declined', '=', expected.declined)
       .where('consents.connected_for', '=', expected.connected_for)
@@ -127,14 +131,16 @@ async function allowInTransaction(
 async function allowSilently(actor: UserActor, tx: Database, { scopes, ...silent }: Scoped, now: number) {
   const { request, businessId, sessionId } = silent;
   const decision = { app: request.app, businessId };
-  const [isSignedIn, allowed, isRepeat] = await Promise.all([
+  const parties = { appId: request.app.id, businessId, userId: actor.id };
+  const [counters, isSignedIn, allowed, isRepeat] = await Promise.all([
+    readCounters(tx, parties),
     lockSession(tx, sessionId),
     findSilentConsent(actor, tx, silent, now),
     isSilentRepeat(actor, tx, { ...decision, scopes }, now),
   ]);
   if (!isSignedIn || formatScopes(allowed.scopes) !== formatScopes(scopes)) return { created: undefined };
   if (!isRepeat) await recordSilentlyAllowed(actor, tx, { ...decision, ...allowed }, now);
-  const created = createGrant(tx, grantOf(actor, silent, allowed), now);
+  const created = createGrant(tx, grantOf(actor, silent, { ...allowed, stops: counters.ofGrant }), now);
   await pipelineWrites(tx, [created]);
   return { created };
 }

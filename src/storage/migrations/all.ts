@@ -1,6 +1,8 @@
 import { initial } from './001-initial.ts';
 import { nodes } from './002-nodes.ts';
 import { deliveryLog } from './003-delivery-log.ts';
+import { stops } from './005-stops.ts';
+import { stopsContract } from './006-stops-contract.ts';
 import type { Migration } from './migration.ts';
 
 /** In order, forwards only. A migration that has been released is never edited. */
@@ -16,4 +18,6 @@ export const MIGRATIONS: Migration[] = [
     steps: [{ kind: 'change', title: 'create the table nodes', table: undefined, change: nodes }],
   },
   deliveryLog,
+  stops,
+  stopsContract,
 ];

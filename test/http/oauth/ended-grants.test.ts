@@ -5,7 +5,7 @@ import { markUserDisabled, markUserEnabled, type User } from '../../../src/accou
 import { changeApp } from '../../../src/apps/app-changes.ts';
 import { deleteApp } from '../../../src/apps/apps.ts';
 import { OPERATOR } from '../../../src/audit/entries.ts';
-import { endConnections } from '../../../src/grants/connections.ts';
+import { endConnection, endForEveryone } from '../../../src/grants/connections.ts';
 import { disableApp, enableApp } from '../../../src/grants/suspension.ts';
 import { DAY, MINUTE } from '../../../src/lib/clock.ts';
 import type { RegisteredApp } from '../../support/fixtures.ts';
@@ -46,13 +46,13 @@ const DEATHS: [reason: string, end: (connected: Connected) => Promise<unknown>, 
   ['member_removed', ({ user }) => deleteMembership(db(), user.id, server.acme.id), true],
   [
     'disconnected_by_user',
-    (connected) => endConnections(db(), parties(connected), 'disconnected_by_user', server.clock()),
+    (connected) => endConnection(db(), parties(connected), 'disconnected_by_user', server.clock()),
     true,
   ],
   [
     'disconnected_by_owner',
     ({ app }) =>
-      endConnections(db(), { appId: app.id, businessId: server.acme.id }, 'disconnected_by_owner', server.clock()),
+      endForEveryone(db(), { appId: app.id, businessId: server.acme.id }, 'disconnected_by_owner', server.clock()),
     true,
   ],
   [

@@ -108,6 +108,7 @@ test('an app receives one event for each grant that a pause stops, however often
   const { app } = await connect();
 
   const changes = await Promise.all(Array.from({ length: 5 }, () => pause(app)));
+  await server.finishFollowUps();
 
   const events = await listRecentEvents(db(), app.id, 0);
   const reasons = events.filter(({ type }) => type === 'grant.revoked').map(({ data }) => data.reason);

@@ -140,6 +140,7 @@ test('an owner disconnects an app for everyone, after seeing how many users that
   const reasons = [];
   for (const { refresh_token } of tokens) reasons.push((await client.refresh(refresh_token)).body.reason);
   assert.deepEqual(reasons, ['disconnected_by_owner', 'disconnected_by_owner', 'revoked_by_app']);
+  await server.finishFollowUps();
   const events = await db().selectFrom('events').select('data').where('app_id', '=', app.id).orderBy('id').execute();
   assert.equal(events.filter(({ data }) => data.includes('"reason":"disconnected_by_owner"')).length, 2);
   assert.match(

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { createHmac } from 'node:crypto';
 import { test } from 'node:test';
 import { recordEvent } from '../../../src/events/events.ts';
-import { endConnections } from '../../../src/grants/connections.ts';
+import { endConnection } from '../../../src/grants/connections.ts';
 import { MINUTE } from '../../../src/lib/clock.ts';
 import { createKeyring } from '../../../src/lib/keyring.ts';
 import { insertEndpoint, markEndpointDisabled } from '../../../src/webhooks/endpoints.ts';
@@ -180,7 +180,7 @@ test('a payload that the app may no longer read is not shown, nor is one that wa
   await server.addInvoice(server.acme, { number: 'UNSENT-1' });
   const waiting = await newest(path, /Waiting<\/span><div/);
   const parties = { userId: server.ada.id, appId: app.id, businessId: server.acme.id };
-  await endConnections(db(), parties, 'disconnected_by_user', server.clock());
+  await endConnection(db(), parties, 'disconnected_by_user', server.clock());
   const { text } = await browser.open(seen.url);
 
   assert.doesNotMatch(waiting.text, /UNSENT-1/);

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { deleteMembership } from '../../../src/accounts/memberships.ts';
 import { findApp } from '../../../src/apps/apps.ts';
 import { addSecret, listSecrets, removeSecret } from '../../../src/apps/secrets.ts';
 import { OPERATOR } from '../../../src/audit/entries.ts';
 import { setInvoiceStatus } from '../../../src/business/invoices.ts';
 import { LISTED_AFTER } from '../../../src/events/events.ts';
-import { endConnections } from '../../../src/grants/connections.ts';
+import { endConnection } from '../../../src/grants/connections.ts';
 import { warnOfExpiring } from '../../../src/grants/expiry.ts';
-import { revokeGrantsOfUser } from '../../../src/grants/revocation.ts';
+import { requestFollowUp } from '../../../src/grants/follow-ups.ts';
 import { disableApp, disableUser } from '../../../src/grants/suspension.ts';
 import { DAY } from '../../../src/lib/clock.ts';
 import type { RegisteredApp } from '../../support/fixtures.ts';
@@ -136,7 +137,7 @@ test('once disconnected, an app can no longer read the events of a business, exc
   assert.ok((await typesOf(app)).includes('invoice.created'));
 
   const parties = { userId: server.ada.id, appId: app.id, businessId: server.acme.id };
-  await endConnections(server.storage().durable, parties, 'disconnected_by_user', server.clock());
+  await endConnection(server.storage().durable, parties, 'disconnected_by_user', server.clock());
 
   const types = await typesOf(app);
   assert.ok(!types.includes('invoice.created'));
@@ -159,14 +160,16 @@ test('events about secrets contain their ids, never the secrets', async () => {
 
 test('the grants of a member who leaves end, and the app receives the reason', async () => {
   const app = await newApp();
-  const tokens = await connect(app);
-  await atomically((db) =>
-    revokeGrantsOfUser(
-      db,
-      { userId: server.ada.id, businessId: server.acme.id, reason: 'member_removed' },
-      server.clock(),
-    ),
-  );
+  const leaver = await server.addUser('Lena', [[server.acme, 'member']]);
+  const credentials = { client_id: app.id, client_secret: app.secret };
+  const code = await server.allow({ client_id: app.id, scope: 'read:invoices' }, await server.signedIn(leaver));
+  const tokens = (await server.exchange(code, credentials)).body;
+  const member = { userId: leaver.id, businessId: server.acme.id };
+  await atomically(async (db) => {
+    await deleteMembership(db, member.userId, member.businessId);
+    await requestFollowUp(db, { kind: 'end', ...member, reason: 'member_removed' }, server.clock());
+  });
+  await server.finishFollowUps();
 
   const last = (await listEvents(app)).at(-1);
   assert.deepEqual([last?.type, last?.data.reason], ['grant.revoked', 'member_removed']);
@@ -188,8 +191,10 @@ test('if an app is paused or a user disabled, the app receives one event for eac
     const found = await findApp(server.storage().durable, app.id);
     assert.ok(found);
     await atomically((db) => disableApp(OPERATOR, db, found, server.clock()));
+    await server.finishFollowUps();
   }
   await disableUser(OPERATOR, server.storage().durable, { user }, server.clock());
+  await server.finishFollowUps();
 
   assert.deepEqual(await reasons(other), ['user_disabled']);
   assert.deepEqual(await reasons(app), ['app_disabled', 'user_disabled']);

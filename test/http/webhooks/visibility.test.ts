@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Updateable } from 'kysely';
 import { findEvent, LISTED_AFTER, recordEvent } from '../../../src/events/events.ts';
 import { listAppsWithScope, listBusinessesWithScope } from '../../../src/grants/apps-with-scope.ts';
-import { endConnections } from '../../../src/grants/connections.ts';
+import { endConnection } from '../../../src/grants/connections.ts';
 import { findGrant } from '../../../src/grants/grants.ts';
 import { newId } from '../../../src/lib/ids.ts';
 import type { Tables } from '../../../src/storage/tables.ts';
@@ -111,9 +111,9 @@ test('one active grant is enough, whatever the status of the others', async () =
   const hears = async () =>
     (await listAppsWithScope(db(), { businessId: server.acme.id, scope }, server.clock())).includes(app.id);
 
-  await endConnections(db(), parties, 'disconnected_by_user', server.clock());
+  await endConnection(db(), parties, 'disconnected_by_user', server.clock());
   assert.ok(await hears());
-  await endConnections(db(), { ...parties, userId: eve.id }, 'disconnected_by_user', server.clock());
+  await endConnection(db(), { ...parties, userId: eve.id }, 'disconnected_by_user', server.clock());
   assert.ok(!(await hears()));
 });
 
@@ -138,7 +138,7 @@ test('in a page of events an app sees those of businesses that it may read, and 
 
   const all = await read();
   const parties = { userId: bob.id, appId: app.id, businessId: cafe.id };
-  await endConnections(db(), parties, 'disconnected_by_user', server.clock());
+  await endConnection(db(), parties, 'disconnected_by_user', server.clock());
 
   assert.deepEqual(all.slice(-3), ['A-1', 'C-1', 'C-2']);
   assert.deepEqual((await read()).slice(-2), ['A-1', 'grant.revoked']);

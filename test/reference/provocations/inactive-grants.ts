@@ -6,7 +6,7 @@ import { deleteApp } from '../../../src/apps/apps.ts';
 import { OPERATOR } from '../../../src/audit/entries.ts';
 import { resetAccount } from '../../../src/grants/account-reset.ts';
 import { blockApp } from '../../../src/grants/app-approvals.ts';
-import { endConnections } from '../../../src/grants/connections.ts';
+import { endConnection, endForEveryone } from '../../../src/grants/connections.ts';
 import { limitGrants } from '../../../src/grants/grants.ts';
 import { revokeGrant } from '../../../src/grants/revocation.ts';
 import { disableApp, pauseApp } from '../../../src/grants/suspension.ts';
@@ -101,13 +101,13 @@ function endedByPeople({ server, connect }: Connections) {
     async disconnected_by_user() {
       const connected = await connect();
       const parties = { userId: server.ada.id, appId: connected.app.id, businessId: server.acme.id };
-      await endConnections(db(), parties, 'disconnected_by_user', server.clock());
+      await endConnection(db(), parties, 'disconnected_by_user', server.clock());
       return connected;
     },
     async disconnected_by_owner() {
       const connected = await connect();
       const everyone = { appId: connected.app.id, businessId: server.acme.id };
-      await endConnections(db(), everyone, 'disconnected_by_owner', server.clock());
+      await endForEveryone(db(), everyone, 'disconnected_by_owner', server.clock());
       return connected;
     },
     async app_deleted() {

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { setTimeout } from 'node:timers/promises';
-import { endConnections } from '../../../src/grants/connections.ts';
+import { endConnection } from '../../../src/grants/connections.ts';
 import { createWorkspace, type Program } from '../../support/guides.ts';
 import { freePort } from '../../support/ports.ts';
 import { startTestServer } from '../../support/test-server.ts';
@@ -91,7 +91,7 @@ test('the quickstart of the README rejects a callback that another browser began
 test('the quickstart of the README starts over when the grant has ended', async () => {
   const [cookie = ''] = (await connect()).cookies;
   const parties = { userId: server.ada.id, appId: registration.id, businessId: server.acme.id };
-  await endConnections(server.storage().durable, parties, 'disconnected_by_user', server.clock());
+  await endConnection(server.storage().durable, parties, 'disconnected_by_user', server.clock());
 
   const ended = await open(home, cookie);
   assert.deepEqual([ended.status, ended.headers.get('location')], [303, '/']);

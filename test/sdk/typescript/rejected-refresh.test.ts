@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { GatehouseError, type Tokens } from '../../../sdk/typescript/src/index.ts';
 import { OPERATOR } from '../../../src/audit/entries.ts';
-import { endConnections } from '../../../src/grants/connections.ts';
+import { endConnection } from '../../../src/grants/connections.ts';
 import { disableApp, enableApp, pauseApp, resumeApp } from '../../../src/grants/suspension.ts';
 import { MINUTE } from '../../../src/lib/clock.ts';
 import { startTestServer } from '../../support/test-server.ts';
@@ -13,7 +13,7 @@ const REFRESH = 'token refresh_token';
 
 const disconnectLedger = () => {
   const parties = { userId: server.ada.id, appId: server.ledger.id, businessId: server.acme.id };
-  return endConnections(server.storage().durable, parties, 'disconnected_by_user', server.clock());
+  return endConnection(server.storage().durable, parties, 'disconnected_by_user', server.clock());
 };
 
 async function errorOf(promise: Promise<unknown>): Promise<GatehouseError> {

@@ -25,8 +25,8 @@ export const DASHBOARD_MUTATIONS: Mutation[] = [
     promise: 'D2',
     breaks: 'disconnecting ends no grant',
     file: 'src/grants/revocation.ts',
-    find: 'const { userId, ...app } = parties;',
-    replace: 'const { userId, ...app } = { ...parties, appId: parties.businessId };',
+    find: 'const { rows } = await revokeBetween(db, { ...parties, reason, now });',
+    replace: 'const { rows } = await revokeBetween(db, { ...parties, appId: parties.businessId, reason, now });',
     tests: [CONNECTED],
   },
   {

@@ -1,0 +1,164 @@
+import type { InactiveReason } from '../http/errors.ts';
+import { newId } from '../lib/ids.ts';
+import { type Database, inTransaction } from '../storage/storage.ts';
+import type { Row } from '../storage/tables.ts';
+import { deleteEndedConsents } from './consents.ts';
+import { recordRevoked, revokeById } from './revocation.ts';
+import { endedReason, isSuspendedBy, matching, selectUnrevokedWithParties } from './status.ts';
+
+/**
+ * What remains to be done after a stop, which takes effect without it: events for the apps, and the reason in the rows of the grants.
+ * A row of `follow_ups` is inserted in the transaction of the stop. Each batch is a transaction of its own, which also stores how far
+ * it has come: a node that is killed leaves nothing half done, and any node continues.
+ */
+export interface FollowUp {
+  /** `end`: marks grants that have ended. `notify`: only tells apps that a grant does not work for now. */
+  kind: 'end' | 'notify';
+  appId?: string;
+  businessId?: string;
+  userId?: string;
+  reason: InactiveReason;
+}
+
+const BATCH = 500;
+
+/** Needs the transaction of the stop. */
+export async function requestFollowUp(tx: Database, followUp: FollowUp, now: number): Promise<void> {
+  await insertFollowUp(tx, followUp, now);
+}
+
+/**
+ * Needs the transaction of the stop, and runs the first batch in it. For nearly every user this is all of it: the grants of someone who
+ * is invited again at once are marked before.
+ */
+export async function beginFollowUp(tx: Database, followUp: FollowUp, now: number): Promise<void> {
+  await runBatch(tx, await insertFollowUp(tx, followUp, now), now);
+}
+
+function insertFollowUp(tx: Database, { kind, appId, businessId, userId, reason }: FollowUp, now: number) {
+  const ids = { app_id: appId ?? null, business_id: businessId ?? null, user_id: userId ?? null };
+  return tx
+    .insertInto('follow_ups')
+    .values({ id: newId(now), kind, ...ids, reason, started_at: now })
+    .returningAll()
+    .executeTakeFirstOrThrow();
+}
+
+/** Needs a transaction. It no longer applies: the app is resumed, say. */
+export async function cancelFollowUps(tx: Database, { appId, userId, reason }: FollowUp): Promise<void> {
+  await tx
+    .deleteFrom('follow_ups')
+    .where('kind', '=', 'notify')
+    .where('reason', '=', reason)
+    .where(({ and }) => and(appId === undefined ? { user_id: userId ?? null } : { app_id: appId }))
+    .execute();
+}
+
+/** Polled often, so it runs without a transaction. */
+export async function hasFollowUps(db: Database): Promise<boolean> {
+  return (await db.selectFrom('follow_ups').select('id').limit(1).executeTakeFirst()) !== undefined;
+}
+
+/**
+ * Runs one batch of the follow-up with the fewest grants done: many small ones do not wait for a large one. False if none waits for this
+ * node.
+ */
+export async function runFollowUp(db: Database, now: number): Promise<boolean> {
+  return inTransaction(db, async (tx) => {
+    const followUp = await takeFollowUp(tx);
+    if (!followUp) return false;
+    await runBatch(tx, followUp, now);
+    return true;
+  });
+}
+
+async function runBatch(tx: Database, followUp: Waiting, now: number): Promise<void> {
+  const batch = await readBatch(tx, followUp, now);
+  if (followUp.kind === 'end') await endGrants(tx, batch, now);
+  else await notifyOfGrants(tx, batch, followUp.reason as InactiveReason, now);
+  const isLast = batch.length < BATCH && (await endConsents(tx, followUp)) < BATCH;
+  await (isLast ? removeFollowUp(tx, followUp.id) : advance(tx, followUp, batch));
+}
+
+/** Other nodes skip the row until the transaction ends. */
+function takeFollowUp(tx: Database) {
+  return tx
+    .selectFrom('follow_ups')
+    .selectAll()
+    .orderBy('done')
+    .orderBy('id')
+    .limit(1)
+    .forUpdate()
+    .skipLocked()
+    .executeTakeFirst();
+}
+
+type Waiting = Row<'follow_ups'>;
+type Grants = Awaited<ReturnType<typeof readBatch>>;
+
+/** In the order of the index that fits what was stopped. */
+async function readBatch(tx: Database, followUp: Waiting, now: number) {
+  const { app_id, business_id, user_id, after_part, after_id, reason } = followUp;
+  const filter = { appId: app_id ?? undefined, businessId: business_id ?? undefined, userId: user_id ?? undefined };
+  const part = partOf(followUp);
+  let query = selectUnrevokedWithParties(tx)
+    .select(['grants.id as grantId', 'grants.app_id as appId'])
+    .select(['grants.business_id as businessId', 'grants.user_id as userId', 'grants.refresh_expires_at as until'])
+    .select(endedReason(now).as('ended'))
+    .select(isSuspendedBy(reason as InactiveReason, now).as('isSuspended'))
+    .where(matching(filter))
+    .orderBy(part)
+    .orderBy('grants.id')
+    .limit(BATCH);
+  if (after_id !== null) {
+    query = query.where(({ eb, refTuple, tuple }) =>
+      part === 'grants.id'
+        ? eb('grants.id', '>', after_id)
+        : eb(refTuple(part, 'grants.id'), '>', tuple(after_part ?? '', after_id)),
+    );
+  }
+  const rows = await query.execute();
+  return rows.map((row) => ({ ...row, isLive: (row.until ?? 0) > now }));
+}
+
+/** By which column the index is sorted before the id. */
+function partOf({ user_id, business_id }: Waiting) {
+  if (user_id !== null) return 'grants.id' as const;
+  return business_id !== null ? ('grants.user_id' as const) : ('grants.business_id' as const);
+}
+
+async function endGrants(tx: Database, batch: Grants, now: number): Promise<void> {
+  const ended = batch.filter((grant) => grant.ended !== null);
+  for (const [reason, grants] of Map.groupBy(ended, (grant) => grant.ended as InactiveReason)) {
+    const ids = grants.map(({ grantId }) => grantId);
+    await recordRevoked(tx, await revokeById(tx, { ids, reason }, now), reason, now);
+  }
+}
+
+/** Not of those that have ended: they got an event then. */
+async function notifyOfGrants(tx: Database, batch: Grants, reason: InactiveReason, now: number): Promise<void> {
+  const suspended = batch.filter(({ isSuspended, isLive, ended }) => isSuspended && isLive && ended === null);
+  await recordRevoked(tx, suspended, reason, now);
+}
+
+/** Those of everyone who had connected an app to a business. */
+async function endConsents(tx: Database, { kind, app_id, business_id, user_id }: Waiting): Promise<number> {
+  if (kind !== 'end' || app_id === null || business_id === null || user_id !== null) return 0;
+  return deleteEndedConsents(tx, { appId: app_id, businessId: business_id }, BATCH);
+}
+
+async function advance(tx: Database, followUp: Waiting, batch: Grants): Promise<void> {
+  const last = batch.at(-1);
+  if (!last) return;
+  const part = partOf(followUp);
+  const after_part = { 'grants.id': null, 'grants.user_id': last.userId, 'grants.business_id': last.businessId }[part];
+  await tx
+    .updateTable('follow_ups')
+    .set({ done: followUp.done + batch.length, after_part, after_id: last.grantId })
+    .where('id', '=', followUp.id)
+    .execute();
+}
+
+async function removeFollowUp(tx: Database, id: string): Promise<void> {
+  await tx.deleteFrom('follow_ups').where('id', '=', id).execute();
+}
