@@ -24,6 +24,7 @@ import { expiredCounters } from './storage/rate-limits.ts';
 import { type RetentionStep, startRetention } from './storage/retention.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 import { oldAttempts, oldDeliveries } from './webhooks/deliveries.ts';
+import { startSpreading } from './webhooks/spreading.ts';
 import { startWebhooks, type WorkerDeps } from './webhooks/worker.ts';
 
 interface JobDeps extends WorkerDeps {
@@ -34,7 +35,7 @@ interface JobDeps extends WorkerDeps {
   mailTransport: MailTransport | undefined;
 }
 
-/** Starts what runs in the background: the retention job, the webhook worker and the mail worker. Returns a function that stops them. */
+/** Starts what runs in the background: the retention job, the workers that spread happenings and send webhooks, and the mail worker. Returns a function that stops them. */
 export function startJobs(
   deps: JobDeps,
   log: { error(error: unknown): void; warn(message: string): void },
@@ -48,10 +49,11 @@ export function startJobs(
     report,
     warn: (message) => log.warn(message),
   });
-  const stopWebhooks = startWebhooks(deps, report);
+  const webhooks = startWebhooks(deps, report);
+  const spreading = startSpreading(deps, webhooks.wake, report);
   const stopMail = deps.mailTransport && startMailWorker(deps, deps.mailTransport, log);
   const stopNotices = deps.mailer.isOn ? startNoticeMails(deps, report) : undefined;
-  return () => Promise.all([stopRetention(), stopWebhooks(), stopMail?.(), stopNotices?.()]);
+  return () => Promise.all([stopRetention(), spreading.stop(), webhooks.stop(), stopMail?.(), stopNotices?.()]);
 }
 
 const STEPS: RetentionStep[] = [

@@ -6,16 +6,37 @@ import { type GrantParties, selectLiveGrants } from './status.ts';
 /** An app in a business. */
 type Pair = Omit<GrantParties, 'userId'>;
 
-/** The apps that have this scope in a business now. */
+interface AppsPage {
+  businessId: string;
+  scope: string;
+  /** The last app of the previous page; undefined for the first. */
+  after: string | undefined;
+  limit: number;
+}
+
+/**
+ * The confidential apps that have this scope in a business now, in the order of their ids. `last` is the last one of those that were
+ * examined; undefined if there are no more. A public app has no endpoint and cannot list events.
+ */
 export async function listAppsWithScope(
   db: Database,
-  { businessId, scope }: { businessId: string; scope: string },
+  { businessId, scope, after, limit }: AppsPage,
   now: number,
-): Promise<string[]> {
-  const connected = db.selectFrom('grants').select('app_id as appId').where('business_id', '=', businessId);
-  const apps = await connected.distinct().orderBy('app_id').execute();
-  const pairs = apps.map(({ appId }) => ({ appId, businessId }));
-  return (await listPairsWithScope(db, pairs, scope, now)).map(({ appId }) => appId);
+): Promise<{ apps: string[]; last: string | undefined }> {
+  let grants = db.selectFrom('grants').select('app_id').distinct().where('business_id', '=', businessId);
+  if (after !== undefined) grants = grants.where('app_id', '>', after);
+  const connected = await db
+    .selectFrom(grants.as('connected'))
+    .innerJoin('apps', 'apps.id', 'connected.app_id')
+    .select('apps.id as appId')
+    .where('apps.is_public', '=', 0)
+    .orderBy('apps.id')
+    .limit(limit)
+    .execute();
+  const pairs = connected.map(({ appId }) => ({ appId, businessId }));
+  const found = new Set((await listPairsWithScope(db, pairs, scope, now)).map(({ appId }) => appId));
+  const last = connected.length < limit ? undefined : connected.at(-1)?.appId;
+  return { apps: connected.flatMap(({ appId }) => (found.has(appId) ? [appId] : [])), last };
 }
 
 /** The businesses in which the app has this scope now. */

@@ -1,6 +1,7 @@
 import { initial } from './001-initial.ts';
 import { nodes } from './002-nodes.ts';
 import { deliveryLog } from './003-delivery-log.ts';
+import { happenings } from './004-happenings.ts';
 import type { Migration } from './migration.ts';
 
 /** In order, forwards only. A migration that has been released is never edited. */
@@ -16,4 +17,5 @@ export const MIGRATIONS: Migration[] = [
     steps: [{ kind: 'change', title: 'create the table nodes', table: undefined, change: nodes }],
   },
   deliveryLog,
+  happenings,
 ];
