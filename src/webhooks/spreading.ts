@@ -1,0 +1,117 @@
+import { setImmediate } from 'node:timers/promises';
+import { recordSpread } from '../events/events.ts';
+import {
+  deleteHappenings,
+  type Happening,
+  hasHappenings,
+  listBusinessesAfter,
+  listHappenings,
+  markSpreadUntil,
+} from '../events/happenings.ts';
+import { listAppsWithScope } from '../grants/apps-with-scope.ts';
+import type { Clock } from '../lib/clock.ts';
+import { type Polling, startPolling } from '../lib/polling.ts';
+import { type Lease, LeaseLost, withLease } from '../storage/leases.ts';
+import type { Database, Storage } from '../storage/storage.ts';
+
+interface SpreadingDeps {
+  storage: Storage;
+  clock: Clock;
+}
+
+/** Of one transaction, which then takes milliseconds. */
+const MAX_EVENTS = 500;
+const MAX_BUSINESSES = 16;
+
+const LEASE = 'happenings';
+/** Before all other ids. */
+const FIRST = '00000000-0000-0000-0000-000000000000';
+
+/** Spreads happenings until it is stopped, and calls `onEvents` when there are new events. */
+export function startSpreading(deps: SpreadingDeps, onEvents: () => void, report: (error: unknown) => void): Polling {
+  return startPolling(async (isStopped) => {
+    if (!(await hasHappenings(deps.storage.relaxed))) return false;
+    return spreadHappenings(deps, onEvents, isStopped);
+  }, report);
+}
+
+/** Spreads all happenings, in short transactions. False if another process does. */
+export async function spreadHappenings(
+  deps: SpreadingDeps,
+  onEvents: () => void = () => {},
+  isStopped: () => boolean = () => false,
+): Promise<boolean> {
+  const spreadAll = async (lease: Lease) => {
+    for (let after: string | undefined = FIRST; after !== undefined && lease.isHeld() && !isStopped(); ) {
+      after = await spreadNext(deps, lease, after);
+      onEvents();
+      await setImmediate();
+    }
+    return true;
+  };
+  try {
+    return (await withLease(deps.storage, LEASE, spreadAll)) ?? false;
+  } catch (error) {
+    if (error instanceof LeaseLost) return false;
+    throw error;
+  }
+}
+
+/**
+ * Spreads some happenings of the businesses after this one, the same share of each, so that one with many delays no other. Returns the
+ * last of these businesses, the first id if there are no more after it, or undefined if no happening is left.
+ */
+function spreadNext({ storage, clock }: SpreadingDeps, lease: Lease, after: string): Promise<string | undefined> {
+  return storage.transaction(async (tx) => {
+    await lease.confirm(tx);
+    const businesses = await listBusinessesAfter(tx, after, MAX_BUSINESSES);
+    if (businesses.length === 0) return after === FIRST ? undefined : FIRST;
+    const share = Math.floor(MAX_EVENTS / businesses.length);
+    const now = clock();
+    const spread: Spread = { events: [], done: [], partly: [] };
+    for (const businessId of businesses) await spreadIn(tx, { businessId, share }, spread, now);
+    await recordSpread(tx, spread.events, now);
+    await deleteHappenings(tx, spread.done);
+    for (const { id, lastAppId } of spread.partly) await markSpreadUntil(tx, id, lastAppId);
+    return businesses.at(-1);
+  });
+}
+
+interface Spread {
+  events: Parameters<typeof recordSpread>[1];
+  /** The ids of happenings whose apps have all of their events. */
+  done: string[];
+  /** Happenings with more apps than fit into the transaction. */
+  partly: { id: string; lastAppId: string }[];
+}
+
+/** Adds at most `share` events, in the order of the happenings. Each page of apps is read once. */
+async function spreadIn(
+  tx: Database,
+  { businessId, share }: { businessId: string; share: number },
+  { events, done, partly }: Spread,
+  now: number,
+): Promise<void> {
+  const pages = new Map<string, ReturnType<typeof listAppsWithScope>>();
+  let left = share;
+  for (const happening of await listHappenings(tx, businessId, share)) {
+    const { id, scope, last_app_id } = happening;
+    const key = `${scope} ${last_app_id}`;
+    const page = { businessId, scope, after: last_app_id ?? undefined, limit: share };
+    const reading = pages.get(key) ?? listAppsWithScope(tx, page, now);
+    pages.set(key, reading);
+    const { apps, last } = await reading;
+    if (apps.length > left) return;
+    left -= apps.length;
+    events.push(...apps.map((appId) => toEvent(happening, appId)));
+    if (last !== undefined) {
+      partly.push({ id, lastAppId: last });
+      return;
+    }
+    done.push(id);
+  }
+}
+
+function toEvent({ type, business_id, data, happened_at }: Happening, app_id: string) {
+  return { type, app_id, business_id, data, happened_at };
+}
