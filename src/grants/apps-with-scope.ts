@@ -1,4 +1,4 @@
-import { inChunks } from '../storage/chunks.ts';
+import { preparedQuery } from '../storage/prepared-query.ts';
 import { containsName } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
 import { type GrantParties, selectLiveGrants } from './status.ts';
@@ -50,26 +50,29 @@ export async function listBusinessesWithScope(
 }
 
 /**
- * One subquery per pair: the database stops at the first grant of each. A correlated subquery would do the same, but
- * Citus rejects those.
+ * One query for each pair: the database stops at the first grant. A correlated subquery would do the same, but Citus rejects
+ * those. They are prepared, and sent together.
  */
 async function listPairsWithScope(db: Database, pairs: Pair[], scope: string, now: number): Promise<Pair[]> {
-  const found: Pair[] = [];
-  for (const chunk of inChunks(pairs)) {
-    const [first, ...others] = chunk.map(({ appId, businessId }) => {
-      const live = selectLiveWithScope(db, scope, now).where('grants.app_id', '=', appId);
-      const one = live.where('grants.business_id', '=', businessId).limit(1);
-      return db.selectFrom(one.as('live')).select(['live.appId', 'live.businessId']);
-    });
-    if (first) found.push(...(await others.reduce((all, one) => all.unionAll(one), first).execute()));
-  }
-  return found;
+  const find = finders.get(scope) ?? createFinder(scope);
+  const found = await Promise.all(pairs.map((pair) => find(db, { ...pair, now })));
+  return pairs.filter((_, index) => found[index]?.rows.length === 1);
 }
 
-function selectLiveWithScope(db: Database, scope: string, now: number) {
-  return selectLiveGrants(db, now)
-    .select(['grants.app_id as appId', 'grants.business_id as businessId'])
-    .where(containsName('grants.scopes', scope))
-    .where(({ not }) => not(containsName('grants.withdrawn_scopes', scope)))
-    .where(containsName('apps.allowed_scopes', scope));
+/** By scope: it is part of the statement. */
+const finders = new Map<string, ReturnType<typeof createFinder>>();
+
+function createFinder(scope: string) {
+  const find = preparedQuery((db, { appId, businessId, now }: { appId: string; businessId: string; now: number }) =>
+    selectLiveGrants(db, now)
+      .select('grants.id')
+      .where('grants.app_id', '=', appId)
+      .where('grants.business_id', '=', businessId)
+      .where(containsName('grants.scopes', scope))
+      .where(({ not }) => not(containsName('grants.withdrawn_scopes', scope)))
+      .where(containsName('apps.allowed_scopes', scope))
+      .limit(1),
+  );
+  finders.set(scope, find);
+  return find;
 }

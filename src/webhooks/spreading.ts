@@ -17,10 +17,11 @@ import type { Database, Storage } from '../storage/storage.ts';
 interface SpreadingDeps {
   storage: Storage;
   clock: Clock;
+  /** The most events of one transaction, which then takes milliseconds. */
+  batchSize?: number;
 }
 
-/** Of one transaction, which then takes milliseconds. */
-const MAX_EVENTS = 500;
+const BATCH_SIZE = 500;
 const MAX_BUSINESSES = 16;
 
 const LEASE = 'happenings';
@@ -61,12 +62,16 @@ export async function spreadHappenings(
  * Spreads some happenings of the businesses after this one, the same share of each, so that one with many delays no other. Returns the
  * last of these businesses, the first id if there are no more after it, or undefined if no happening is left.
  */
-function spreadNext({ storage, clock }: SpreadingDeps, lease: Lease, after: string): Promise<string | undefined> {
+function spreadNext(
+  { storage, clock, batchSize = BATCH_SIZE }: SpreadingDeps,
+  lease: Lease,
+  after: string,
+): Promise<string | undefined> {
   return storage.transaction(async (tx) => {
     await lease.confirm(tx);
     const businesses = await listBusinessesAfter(tx, after, MAX_BUSINESSES);
     if (businesses.length === 0) return after === FIRST ? undefined : FIRST;
-    const share = Math.floor(MAX_EVENTS / businesses.length);
+    const share = Math.max(1, Math.floor(batchSize / businesses.length));
     const now = clock();
     const spread: Spread = { events: [], done: [], partly: [] };
     for (const businessId of businesses) await spreadIn(tx, { businessId, share }, spread, now);
