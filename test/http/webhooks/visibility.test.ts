@@ -67,10 +67,7 @@ const listApps = async (now = server.clock()) => {
 
 const isAllowed = async () => {
   const query = { appId: app.id, businessIds: [server.acme.id, bolt.id], scope };
-  const [apps, businesses] = [
-    await listApps(NOW),
-    await listBusinessesWithScope(db(), query, NOW),
-  ];
+  const [apps, businesses] = [await listApps(NOW), await listBusinessesWithScope(db(), query, NOW)];
   assert.equal(businesses.includes(server.acme.id), apps.includes(app.id), 'both queries agree');
   assert.ok(!businesses.includes(bolt.id));
   return apps.includes(app.id);
