@@ -43,8 +43,11 @@ export async function spreadHappenings(
   isStopped: () => boolean = () => false,
 ): Promise<boolean> {
   const spreadAll = async (lease: Lease) => {
-    for (let after: string | undefined = FIRST; after !== undefined && lease.isHeld() && !isStopped(); ) {
-      after = await spreadNext(deps, lease, after);
+    for (let last = FIRST; lease.isHeld() && !isStopped(); ) {
+      const businesses = await nextBusinesses(deps.storage.relaxed, last);
+      if (businesses.length === 0) break;
+      await spreadOf(deps, lease, businesses);
+      last = businesses.at(-1) ?? FIRST;
       onEvents();
       await setImmediate();
     }
@@ -58,27 +61,27 @@ export async function spreadHappenings(
   }
 }
 
-/**
- * Spreads some happenings of the businesses after this one, the same share of each, so that one with many delays no other. Returns the
- * last of these businesses, the first id if there are no more after it, or undefined if no happening is left.
- */
-function spreadNext(
+/** Each business in its turn: after the last one, the first follows. */
+async function nextBusinesses(db: Database, last: string): Promise<string[]> {
+  const next = await listBusinessesAfter(db, last, MAX_BUSINESSES);
+  return next.length > 0 || last === FIRST ? next : listBusinessesAfter(db, FIRST, MAX_BUSINESSES);
+}
+
+/** Spreads some happenings of these businesses, the same share of each, so that one with many delays no other. */
+function spreadOf(
   { storage, clock, batchSize = BATCH_SIZE }: SpreadingDeps,
   lease: Lease,
-  after: string,
-): Promise<string | undefined> {
+  businesses: string[],
+): Promise<void> {
+  const share = Math.max(1, Math.floor(batchSize / businesses.length));
   return storage.transaction(async (tx) => {
     await lease.confirm(tx);
-    const businesses = await listBusinessesAfter(tx, after, MAX_BUSINESSES);
-    if (businesses.length === 0) return after === FIRST ? undefined : FIRST;
-    const share = Math.max(1, Math.floor(batchSize / businesses.length));
     const now = clock();
     const spread: Spread = { events: [], done: [], partly: [] };
     for (const businessId of businesses) await spreadIn(tx, { businessId, share }, spread, now);
     await recordSpread(tx, spread.events, now);
     await deleteHappenings(tx, spread.done);
     for (const { id, lastAppId } of spread.partly) await markSpreadUntil(tx, id, lastAppId);
-    return businesses.at(-1);
   });
 }
 
