@@ -25,6 +25,7 @@ import { expiredCounters } from './storage/rate-limits.ts';
 import { type RetentionStep, startRetention } from './storage/retention.ts';
 import type { Metrics } from './telemetry/metrics.ts';
 import { oldAttempts, oldDeliveries } from './webhooks/deliveries.ts';
+import { startSpreading } from './webhooks/spreading.ts';
 import { startWebhooks, type WorkerDeps } from './webhooks/worker.ts';
 
 interface JobDeps extends WorkerDeps {
@@ -35,7 +36,10 @@ interface JobDeps extends WorkerDeps {
   mailTransport: MailTransport | undefined;
 }
 
-/** Starts what runs in the background: the retention job, the follow-ups of stops, the webhook worker and the mail worker. Returns a function that stops them. */
+/**
+ * Starts what runs in the background: the retention job, the follow-ups of stops, the workers that spread happenings and send webhooks,
+ * and the mail worker. Returns a function that stops them.
+ */
 export function startJobs(
   deps: JobDeps,
   log: { error(error: unknown): void; warn(message: string): void },
@@ -49,11 +53,13 @@ export function startJobs(
     report,
     warn: (message) => log.warn(message),
   });
-  const stopWebhooks = startWebhooks(deps, report);
+  const webhooks = startWebhooks(deps, report);
+  const spreading = startSpreading(deps, webhooks.wake, report);
   const stopMail = deps.mailTransport && startMailWorker(deps, deps.mailTransport, log);
   const stopFollowUps = startFollowUps(deps, report);
   const stopNotices = deps.mailer.isOn ? startNoticeMails(deps, report) : undefined;
-  return () => Promise.all([stopRetention(), stopWebhooks(), stopFollowUps(), stopMail?.(), stopNotices?.()]);
+  return () =>
+    Promise.all([stopRetention(), stopFollowUps(), spreading.stop(), webhooks.stop(), stopMail?.(), stopNotices?.()]);
 }
 
 const STEPS: RetentionStep[] = [

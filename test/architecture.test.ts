@@ -185,6 +185,8 @@ test('each table is written by exactly one file', () => {
   }
   // The tables of the resources: their name is a field of the declaration.
   for (const { table } of RESOURCES) writers.set(table, new Set(['business/records.ts']));
+  // Only earlier releases add rows to it (`events/long-transactions.ts`).
+  writers.set('long_transactions', new Set());
   const files = ['tables', 'account-tables', 'app-tables', 'upgrade/state'];
   const tables = files.map((name) => readFileSync(join(src, `storage/${name}.ts`), 'utf8'));
   const bodies = [...tables.join('').matchAll(/export interface (?:Account|App|Upgrade)?Tables\b[^{]*\{([^}]*)\}/g)];

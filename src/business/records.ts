@@ -1,6 +1,5 @@
 import type { EventType } from '../events/event-types.ts';
-import { recordEvents } from '../events/events.ts';
-import { listAppsWithScope } from '../grants/apps-with-scope.ts';
+import { recordHappenings } from '../events/happenings.ts';
 import { ApiError } from '../http/errors.ts';
 import { isId, newId } from '../lib/ids.ts';
 import { findResource } from '../resources/all.ts';
@@ -57,7 +56,7 @@ export function createRecord(
 }
 
 /**
- * Inserts a record and records its event; what the values leave out is computed. Undefined if a unique value is taken.
+ * Inserts a record and records what happened; what the values leave out is computed. Undefined if a unique value is taken.
  */
 export async function insertRecord(
   tx: Database,
@@ -68,7 +67,7 @@ export async function insertRecord(
   const row = await buildRow(tx, resource, { businessId, values }, now);
   if ((await insertUnlessTaken(tx, resource, [row])) === 0) return undefined;
   const record = { values: fromNewRow(resource, row), version: Number(row.version) };
-  await recordChange(tx, resource, { businessId, before: undefined, values: record.values }, now);
+  await recordChanges(tx, resource, [{ businessId, before: undefined, values: record.values }], now);
   return record;
 }
 
@@ -114,20 +113,17 @@ function initialValues({ fields }: Resource): Values {
   return Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, field.initial ?? null]));
 }
 
-/**
- * Inserts many records and records their events for these apps. Returns how many were inserted: fewer if unique values
- * are taken.
- */
+/** Inserts many records and records what happened. Returns how many were inserted: fewer if unique values are taken. */
 export async function insertRecords(
   tx: Database,
   resource: Resource,
-  { businessId, rows, apps }: { businessId: string; rows: Row[]; apps: string[] },
+  { businessId, rows }: { businessId: string; rows: Row[] },
   now: number,
 ): Promise<number> {
   const inserted = await insertUnlessTaken(tx, resource, rows);
-  if (inserted < rows.length || apps.length === 0) return inserted;
+  if (inserted < rows.length) return inserted;
   const created = rows.map((row) => ({ businessId, before: undefined, values: fromNewRow(resource, row) }));
-  await recordEvents(tx, toEvents(resource, apps, created), now);
+  await recordChanges(tx, resource, created, now);
   return inserted;
 }
 
@@ -156,7 +152,7 @@ interface Change {
   change(values: Values): Values;
 }
 
-/** Changes a record, and records its events. Undefined if there is none. */
+/** Changes a record, and records what happened. Undefined if there is none. */
 export function changeRecord(
   db: Database,
   resource: Resource,
@@ -183,7 +179,7 @@ export function changeRecord(
       .catch((error) => rejectTaken(error, resource));
     if (!row) throw versionMismatch();
     const record = toRecord(resource, row as Row);
-    await recordChange(tx, resource, { businessId, before: current.values, values: record.values }, now);
+    await recordChanges(tx, resource, [{ businessId, before: current.values, values: record.values }], now);
     return record;
   });
 }
@@ -211,17 +207,11 @@ interface Changed {
   values: Values;
 }
 
-/** Records the events of a change for every app that may read the record now. */
-async function recordChange(tx: Database, resource: Resource, changed: Changed, now: number): Promise<void> {
-  const apps = await listAppsWithScope(tx, { businessId: changed.businessId, scope: resource.scopes.read }, now);
-  if (apps.length > 0) await recordEvents(tx, toEvents(resource, apps, [changed]), now);
-}
-
-function toEvents(resource: Resource, apps: string[], changes: Changed[]) {
-  return changes.flatMap((changed) => {
-    const events = eventsOf(resource, changed);
-    return apps.flatMap((appId) => events.map((event) => ({ ...event, appId, businessId: changed.businessId })));
-  });
+function recordChanges(tx: Database, resource: Resource, changes: Changed[], now: number): Promise<void> {
+  const happenings = changes.flatMap((changed) =>
+    eventsOf(resource, changed).map((event) => ({ ...event, businessId: changed.businessId })),
+  );
+  return recordHappenings(tx, happenings, now);
 }
 
 export function eventsOf({ name, state, eventFields }: Resource, { before, values }: Changed) {

@@ -2,6 +2,7 @@ import { type AliasableExpression, type Expression, expressionBuilder } from 'ky
 import { DAY, SECOND } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import type { DependentQuery } from '../storage/chained-writes.ts';
+import { inChunks } from '../storage/chunks.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import { retentionStep } from '../storage/retention.ts';
 import { type Database, pipelineWrites } from '../storage/storage.ts';
@@ -23,12 +24,14 @@ interface NewEvent {
 
 export interface Event extends NewEvent {
   id: string;
+  /** When it was recorded. */
   createdAt: number;
+  happenedAt: number;
 }
 
 export const EVENTS_KEPT_FOR = 30 * DAY;
 
-/** Longer than any transaction but those of `inLongTransaction`: older events are either committed or never will be. */
+/** Longer than any transaction that records events: older ones are either committed or never will be. */
 export const LISTED_AFTER = 15 * SECOND;
 
 /** How many statements may wait for their results. */
@@ -109,6 +112,32 @@ export async function recordEvents(db: Database, events: NewEvent[], now: number
   for (let start = 0; start < events.length; start += PIPELINED) {
     await Promise.all(events.slice(start, start + PIPELINED).map(insert));
   }
+}
+
+/** Of a happening: one for each app, after the commit of what it tells. */
+interface SpreadEvent extends Pick<Row<'events'>, 'type' | 'app_id' | 'business_id' | 'data'> {
+  happened_at: number;
+}
+
+/** Needs a transaction that lasts less than `LISTED_AFTER`. */
+export async function recordSpread(db: Database, events: SpreadEvent[], now: number): Promise<void> {
+  const withEndpoint = await listAppsWithEndpoint(db, [...new Set(events.map(({ app_id }) => app_id))]);
+  const rows = events.map((event) => ({
+    ...event,
+    id: newId(now),
+    created_at: now,
+    dispatched_at: withEndpoint.has(event.app_id) ? null : now,
+  }));
+  for (const chunk of inChunks(rows)) await db.insertInto('events').values(chunk).execute();
+}
+
+async function listAppsWithEndpoint(db: Database, appIds: string[]): Promise<Set<string>> {
+  const found = new Set<string>();
+  for (const chunk of inChunks(appIds)) {
+    const rows = await db.selectFrom('endpoints').select('app_id').distinct().where('app_id', 'in', chunk).execute();
+    for (const { app_id } of rows) found.add(app_id);
+  }
+  return found;
 }
 
 type EventRow = ReturnType<typeof toRow>;
@@ -206,5 +235,6 @@ function fromRow(row: Row<'events'>): Event {
     businessId: row.business_id === NO_BUSINESS ? null : row.business_id,
     data: JSON.parse(row.data),
     createdAt: row.created_at,
+    happenedAt: row.happened_at ?? row.created_at,
   };
 }

@@ -4,6 +4,7 @@ import type { AppTables } from './app-tables.ts';
 
 /** Times are milliseconds since 1970; ids are UUIDs in text; a flag is 0 or 1. Each table has one owning file. */
 export interface Tables extends AccountTables, AppTables {
+  happenings: HappeningsTable;
   events: EventsTable;
   long_transactions: LongTransactionsTable;
   endpoints: EndpointsTable;
@@ -24,6 +25,20 @@ export interface Tables extends AccountTables, AppTables {
   scope_uses: ScopeUsesTable;
   rate_limits: RateLimitsTable;
   clock: ClockTable;
+  leases: LeasesTable;
+}
+
+/** What happened in a business, until a row of `events` exists for each app that may read it. */
+interface HappeningsTable {
+  id: string;
+  business_id: string;
+  /** The scope that an app needs to receive it. */
+  scope: string;
+  type: string;
+  data: string;
+  happened_at: number;
+  /** The last app that has its row, in the order of the ids; null if none has. */
+  last_app_id: string | null;
 }
 
 interface EventsTable {
@@ -32,9 +47,12 @@ interface EventsTable {
   app_id: string;
   business_id: string;
   data: string;
+  /** When it was recorded. Listing depends on it. */
   created_at: number;
   /** When its deliveries were created, or when it was recorded if its app had no endpoint. */
   dispatched_at: number | null;
+  /** Null if it was recorded in the transaction of what it tells: then that happened at `created_at`. */
+  happened_at: number | null;
 }
 
 interface LongTransactionsTable {
@@ -167,6 +185,14 @@ interface ClockTable {
   id: number;
   /** The last plausible reading. */
   reading: number;
+}
+
+/** Which process does the work of this name. */
+interface LeasesTable {
+  name: string;
+  holder: string;
+  /** By the clock of the database. */
+  expires_at: number;
 }
 
 interface RateLimitsTable {

@@ -7,6 +7,10 @@ import type { Database } from '../storage/storage.ts';
 const MAX_COUNT = 5000;
 
 export interface Backlog {
+  /** Happenings that are not spread into events yet. */
+  happenings: number;
+  /** In seconds. */
+  oldestHappening: number;
   /** Events without deliveries yet. */
   events: number;
   deliveries: number;
@@ -24,6 +28,8 @@ export interface Backlog {
 export async function readBacklog(db: Database, now: number): Promise<Backlog> {
   const deliveries = await readDeliveries(db);
   return {
+    happenings: await count(db, db.selectFrom('happenings').select('id')),
+    oldestHappening: secondsSince(await findOldestHappening(db), now),
     events: await count(db, db.selectFrom('events').select('id').where('dispatched_at', 'is', null)),
     deliveries: Number(deliveries.waiting),
     oldestDelivery: secondsSince(deliveries.oldest, now),
@@ -55,6 +61,12 @@ async function count(db: Database, rows: Rows): Promise<number> {
     .select(({ fn }) => fn.countAll().as('found'))
     .executeTakeFirstOrThrow();
   return Number(found);
+}
+
+/** The ids are in the order of time. */
+async function findOldestHappening(db: Database): Promise<number | null> {
+  const oldest = db.selectFrom('happenings').select('happened_at').orderBy('id').limit(1);
+  return (await oldest.executeTakeFirst())?.happened_at ?? null;
 }
 
 function readDeliveries(db: Database) {

@@ -88,6 +88,16 @@ const BACKLOG_GAUGES: [name: string, help: string, read: (backlog: Backlog & { a
     ({ at }) => at / SECOND,
   ],
   [
+    'gatehouse_webhook_happenings_waiting',
+    'Happenings that are not spread into events yet, counted up to 5000.',
+    ({ happenings }) => happenings,
+  ],
+  [
+    'gatehouse_webhook_oldest_happening_age_seconds',
+    'Age of the oldest happening that is not spread yet.',
+    ({ oldestHappening }) => oldestHappening,
+  ],
+  [
     'gatehouse_webhook_events_waiting',
     'Events that are not dispatched yet, counted up to 5000.',
     ({ events }) => events,

@@ -52,10 +52,10 @@ export function headersOf(id: string, signed: Signed): Record<string, string> {
 }
 
 /** Contains ids and reasons, never a token or a secret. */
-export function toPayload({ type, businessId, data, createdAt }: Event) {
+export function toPayload({ type, businessId, data, happenedAt }: Event) {
   return {
     type,
-    timestamp: new Date(createdAt).toISOString(),
+    timestamp: new Date(happenedAt).toISOString(),
     data: { ...(businessId !== null && { businessId }), ...data },
   };
 }

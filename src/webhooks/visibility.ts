@@ -6,9 +6,9 @@ import { readScopes } from '../oauth/scopes.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Endpoint } from './endpoints.ts';
 
-/** The endpoints that subscribe to the event's type and are older than the event. A test event is for one endpoint. */
-export function subscribed(endpoints: Endpoint[], { type, data, createdAt }: Event): Endpoint[] {
-  const present = endpoints.filter((endpoint) => endpoint.createdAt <= createdAt);
+/** The endpoints that subscribe to the event's type and are older than what happened. A test event is for one endpoint. */
+export function subscribed(endpoints: Endpoint[], { type, data, happenedAt }: Event): Endpoint[] {
+  const present = endpoints.filter((endpoint) => endpoint.createdAt <= happenedAt);
   return present.filter(({ id, eventTypes }) =>
     type === 'endpoint.test' ? id === data.endpointId : eventTypes.includes(type),
   );

@@ -1,7 +1,7 @@
-import { setTimeout } from 'node:timers/promises';
 import { findEvent, hasUndispatchedEvents } from '../events/events.ts';
 import { type Clock, SECOND, systemClock } from '../lib/clock.ts';
 import type { Keyring } from '../lib/keyring.ts';
+import { type Polling, startPolling } from '../lib/polling.ts';
 import { randomFraction } from '../lib/secrets.ts';
 import type { Database, Storage } from '../storage/storage.ts';
 import { type Delivery, dispatchEvents, listDue, nextDueAt, type Outcome, recordAttempt } from './deliveries.ts';
@@ -30,9 +30,6 @@ export interface WorkerDeps {
   timeLimit: number;
 }
 
-/** Milliseconds between two polls. The interval doubles while there is nothing to do. */
-const MIN_POLL_INTERVAL = 50;
-const MAX_POLL_INTERVAL = 500;
 const DISPATCH_BATCH = 200;
 /** Endpoints that this node sends to at the same time: a slow one occupies one slot only. */
 const MAX_ACTIVE_ENDPOINTS = 200;
@@ -43,27 +40,23 @@ const LEASE = 60 * SECOND;
 
 const WITHHELD: Outcome = { outcome: 'withheld', status: null, head: '', took: 0 };
 
-/** Dispatches events and sends deliveries until the returned function is called. */
-export function startWebhooks(deps: WorkerDeps, report: (error: unknown) => void): () => Promise<void> {
+/** Dispatches events and sends deliveries until it is stopped. */
+export function startWebhooks(deps: WorkerDeps, report: (error: unknown) => void): Polling {
   const active = new Map<Promise<void>, ClaimedEndpoint>();
-  const stopped = new AbortController();
-  const isStopped = () => stopped.signal.aborted;
-  const start = (endpoint: ClaimedEndpoint) => {
-    const work = sendDeliveries(deps, endpoint, isStopped).catch(report);
-    active.set(work, endpoint);
-    work.finally(() => active.delete(work));
-  };
-  const polling = (async () => {
-    for (let interval = MIN_POLL_INTERVAL; !isStopped(); interval = Math.min(2 * interval, MAX_POLL_INTERVAL)) {
-      const isBusy = await poll(deps, countByOwner(active.values()), start, isStopped).catch(report);
-      if (isBusy) interval = MIN_POLL_INTERVAL;
-      await setTimeout(interval, undefined, { signal: stopped.signal, ref: false }).catch(() => {});
-    }
-  })();
-  return async () => {
-    stopped.abort();
-    await polling;
-    await Promise.all(active.keys());
+  const polling = startPolling((isStopped) => {
+    const start = (endpoint: ClaimedEndpoint) => {
+      const work = sendDeliveries(deps, endpoint, isStopped).catch(report);
+      active.set(work, endpoint);
+      work.finally(() => active.delete(work));
+    };
+    return poll(deps, countByOwner(active.values()), start, isStopped);
+  }, report);
+  return {
+    wake: polling.wake,
+    async stop() {
+      await polling.stop();
+      await Promise.all(active.keys());
+    },
   };
 }
 

@@ -222,6 +222,7 @@ test('an import is one entry of the audit log, and an event for each record to a
     .where('business_id', '=', business.id)
     .where('action', '=', 'business.records_imported')
     .execute();
+  await server.spreadHappenings();
   const events = await db.selectFrom('events').selectAll().where('app_id', '=', app.id).orderBy('id').execute();
   assert.deepEqual(
     [entry?.actor_kind, JSON.parse(entry?.detail ?? '')],

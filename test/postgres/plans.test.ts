@@ -26,6 +26,10 @@ const CHECK = [
   'SEARCH apps USING INDEX sqlite_autoindex_apps_1',
   'SEARCH disabled USING INDEX users_disabled',
   'SEARCH memberships USING COVERING INDEX memberships_since',
+  // Hardly any app or user was ever stopped, so this table is small.
+  'SEARCH app_stop USING INDEX sqlite_autoindex_stops_1',
+  'SEARCH pair_stop USING INDEX sqlite_autoindex_stops_1',
+  'SEARCH user_stop USING INDEX sqlite_autoindex_stops_1',
   'SEARCH revoked USING COVERING INDEX sqlite_autoindex_revoked_access_tokens_1',
 ];
 

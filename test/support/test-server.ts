@@ -13,6 +13,7 @@ import { createBrowser } from './browser.ts';
 import { createClient } from './client.ts';
 import { createTestDatabase } from './databases.ts';
 import { createFixtures } from './fixtures.ts';
+import { spreadAll } from './happenings.ts';
 import { recordLeak, rememberSecret } from './leaks.ts';
 import { freePort } from './ports.ts';
 import { readDatabaseBytes, rememberSigningSecrets } from './secret-scanner.ts';
@@ -104,6 +105,8 @@ export async function startTestServer(
     advanceClock(milliseconds: number) {
       now += milliseconds;
     },
+    /** Afterwards, everything that has happened is an event of each app that may read it. */
+    spreadHappenings: () => spreadAll({ storage: server.storage, clock }),
     database,
     restart,
     /** What follows a stop, such as events. The server does it at most half a second later. */

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { recordHappenings } from '../../src/events/happenings.ts';
 import { DAY, MINUTE } from '../../src/lib/clock.ts';
 import { newId } from '../../src/lib/ids.ts';
+import { migrate } from '../../src/storage/migrate.ts';
+import { openStorage } from '../../src/storage/open.ts';
 import type { Database } from '../../src/storage/storage.ts';
 import { countGrants, readBacklog } from '../../src/telemetry/database-counts.ts';
 import { startTestServer } from '../support/test-server.ts';
@@ -85,6 +88,22 @@ test('backlogs are reported with their age, and counted up to 5,000 rows', async
   assert.deepEqual([none.deliveries, none.oldestDelivery], [0, 0]);
   assert.deepEqual([one.deliveries, one.oldestDelivery], [1, 60]);
   assert.equal(many.deliveries, 5000);
+});
+
+test('happenings that are not spread yet are reported with the age of the oldest', async () => {
+  // A server would spread them.
+  const storage = await openStorage('sqlite::memory:');
+  await migrate(storage);
+  const happening = { type: 'contact.created', businessId: server.acme.id, data: {} } as const;
+
+  const none = await readBacklog(storage.durable, now);
+  await recordHappenings(storage.durable, [happening], now - MINUTE);
+  await recordHappenings(storage.durable, [happening], now);
+  const two = await readBacklog(storage.durable, now);
+  await storage.close();
+
+  assert.deepEqual([none.happenings, none.oldestHappening], [0, 0]);
+  assert.deepEqual([two.happenings, two.oldestHappening], [2, 60]);
 });
 
 test('expired rows are counted by table until they are removed', async () => {

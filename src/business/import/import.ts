@@ -1,11 +1,9 @@
 import type { Business } from '../../accounts/businesses.ts';
 import { type Actor, recordAudit } from '../../audit/entries.ts';
-import { inLongTransaction } from '../../events/long-transactions.ts';
-import { listAppsWithScope } from '../../grants/apps-with-scope.ts';
 import type { Clock } from '../../lib/clock.ts';
 import { FormError } from '../../lib/errors.ts';
 import type { Resource } from '../../resources/resource.ts';
-import type { Database } from '../../storage/storage.ts';
+import { type Database, inTransaction } from '../../storage/storage.ts';
 import { takeNumbers } from '../number-sequences.ts';
 import type { FileLine } from '../record-files.ts';
 import { insertRecords } from '../records.ts';
@@ -45,7 +43,7 @@ export async function importRecords(actor: Actor, db: Database, job: ImportJob, 
   const checked = await readAll(db, job, clock(), async (_, records) => job.onProgress('Checking', records));
   if (checked.problems.length > 0 || job.isDryRun) return checked;
   try {
-    return await inLongTransaction(db, (tx, now) => write(actor, tx, job, now), clock);
+    return await inTransaction(db, (tx) => write(actor, tx, job, clock()));
   } catch (error) {
     if (error instanceof ImportRejected) return error.result;
     throw error;
@@ -65,10 +63,9 @@ class ImportRejected extends Error {
 async function write(actor: Actor, tx: Database, job: ImportJob, now: number): Promise<ImportResult> {
   const { business, resource } = job;
   const businessId = business.id;
-  const apps = await listAppsWithScope(tx, { businessId, scope: resource.scopes.read }, now);
   const result = await readAll(tx, job, now, async (rows, records) => {
     await addNumbers(tx, resource, businessId, rows);
-    const inserted = await insertRecords(tx, resource, { businessId, rows, apps }, now);
+    const inserted = await insertRecords(tx, resource, { businessId, rows }, now);
     if (inserted < rows.length) throw new FormError('file', 'The data has changed meanwhile. Import it again.');
     job.onProgress('Writing', records);
   });

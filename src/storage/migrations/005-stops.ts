@@ -61,7 +61,7 @@ export const stops: Migration = {
       kind: 'index',
       table: 'grants',
       name: 'grants_unrevoked',
-      columns: ['business_id', 'app_id', 'user_id', 'removable_on', 'id'],
+      columns: ['business_id', 'app_id', 'user_id', 'id'],
       where: UNREVOKED,
     },
     {

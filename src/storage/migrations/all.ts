@@ -1,6 +1,7 @@
 import { initial } from './001-initial.ts';
 import { nodes } from './002-nodes.ts';
 import { deliveryLog } from './003-delivery-log.ts';
+import { happenings } from './004-happenings.ts';
 import { stops } from './005-stops.ts';
 import { stopsContract } from './006-stops-contract.ts';
 import type { Migration } from './migration.ts';
@@ -18,6 +19,7 @@ export const MIGRATIONS: Migration[] = [
     steps: [{ kind: 'change', title: 'create the table nodes', table: undefined, change: nodes }],
   },
   deliveryLog,
+  happenings,
   stops,
   stopsContract,
 ];

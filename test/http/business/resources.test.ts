@@ -73,6 +73,7 @@ test('an invoice goes from draft to sent to paid, and each step is an event of i
     paid.body.payments.map(({ amount }: { amount: string }) => amount),
     ['8.00', '100.00'],
   );
+  await server.spreadHappenings();
   const events = await server.storage().durable.selectFrom('events').select(['type', 'data']).orderBy('id').execute();
   const ofInvoice = events.filter(({ data }) => JSON.parse(data).invoiceId === id).map(({ type }) => type);
   assert.deepEqual(ofInvoice, [

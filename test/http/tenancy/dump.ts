@@ -63,6 +63,7 @@ async function readTable({ storage }: TestServer, table: Table): Promise<string[
 type Snapshot = Map<Table, string[]>;
 
 export async function takeSnapshot(server: TestServer): Promise<Snapshot> {
+  await server.spreadHappenings();
   return new Map(
     await Promise.all(TABLES.map(async (table) => [table, await readTable(server, table)] as [Table, string[]])),
   );

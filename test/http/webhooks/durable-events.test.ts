@@ -50,13 +50,13 @@ test('no endpoint receives an event that a crash could still undo', async () => 
     allowsLoopback: true,
     timeLimit: 5000,
   };
-  const stop = startWebhooks(parts, assert.ifError);
+  const webhooks = startWebhooks(parts, assert.ifError);
 
   while (!isSyncing) await setTimeout(10);
   assert.equal(receiver.received.length, 0);
   disk.resolve();
   await receiver.waitFor(1);
 
-  await stop();
+  await webhooks.stop();
   await storage.close();
 });

@@ -29,6 +29,7 @@ async function connect(app: RegisteredApp, scope = 'read:invoices') {
 
 /** Lists the events of an app with its credentials, by HTTP Basic. */
 async function read(app: RegisteredApp, query = '', secret = app.secret) {
+  await server.spreadHappenings();
   server.advanceClock(LISTED_AFTER);
   const authorization = `Basic ${Buffer.from(`${app.id}:${secret}`).toString('base64')}`;
   return server.get(`/api/v1/events${query}`, { authorization });

@@ -19,6 +19,7 @@ for (let i = 0; i < 5; i += 1) {
   await server.exchange(code, { client_id: registered.id, client_secret: registered.secret });
 }
 await server.addInvoice(server.acme, { number: 'INV-1', total: '12.50', currency: 'GBP', status: 'SENT' });
+await server.spreadHappenings();
 server.advanceClock(LISTED_AFTER);
 
 function newApp() {

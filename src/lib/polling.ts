@@ -1,0 +1,43 @@
+import { setTimeout } from 'node:timers/promises';
+
+/** Milliseconds between two polls. The interval doubles while there is nothing to do. */
+const MIN_INTERVAL = 50;
+const MAX_INTERVAL = 500;
+
+export interface Polling {
+  /** The next poll follows at once. */
+  wake(): void;
+  stop(): Promise<void>;
+}
+
+/** `poll` returns whether there was work. */
+export function startPolling(
+  poll: (isStopped: () => boolean) => Promise<boolean>,
+  report: (error: unknown) => void,
+): Polling {
+  let hasStopped = false;
+  let isAwake = false;
+  let pause = new AbortController();
+  const isStopped = () => hasStopped;
+  const polling = (async () => {
+    for (let interval = MIN_INTERVAL; !hasStopped; interval = Math.min(2 * interval, MAX_INTERVAL)) {
+      isAwake = false;
+      const isBusy = await poll(isStopped).catch(report);
+      if (isBusy) interval = MIN_INTERVAL;
+      if (isAwake || hasStopped) continue;
+      pause = new AbortController();
+      await setTimeout(interval, undefined, { signal: pause.signal, ref: false }).catch(() => {});
+    }
+  })();
+  return {
+    wake() {
+      isAwake = true;
+      pause.abort();
+    },
+    async stop() {
+      hasStopped = true;
+      pause.abort();
+      await polling;
+    },
+  };
+}
