@@ -30,6 +30,7 @@ export function createLimits({ limits }: Settings, storage: Storage, metrics: Me
     perGrant: limit('perGrant', MINUTE, 'requests with the tokens of this grant'),
     perUser: limit('perUser', MINUTE),
     changesPerUser: limit('changesPerUser', MINUTE),
+    exportsPerUser: limit('exportsPerUser', HOUR, 'exports of your data'),
     signInPerAccount: limit('signInPerAccount', QUARTER_HOUR),
     signInReserve: newLimit('signInPerAccount', { name: 'signInReserve', points: reserve, window: QUARTER_HOUR }),
     codesPerAccount: newLimit('signInPerAccount', {

@@ -52,6 +52,7 @@ const DEFAULTS: Settings = {
     perGrant: 100_000,
     perUser: 1000,
     changesPerUser: 120,
+    exportsPerUser: 20,
     externalClients: 60,
   },
   timeouts: {
@@ -161,10 +162,11 @@ test('each limit can be set', () => {
     LIMIT_PER_USER: '6',
     LIMIT_CHANGES_PER_USER: '7',
     LIMIT_EXTERNAL_CLIENTS: '8',
+    LIMIT_EXPORTS_PER_USER: '9',
   });
 
   const ofApps = { perApp: 3, wrongSecrets: 4, perGrant: 5 };
-  const ofUsers = { signInPerAccount: 1, signInPerAddress: 2, perUser: 6, changesPerUser: 7 };
+  const ofUsers = { signInPerAccount: 1, signInPerAddress: 2, perUser: 6, changesPerUser: 7, exportsPerUser: 9 };
   assert.deepEqual(limits, { ...ofUsers, ...ofApps, externalClients: 8 });
 });
 

@@ -1,13 +1,12 @@
 import type { Updateable } from 'kysely';
 import type { Actor } from '../audit/entries.ts';
 import { FormError } from '../lib/errors.ts';
-import { InvalidImage, readImage } from '../lib/images.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 import type { Tables } from '../storage/tables.ts';
 import { type App, type AppIdentity, type AppSettings, identityRow, settingsRow } from './app.ts';
 import { changedSettings, recordAppAudit } from './app-audit.ts';
 import { findApp, lockApp, updateApp } from './apps.ts';
-import { removeLogo, storeLogo } from './logos.ts';
+import { readLogo, removeLogo, storeLogo } from './logos.ts';
 import { endVerification } from './verification.ts';
 
 interface AppChange {
@@ -42,7 +41,7 @@ export async function changeIdentity(
   return applyChange(actor, db, { appId, columns: (before) => identityRow(change(before)) }, now);
 }
 
-/** Stores what `readImage` keeps of the file. Undefined if there is no such app. */
+/** Stores what `readLogo` keeps of the file. Undefined if there is no such app. */
 export async function changeLogo(
   actor: Actor,
   db: Database,
@@ -50,9 +49,9 @@ export async function changeLogo(
   now: number,
 ): Promise<App | undefined> {
   // Before the transaction: compressing takes time.
-  const image = await readImage(file).catch((error) => {
-    throw error instanceof InvalidImage ? new FormError('logo', error.message) : error;
-  });
+  const app = await findApp(db, appId);
+  if (!app) return undefined;
+  const image = await readLogo(file, app);
   const columns = async (_: App, tx: Database) => ({ logo_hash: await storeLogo(tx, appId, image) });
   return applyChange(actor, db, { appId, columns }, now);
 }

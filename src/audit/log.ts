@@ -34,6 +34,8 @@ export interface AuditFilter {
   group?: ActionGroup | undefined;
   /** What this user or app did, and failed sign-ins to the account. */
   personId?: string | undefined;
+  /** What it is about. */
+  subjectId?: string | undefined;
   /** In milliseconds since 1970. */
   since?: number | undefined;
 }
@@ -50,8 +52,8 @@ export function startId({ before, until }: Start): string | undefined {
   return before !== undefined && end !== undefined && end < before ? end : (before ?? end);
 }
 
-/** The part of the filter that an index covers: the business, the person and the time range. */
-export function selectEntries(db: Database, { tenant, personId, since }: AuditFilter) {
+/** The part of the filter that an index covers: the business, the person, the subject and the time range. */
+export function selectEntries(db: Database, { tenant, personId, subjectId, since }: AuditFilter) {
   let query = db
     .selectFrom('audit_entries')
     .leftJoin('businesses', 'businesses.id', 'audit_entries.business_id')
@@ -60,6 +62,7 @@ export function selectEntries(db: Database, { tenant, personId, since }: AuditFi
   if (tenant) query = query.where('audit_entries.business_id', '=', tenant.businessId);
   else query = query.where('audit_entries.action', 'not in', COPIES);
   if (personId !== undefined) query = query.where('audit_entries.person_id', '=', personId);
+  if (subjectId !== undefined) query = query.where('audit_entries.subject_id', '=', subjectId);
   // Ids begin with their time, so that the index on ids is also one on times.
   if (since !== undefined) query = query.where('audit_entries.id', '>=', firstIdAt(since));
   return query;
@@ -160,24 +163,8 @@ export async function listEntriesOn(
   db: Database,
   { subjectId, actions, since, limit }: { subjectId: string; actions: Action[]; since?: number; limit: number },
 ): Promise<AuditEntry[]> {
-  const rows = await selectEntries(db, { since })
-    .where('audit_entries.subject_id', '=', subjectId)
+  const rows = await selectEntries(db, { subjectId, since })
     .where('audit_entries.action', 'in', actions)
-    .orderBy('audit_entries.id', 'desc')
-    .limit(limit)
-    .execute();
-  return rows.map((row) => toEntry(row, undefined));
-}
-
-/** What a user did, and what was done to them, newest first. */
-export async function listEntriesOfUser(
-  db: Database,
-  { userId, limit }: { userId: string; limit: number },
-): Promise<AuditEntry[]> {
-  const rows = await selectEntries(db, {})
-    .where(({ eb, or }) =>
-      or([eb('audit_entries.person_id', '=', userId), eb('audit_entries.subject_id', '=', userId)]),
-    )
     .orderBy('audit_entries.id', 'desc')
     .limit(limit)
     .execute();

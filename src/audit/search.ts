@@ -1,5 +1,4 @@
-import { setImmediate } from 'node:timers/promises';
-import { semaphore } from '../lib/semaphore.ts';
+import { fairQueue } from '../lib/fair-queue.ts';
 import type { Database } from '../storage/storage.ts';
 import {
   type AuditEntry,
@@ -20,10 +19,15 @@ import {
 const STEP = 500;
 /** A page then offers to search further back. */
 const MAX_ROWS_PER_PAGE = 10_000;
-const MAX_WAITING_STEPS = 1_000;
 
-/** One step at a time in each process, however many searches run. */
-const steps = semaphore({ concurrency: 1, maxQueue: MAX_WAITING_STEPS });
+/** One step at a time in each process. Businesses take turns, as if the platform and each user's own entries were one, too. */
+const joinReaders = fairQueue({ maxMembers: 20, counted: 'searches and exports of this log at the same time' });
+const PLATFORM = 'platform';
+
+/** The program that reads. Once the client is gone, nothing more is read. */
+interface Reader {
+  client?: AbortSignal | undefined;
+}
 
 interface SearchResult {
   entries: AuditEntry[];
@@ -34,18 +38,42 @@ interface SearchResult {
 /** Newest first. Stops early when it has read as many rows as one page may read. */
 export async function searchEntries(
   db: Database,
-  { before, until, limit, ...filter }: AuditFilter & Start & { limit: number },
+  { before, until, limit, client, ...filter }: AuditFilter & Start & Reader & { limit: number },
 ): Promise<SearchResult> {
   if (!isFiltered(filter)) return { entries: await listEntries(db, { ...filter, before, until, limit }) };
   const entries: AuditEntry[] = [];
   let read = 0;
-  for await (const step of readSteps(db, filter, startId({ before, until }))) {
+  for await (const step of readSteps(db, { filter, start: startId({ before, until }), client })) {
     entries.push(...step.entries);
     read += STEP;
     if (entries.length >= limit) return { entries: entries.slice(0, limit) };
     if (step.last !== undefined && read >= MAX_ROWS_PER_PAGE) return { entries, searchedTo: step.last };
   }
   return { entries };
+}
+
+/** What a user did, and what was done to them, newest first: each is a range of an index. */
+export async function listEntriesOfUser(
+  db: Database,
+  { userId, limit, client }: Reader & { userId: string; limit: number },
+): Promise<AuditEntry[]> {
+  const found = new Map<string, AuditEntry>();
+  for (const filter of [{ personId: userId }, { subjectId: userId }]) {
+    let read = 0;
+    for await (const { entries } of readSteps(db, { filter, group: userId, client })) {
+      for (const entry of entries) found.set(entry.id, entry);
+      read += entries.length;
+      if (read >= limit) break;
+    }
+  }
+  return [...found.values()].sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, limit);
+}
+
+interface Range extends Reader {
+  filter: AuditFilter;
+  start?: string | undefined;
+  /** Whose steps take turns with those of others. */
+  group?: string;
 }
 
 interface Step {
@@ -55,12 +83,20 @@ interface Step {
 }
 
 /** All matching entries of the range, one step at a time. */
-async function* readSteps(db: Database, filter: AuditFilter, start: string | undefined): AsyncGenerator<Step> {
-  for (let before = start; ; await setImmediate()) {
-    const step = await steps(() => readStep(db, filter, before));
-    yield step;
-    if (step.last === undefined) return;
-    before = step.last;
+async function* readSteps(
+  db: Database,
+  { filter, start, client, group = filter.tenant?.businessId ?? PLATFORM }: Range,
+): AsyncGenerator<Step> {
+  const reader = joinReaders(group, client);
+  try {
+    for (let before = start; ; ) {
+      const step = await reader.run(() => readStep(db, filter, before));
+      yield step;
+      if (step.last === undefined) return;
+      before = step.last;
+    }
+  } finally {
+    reader.leave();
   }
 }
 
@@ -108,10 +144,10 @@ const COLUMNS: [name: string, value: (entry: AuditEntry) => string | null | unde
 ];
 
 /** The entries as CSV, one step at a time: a long log is never in memory as a whole. */
-export async function* exportEntries(db: Database, { before, until, ...filter }: AuditFilter & Start) {
+export async function* exportEntries(db: Database, { before, until, client, ...filter }: AuditFilter & Start & Reader) {
   let head = csvLine(COLUMNS.map(([name]) => name));
   let exported = 0;
-  for await (const { entries } of readSteps(db, filter, startId({ before, until }))) {
+  for await (const { entries } of readSteps(db, { filter, start: startId({ before, until }), client })) {
     const fitting = entries.slice(0, MAX_EXPORTED - exported);
     yield head + fitting.map(toCsvLine).join('');
     exported += fitting.length;

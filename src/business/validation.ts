@@ -4,8 +4,11 @@ import { Settings } from 'typebox/system';
 import { ApiError } from '../http/errors.ts';
 import { type Field, FieldError, type Values } from '../resources/resource.ts';
 
-/** Enough for every field of the largest body. */
-Settings.Set({ maxErrors: 1000 });
+/** Of one body. */
+const MAX_PROBLEMS = 20;
+
+/** One problem more, and for each an error of its object, which `describe` leaves out. */
+Settings.Set({ maxErrors: 2 * (MAX_PROBLEMS + 1) });
 
 export interface FieldProblem {
   /** Such as `lines[0].quantity`. */
@@ -35,8 +38,25 @@ export function createValidator(schema: TSchema): (body: unknown) => Values {
   return (body) => {
     validator ??= Compile(schema);
     if (validator.Check(body)) return body as Values;
-    throw invalidFields(validator.Errors(body).flatMap((error) => describe(error, schema)));
+    throw invalidFields(validator.Errors(shorten(body, schema)).flatMap((error) => describe(error, schema)));
   };
+}
+
+/**
+ * Of an object that has too many unknown fields, only as many as are reported; of a list that is too long, one item too many.
+ * `Errors` interprets the schema for each of them, which takes a hundred times as long as `Check`.
+ */
+function shorten(value: unknown, { properties, items, maxItems }: Described): unknown {
+  if (Array.isArray(value)) {
+    const kept = maxItems === undefined ? value : value.slice(0, maxItems + 1);
+    return items ? kept.map((item) => shorten(item, items)) : kept;
+  }
+  if (!properties || typeof value !== 'object' || value === null) return value;
+  const object = value as Values;
+  const known = Object.keys(properties).filter((name) => Object.hasOwn(object, name));
+  const unknown = Object.keys(object).filter((name) => !Object.hasOwn(properties, name));
+  const names = [...known, ...unknown.slice(0, MAX_PROBLEMS + 1)];
+  return Object.fromEntries(names.map((name) => [name, shorten(object[name], properties[name] ?? {})]));
 }
 
 type ValidationError = ReturnType<ReturnType<typeof Compile>['Errors']>[number];
@@ -67,6 +87,7 @@ function explain(error: ValidationError, at: string[], schema: TSchema): string 
 interface Described {
   properties?: Record<string, Described>;
   items?: Described;
+  maxItems?: number;
   enum?: string[];
   format?: string;
   examples?: unknown[];
@@ -84,13 +105,15 @@ function pathOf(at: string[]): string {
 }
 
 export function invalidFields(problems: FieldProblem[]): ApiError {
-  const description = problems.map(({ field, message }) => `${field} ${message}`).join('; ');
+  const errors = problems.slice(0, MAX_PROBLEMS);
+  const list = errors.map(({ field, message }) => `${field} ${message}`).join('; ');
+  const more = errors.length < problems.length ? ` These are the first ${MAX_PROBLEMS} errors.` : '';
   return new ApiError({
     status: 400,
     code: 'invalid_request',
     reason: 'fields_invalid',
-    description: `${description.slice(0, 1000)}.`,
-    details: { errors: problems },
+    description: `${list.slice(0, 1000)}.${more}`,
+    details: { errors },
   });
 }
 

@@ -15,6 +15,8 @@ export interface Limits {
   perUser: number;
   /** Forms that one user sends in a minute, and authorizations without a consent screen; also sign-ins. */
   changesPerUser: number;
+  /** Exports of their own data by one user in an hour. */
+  exportsPerUser: number;
   /** Client metadata documents that are fetched for one network in a minute; as many registrations. */
   externalClients: number;
 }
@@ -29,6 +31,7 @@ export function readLimits(env: Environment): Limits {
     perGrant: read('LIMIT_PER_GRANT', 100_000),
     perUser: read('LIMIT_PER_USER', 1000),
     changesPerUser: read('LIMIT_CHANGES_PER_USER', 120),
+    exportsPerUser: read('LIMIT_EXPORTS_PER_USER', 20),
     externalClients: read('LIMIT_EXTERNAL_CLIENTS', 60),
   };
 }

@@ -2,7 +2,8 @@ import { listMemberships } from '../accounts/memberships.ts';
 import { listPasskeys } from '../accounts/passkeys.ts';
 import { listSessions } from '../accounts/sessions.ts';
 import type { User } from '../accounts/users.ts';
-import { type AuditEntry, listEntriesOfUser } from '../audit/log.ts';
+import type { AuditEntry } from '../audit/log.ts';
+import { listEntriesOfUser } from '../audit/search.ts';
 import type { Database } from '../storage/storage.ts';
 import { listConnections } from './connections.ts';
 
@@ -14,10 +15,10 @@ const MAX_ENTRIES = 10_000;
  * What is stored about a user, as they can download it. Contains no secret. Of other people, it contains only names
  * that the user can see on pages.
  */
-export async function exportAccount(db: Database, user: User, now: number) {
+export async function exportAccount(db: Database, { user, client }: { user: User; client: AbortSignal }, now: number) {
   const memberships = await listMemberships(db, user.id);
   const sessions = await listSessions(db, { userId: user.id, limit: MAX_SESSIONS }, now);
-  const entries = await listEntriesOfUser(db, { userId: user.id, limit: MAX_ENTRIES });
+  const entries = await listEntriesOfUser(db, { userId: user.id, limit: MAX_ENTRIES, client });
   return {
     exported_at: toIso(now),
     account: accountOf(user),

@@ -70,7 +70,8 @@ export const ERROR = Type.Object(
           message: Type.String({ description: 'What is wrong with it.' }),
         }),
         {
-          description: 'With the reason `fields_invalid`: every field that is wrong.',
+          maxItems: 20,
+          description: 'With the reason `fields_invalid`: every field that is wrong, or the first 20.',
         },
       ),
     ),

@@ -34,11 +34,22 @@ export class Overloaded extends Error {
 /** A 429; the API and the pages each render it in their own format. */
 export class TooManyRequests extends Error {
   readonly retryAfter: number;
-  readonly textIn: Sentence = (problems) => problems.tooManyAttempts(this.retryAfter);
+  /** Absent if the message says what was counted: it is in English only. */
+  readonly textIn: Sentence | undefined;
 
-  /** `counted` is what the limit counts, for programs: `requests of this app`. */
-  constructor(retryAfter: number, counted = 'attempts') {
-    super(`Too many ${counted}. Try again in ${describeWait(retryAfter)}.`);
+  /** `counted` is what the limit counts: `requests of this app`. */
+  constructor(retryAfter: number, counted?: string) {
+    super(`Too many ${counted ?? 'attempts'}. Try again in ${describeWait(retryAfter)}.`);
     this.retryAfter = retryAfter;
+    this.textIn = counted === undefined ? (problems) => problems.tooManyAttempts(retryAfter) : undefined;
+  }
+}
+
+/** Nobody reads the response. The status is only in the log, where nginx has the same. */
+export class ClientGone extends Error {
+  readonly statusCode = 499;
+
+  constructor() {
+    super('The client closed the connection.');
   }
 }

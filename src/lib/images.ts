@@ -8,7 +8,7 @@ export { InvalidImage } from './parsed-image.ts';
 /** Large enough for a logo, small enough for a page. */
 export const MAX_IMAGE_BYTES = 256 * 1024;
 const MIN_SIDE = 32;
-const MAX_SIDE = 1024;
+const MAX_SIDE = 512;
 
 /** A picture that was parsed, and written again without anything but its pixels. */
 export interface Image {
@@ -45,9 +45,7 @@ function parseImage(bytes: Uint8Array): ParsedImage & { type: Image['type'] } {
   const { width, height, encode } = parse(format.read, bytes);
   const sides = [width, height];
   if (sides.some((side) => side < MIN_SIDE || side > MAX_SIDE)) {
-    throw new InvalidImage(
-      `The image is ${width} × ${height} pixels. Each side has ${MIN_SIDE} to ${MAX_SIDE.toLocaleString('en')}.`,
-    );
+    throw new InvalidImage(`The image is ${width} × ${height} pixels. Each side has ${MIN_SIDE} to ${MAX_SIDE}.`);
   }
   return { type: format.type, width, height, encode };
 }

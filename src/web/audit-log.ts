@@ -96,6 +96,7 @@ function mountAuditSection(host: FastifyInstance, deps: WebDeps, section: AuditS
       tenant,
       before: filters.after,
       limit: PAGE_SIZE + 1,
+      client: request.signal,
     };
     const { entries, searchedTo } = await searchEntries(db, query);
     const { shown, next } = takePage(entries);
@@ -114,17 +115,22 @@ function mountAuditSection(host: FastifyInstance, deps: WebDeps, section: AuditS
     const filters = await readFilters(deps, request.query as Form, section.groups);
     const now = deps.clock();
     const { search, group, personId, after: before } = filters;
-    return sendCsv(
-      reply,
-      exportEntries(db, { search, group, personId, ...rangeOf(filters, now), tenant, before }),
-      now,
-    );
+    const range = { ...rangeOf(filters, now), before, client: request.signal };
+    const lines = exportEntries(db, { search, group, personId, tenant, ...range });
+    // What the first step throws is still an error page.
+    const { value: first = '' } = await lines.next();
+    return sendCsv(reply, startWith(first, lines), now);
   });
 }
 
 function describeRetention({ auditRetention }: WebDeps): string {
   if (auditRetention === undefined) return 'Nothing in it can be changed or removed.';
   return `Nothing in it can be changed, and entries are removed only after ${auditRetention / DAY} days.`;
+}
+
+async function* startWith(first: string, others: AsyncIterable<string>): AsyncGenerator<string> {
+  yield first;
+  yield* others;
 }
 
 function sendCsv(reply: FastifyReply, lines: AsyncIterable<string>, now: number): FastifyReply {

@@ -43,6 +43,8 @@ export interface WebDeps {
     perUser: RateLimit;
     /** Forms, sign-ins and silent authorizations of one user in a minute. */
     changesPerUser: RateLimit;
+    /** Exports of one user's own data in an hour. */
+    exportsPerUser: RateLimit;
     /** Mails that people request in an hour. */
     mailPerAddress: RateLimit;
     mailPerNetwork: RateLimit;

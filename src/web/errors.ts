@@ -144,7 +144,8 @@ export function errorPage(error: unknown, shown: ErrorPageContext): ErrorPage {
 
 /** The texts of the dashboard are in English only. */
 function isInEnglish(error: unknown): boolean {
-  return (error instanceof PageError || error instanceof FormError) && error.textIn === undefined;
+  const hasText = error instanceof PageError || error instanceof FormError || error instanceof TooManyRequests;
+  return hasText && error.textIn === undefined;
 }
 
 function navigationLink({ errors, signIn }: Texts, { context }: ErrorNavigation): Html {
@@ -174,7 +175,8 @@ function describe(error: unknown, texts: Texts): Description {
   }
   if (error instanceof TooManyRequests) {
     const headers = { 'retry-after': String(error.retryAfter) };
-    return { ...pageOf(429, { title: errors.tooManyRequests, sentence: error.textIn(texts.problems) }), headers };
+    const sentence = error.textIn?.(texts.problems) ?? error.message;
+    return { ...pageOf(429, { title: errors.tooManyRequests, sentence }), headers };
   }
   if (error instanceof StorageUnavailable || error instanceof Overloaded) {
     return { ...pageOf(503, errors.unavailable), headers: { 'retry-after': '1' } };

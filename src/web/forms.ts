@@ -51,7 +51,8 @@ export async function tryRateLimitedForm<Result>(
     if (error instanceof FormError) return showAgain(problemIn(texts, error), 400);
     if (!(error instanceof TooManyRequests || error instanceof Overloaded)) throw error;
     reply.header('retry-after', error.retryAfter);
-    return showAgain({ field, message: error.textIn(texts.problems) }, error instanceof Overloaded ? 503 : 429);
+    const message = error.textIn?.(texts.problems) ?? error.message;
+    return showAgain({ field, message }, error instanceof Overloaded ? 503 : 429);
   }
 }
 

@@ -61,7 +61,7 @@ export function mountSecondStep(host: FastifyInstance, deps: WebDeps): void {
     } catch (error) {
       if (!(error instanceof TooManyRequests || error instanceof Overloaded)) throw error;
       reply.header('retry-after', error.retryAfter);
-      return reject(error instanceof Overloaded ? 503 : 429, error.textIn(problems));
+      return reject(error instanceof Overloaded ? 503 : 429, error.textIn?.(problems) ?? error.message);
     }
   });
 }

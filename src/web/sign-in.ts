@@ -92,7 +92,7 @@ async function respond(
   } catch (error) {
     if (!(error instanceof TooManyRequests || error instanceof Overloaded)) throw error;
     reply.header('retry-after', error.retryAfter);
-    return reject(error instanceof Overloaded ? 503 : 429, error.textIn(texts.problems));
+    return reject(error instanceof Overloaded ? 503 : 429, error.textIn?.(texts.problems) ?? error.message);
   }
 }
 

@@ -40,6 +40,7 @@ export async function startProduct() {
       LIMIT_WRONG_SECRETS: '1000000',
       LIMIT_PER_USER: '1000000',
       LIMIT_CHANGES_PER_USER: '1000000',
+      LIMIT_EXPORTS_PER_USER: '1000000',
     },
   });
   rememberSecret('key', KEY);

@@ -97,6 +97,10 @@ const BAD: Record<string, [file: Buffer, sentence: RegExp]> = {
   'a PNG that decompresses to 200 MB': [makePng({ pixels: deflateSync(Buffer.alloc(200_000_000)) }), /dimensions/],
   'a PNG with an unknown filter': [makePng({ pixels: deflateSync(Buffer.alloc(64 * (1 + 64 * 3), 9)) }), /filter/],
   'a PNG of 60,000 pixels': [makePng({ width: 60_000, height: 60_000, pixels: Buffer.alloc(9) }), /60000 × 60000/],
+  'a PNG of 513 pixels, before its pixels are read': [
+    makePng({ width: 513, height: 512, pixels: Buffer.alloc(9) }),
+    /513 × 512 pixels\. Each side has 32 to 512/,
+  ],
   'a PNG of one pixel': [makePng({ width: 1, height: 1 }), /1 × 1 pixels/],
   'a JPEG that is cut off': [JPEG.subarray(0, -2), /cut off/],
   'a JPEG in CMYK': [cmyk, /RGB/],

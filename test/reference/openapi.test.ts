@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { mock, test } from 'node:test';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { listOperations, type Media } from '../../src/web/reference/document.ts';
@@ -25,6 +25,26 @@ test('the document is valid OpenAPI 3.1', async () => {
 
   assert.equal(valid, true, JSON.stringify(errors, null, 2));
   assert.equal(validator.version, '3.1');
+});
+
+test('it is written once in a process, and not sent again to a client that has it', async () => {
+  const stringify = mock.method(JSON, 'stringify');
+  const path = `${server.api}/openapi.json`;
+
+  const [first, second] = [await fetch(path), await fetch(path)];
+  const etag = first.headers.get('etag') ?? '';
+  const known = await fetch(path, { headers: { 'if-none-match': `"other", ${etag}` } });
+  const changed = await fetch(path, { headers: { 'if-none-match': '"other"' } });
+  const written = stringify.mock.calls.filter(({ arguments: [value] }) => value?.openapi === '3.1.0');
+  stringify.mock.restore();
+
+  assert.equal(written.length, 0, 'it was written for the first request of this file');
+  assert.match(etag, /^"[\w-]{43}"$/);
+  assert.equal(first.headers.get('cache-control'), 'no-cache');
+  assert.equal(first.headers.get('content-type'), 'application/json; charset=utf-8');
+  assert.equal(await second.text(), await first.text());
+  assert.deepEqual([known.status, await known.text(), known.headers.get('etag')], [304, '', etag]);
+  assert.equal(changed.status, 200);
 });
 
 test('every schema in it is valid JSON Schema', () => {

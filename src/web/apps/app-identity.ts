@@ -101,7 +101,7 @@ function verification({ ownerScope, verifiedAt }: App, platformName: string): Ht
 }
 
 function logoSection({ path, csrf }: { path: string; csrf: string }, app: App, problem: Problem | undefined): Html {
-  const hint = 'PNG, JPEG or WebP, at most 256 kB, 32 to 1,024 pixels wide and high. Square looks best.';
+  const hint = 'PNG, JPEG or WebP, at most 256 kB, 32 to 512 pixels wide and high. Square looks best.';
   const wrong = problem?.field === 'logo';
   const body = html`<p>${appAvatar(app, 'lg')}</p>
 <form method="post" action="${path}/logo" enctype="multipart/form-data" id="logo-form">

@@ -37,8 +37,8 @@ const GUIDE: { [Code in ErrorCode]: Explanation & { reasons: Record<ReasonOf<Cod
         'PKCE takes `code_challenge_method=S256` and a `code_challenge` of 43 characters: the base64url, without ' +
         'padding, of the SHA-256 of the verifier.',
       fields_invalid:
-        'Some fields of the body cannot be accepted. `errors` lists each with its name and what is wrong: correct all ' +
-        'of them and send the request again.',
+        'Some fields of the body cannot be accepted. `errors` lists each, up to 20, with its name and what is wrong: ' +
+        'correct all of them and send the request again.',
       idempotency_key_malformed: 'An `Idempotency-Key` has 1 to 255 visible ASCII characters. A UUID is a good choice.',
       idempotency_key_reused:
         'The same `Idempotency-Key` was sent with another request within a day. Use a new key for each operation, and ' +

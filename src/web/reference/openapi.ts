@@ -5,6 +5,7 @@ import { tagOf } from '../../business/resource-schemas.ts';
 import { EVENTS, type EventDeclaration, listEventTypes } from '../../events/event-types.ts';
 import { allowAnyOrigin, mountPreflight } from '../../http/cors.ts';
 import { documentedBy, REQUEST_ID } from '../../http/openapi.ts';
+import { sha256 } from '../../lib/secrets.ts';
 import { SCOPES } from '../../oauth/scopes.ts';
 import { RESOURCES } from '../../resources/all.ts';
 import { type Document, listOperations, type Schema } from './document.ts';
@@ -117,15 +118,36 @@ export function mountOpenApi(host: FastifyInstance): void {
     response: {
       200: {
         description: 'The document.',
-        headers: { 'x-request-id': REQUEST_ID },
+        headers: {
+          'x-request-id': REQUEST_ID,
+          etag: Type.String({ description: 'The version of the document, for `If-None-Match`.' }),
+        },
         content: {
           'application/json': { schema: Type.Unsafe({ type: 'object', additionalProperties: true }), example: EXAMPLE },
         },
       },
     },
   };
-  host.get(PATH, { ...documentedBy(schema), onRequest: allowAnyOrigin }, async () => readDocument(host));
+  let written: WrittenDocument | undefined;
+  host.get(PATH, { ...documentedBy(schema), onRequest: allowAnyOrigin }, async ({ headers: sent }, reply) => {
+    written ??= writeDocument(host);
+    // It changes with an upgrade, so a client asks each time.
+    reply.headers({ 'cache-control': 'no-cache', etag: written.etag });
+    if (sent['if-none-match']?.includes(written.etag)) return reply.code(304).send();
+    return reply.type('application/json; charset=utf-8').send(written.content);
+  });
   mountPreflight(host, PATH);
+}
+
+interface WrittenDocument {
+  content: Buffer;
+  etag: string;
+}
+
+/** Once in a process: all routes are mounted before the first request, and the document has half a megabyte. */
+function writeDocument(host: FastifyInstance): WrittenDocument {
+  const content = Buffer.from(JSON.stringify(readDocument(host)));
+  return { content, etag: `"${sha256(content)}"` };
 }
 
 const HEADERS: [name: string, description: string, schema: Schema][] = [

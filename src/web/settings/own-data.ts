@@ -22,10 +22,12 @@ const EXPORT = '/settings/export';
 
 /** Users take a copy of what is stored about them, and delete their account. */
 export function mountOwnData(host: FastifyInstance, deps: WebDeps): void {
-  const { storage, clock } = deps;
+  const { storage, clock, limits } = deps;
 
   host.get(EXPORT, access('signed_in'), async (request, reply) => {
-    const exported = await exportAccount(storage.durable, requireSession(request).user, clock());
+    const { user } = requireSession(request);
+    await limits.exportsPerUser.count(user.id);
+    const exported = await exportAccount(storage.durable, { user, client: request.signal }, clock());
     return reply
       .header('cache-control', 'no-store')
       .header('content-disposition', 'attachment; filename="account.json"')

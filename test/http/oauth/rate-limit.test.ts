@@ -128,6 +128,7 @@ test('each limit is a setting, generous by default, and an invalid one is reject
     LIMIT_WRONG_SECRETS: 'wrongSecrets',
     LIMIT_PER_USER: 'perUser',
     LIMIT_CHANGES_PER_USER: 'changesPerUser',
+    LIMIT_EXPORTS_PER_USER: 'exportsPerUser',
     LIMIT_SIGN_IN_PER_ACCOUNT: 'signInPerAccount',
     LIMIT_SIGN_IN_PER_ADDRESS: 'signInPerAddress',
   } as const;

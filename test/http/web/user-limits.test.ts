@@ -75,3 +75,17 @@ test('right passwords are limited in a minute, too, since each leaves an entry i
   assert.deepEqual(statuses, [200, 200, 200, 429, 429]);
   assert.equal((await readAuditEntries(server)).filter(({ action }) => action === 'session.started').length, 3);
 });
+
+test('the exports of one user’s data are limited in an hour, and nothing else is [X9]', async () => {
+  const server = await startTestServer({ LIMIT_EXPORTS_PER_USER: '2' });
+  const [browser, other] = [await server.signedIn(), await server.signedIn(await server.addUser('Olivia'))];
+  for (let i = 0; i < 2; i++) assert.equal((await browser.fetch('/settings/export')).status, 200);
+
+  const refused = await browser.open('/settings/export');
+
+  assert.equal(refused.status, 429);
+  assert.ok(Number(refused.headers.get('retry-after')) > 3000);
+  assert.match(refused.text, /Too many exports of your data\. Try again in \d+ min/);
+  assert.equal((await browser.open('/settings/account')).status, 200);
+  assert.equal((await other.fetch('/settings/export')).status, 200);
+});
