@@ -6,6 +6,7 @@ select create_reference_table('businesses');
 select create_reference_table('users');
 select create_reference_table('memberships');
 select create_reference_table('apps');
+select create_reference_table('stops');
 
 -- Every token carries the id of its grant, so refreshing and checking touch one shard. All other tables stay on the coordinator.
 select create_distributed_table('grants', 'id');
