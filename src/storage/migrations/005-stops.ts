@@ -5,7 +5,8 @@ const UNREVOKED = sql`revoked_at is null`;
 
 /**
  * Whatever one person can stop is one bounded commit. A node of 0.2.0 or older reads none of this: a stop takes effect there once
- * the follow-up has marked the row of a grant. A grant that it creates has counters of 0, and is inactive if there was a stop before.
+ * the follow-up has marked the row of a grant. A grant that it creates has counters of 0, and is inactive if there was a stop before. It
+ * uses the indexes `grants_by_user` and `grants_by_app`, which the next release can drop.
  */
 export const stops: Migration = {
   name: '005-stops',
