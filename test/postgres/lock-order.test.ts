@@ -12,6 +12,7 @@ import { deleteAccount } from '../../src/grants/account-deletion.ts';
 import { lockAppRulesForShare } from '../../src/grants/app-policies.ts';
 import { disconnect } from '../../src/grants/connections.ts';
 import { findConsentForUpdate, saveConsent } from '../../src/grants/consents.ts';
+import { hasFollowUps, runFollowUp } from '../../src/grants/follow-ups.ts';
 import { removeMember } from '../../src/grants/member-changes.ts';
 import { changeAuthority } from '../../src/grants/transfers.ts';
 import type { Database } from '../../src/storage/storage.ts';
@@ -121,6 +122,7 @@ test('an app is disconnected for everyone while an owner takes a connection of i
   );
 
   assert.equal(isEnded, true);
+  while (await hasFollowUps(db)) await runFollowUp(db, Date.now());
   const left = await db.selectFrom('consents').selectAll().where('app_id', '=', app.id).execute();
   assert.deepEqual(left, []);
 });
