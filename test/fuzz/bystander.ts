@@ -1,8 +1,10 @@
 import { DatabaseSync } from 'node:sqlite';
 import { createInvitation } from '../../src/accounts/invitations.ts';
+import { hasHappenings } from '../../src/events/happenings.ts';
 import { newId, newRandomId } from '../../src/lib/ids.ts';
 import { createKeyring } from '../../src/lib/keyring.ts';
 import { insertEndpoint } from '../../src/webhooks/endpoints.ts';
+import { spreadHappenings } from '../../src/webhooks/spreading.ts';
 import { KEY, type Product } from './product.ts';
 
 /** Tables that record attempts of any client, including failed ones. */
@@ -20,6 +22,8 @@ export async function addBystander({ storage, fixtures }: Product): Promise<void
     const invitation = { id: newId(now), token: newRandomId(), businessId: acme.id, role: 'member', inviter: ada };
     await createInvitation(actor, db, { ...invitation, email: 'guest@bystander.example' }, now);
   });
+  // The server may do it at the same time. Afterwards nothing is left to be done for this tenant.
+  while (await hasHappenings(storage.durable)) await spreadHappenings({ storage, clock: Date.now });
 }
 
 /** All rows that name it, in every table, without the dispatch time of events. */
