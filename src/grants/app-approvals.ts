@@ -19,6 +19,7 @@ import {
   setDecision,
 } from './app-requests.ts';
 import { endForEveryone } from './connections.ts';
+import { formatCount } from './counts.ts';
 import { wasGranted } from './status.ts';
 
 /** What an owner has decided about an app, for everyone in the business. */
@@ -175,7 +176,7 @@ export async function blockApp(
     await putDecision(tx, { app, businessId }, row);
     await deleteRequests(tx, { appId: app.id, businessId });
     const people = (await endForEveryone(tx, { appId: app.id, businessId }, 'app_blocked', now)) ?? 0;
-    const detail = { people: String(people), ...(reason && { reason }) };
+    const detail = { people: formatCount(people), ...(reason && { reason }) };
     await recordDecision(actor, tx, { action: 'grant.app_blocked', app, businessId, detail }, now);
     return true;
   });

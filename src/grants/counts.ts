@@ -3,5 +3,5 @@ export const MAX_COUNTED = 10_000;
 
 /** For a count that stopped at `MAX_COUNTED` and one. */
 export function formatCount(count: number): string {
-  return count > MAX_COUNTED ? `more than ${MAX_COUNTED.toLocaleString('en')}` : String(count);
+  return count > MAX_COUNTED ? `more than ${MAX_COUNTED.toLocaleString('en')}` : count.toLocaleString('en');
 }

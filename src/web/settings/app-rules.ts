@@ -11,13 +11,13 @@ import {
 import { changeAppPolicy, readWho } from '../../grants/app-policies.ts';
 import { findRequest } from '../../grants/app-requests.ts';
 import { countConnectedUsers } from '../../grants/connection-rows.ts';
+import { formatCount } from '../../grants/counts.ts';
 import { html } from '../../lib/html.ts';
 import { isId } from '../../lib/ids.ts';
 import { readReason } from '../../lib/names.ts';
 import { parseScopes } from '../../lib/scope-lists.ts';
 import { access } from '../access.ts';
 import { businessRoute } from '../business-address.ts';
-import { pluralize } from '../components/product.ts';
 import { question } from '../components/structure.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
@@ -144,7 +144,7 @@ async function sendBlockPage(deps: WebDeps, reply: FastifyReply, { context, app,
 <div class="form-actions"><a class="button secondary" href="${appRulesPath(context)}">Cancel</a><button class="danger">Block app</button></div>`,
   };
   const explanation = html`<p>Every token that ${app.name} has in ${businessName} stops working at once, and nobody can connect it again, until an owner unblocks it.</p>
-<p>Connected by ${pluralize(users, 'person', 'people')} now.</p>
+<p>Connected by ${users === 1 ? '1 person' : `${formatCount(users)} people`} now.</p>
 ${postForm(form)}`;
   const body = question({ title, back: { to: appRulesPath(context), name: 'Apps' }, body: explanation });
   return sendMembersPage(reply, deps, { context, title, body, status: problem ? 400 : 200 });

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { countConnectedUsers } from '../../grants/connection-rows.ts';
 import { type Connection, listConnections } from '../../grants/connections.ts';
+import { formatCount } from '../../grants/counts.ts';
 import { canNarrow } from '../../grants/narrowing.ts';
 import { en } from '../../languages/en.ts';
 import { type Html, html } from '../../lib/html.ts';
@@ -167,7 +168,7 @@ function endSection(connection: Connection, viewer: Viewer, users: number): Html
     viewer.isOwner &&
       users > 1 && {
         title: 'Disconnect it for everyone',
-        text: `${users.toLocaleString('en')} people have connected it. Anyone can allow it again.`,
+        text: `${formatCount(users)} people have connected it. Anyone can allow it again.`,
         action: html`<a class="button danger" href="${disconnectPath(business, app)}" aria-label="Disconnect for everyone: ${app.name}">Disconnect for everyone…</a>`,
       },
     canBlock && {

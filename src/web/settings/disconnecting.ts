@@ -3,6 +3,7 @@ import { findUser } from '../../accounts/users.ts';
 import { type App, findApp } from '../../apps/apps.ts';
 import { countConnectedUsers } from '../../grants/connection-rows.ts';
 import { type Connection, disconnect, listConnections, type Named } from '../../grants/connections.ts';
+import { formatCount } from '../../grants/counts.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { isId } from '../../lib/ids.ts';
 import { access } from '../access.ts';
@@ -171,8 +172,8 @@ function confirmForEveryone(app: App, business: Named, { users, live }: { users:
     back: connectedAppsPath({ businessId: business.id }),
     body: html`<p>Every token that ${app.name} has in ${business.name} stops working at once, and ${app.name} is notified that an owner disconnected it. Anyone can allow it again.</p>
 <dl class="facts">
-<div><dt>People who have connected it</dt><dd>${users}</dd></div>
-<div><dt>People it has access for now</dt><dd>${live}</dd></div>
+<div><dt>People who have connected it</dt><dd>${formatCount(users)}</dd></div>
+<div><dt>People it has access for now</dt><dd>${formatCount(live)}</dd></div>
 </dl>`,
   };
 }
