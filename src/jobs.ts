@@ -56,10 +56,10 @@ export function startJobs(
   const webhooks = startWebhooks(deps, report);
   const spreading = startSpreading(deps, webhooks.wake, report);
   const stopMail = deps.mailTransport && startMailWorker(deps, deps.mailTransport, log);
-  const stopFollowUps = startFollowUps(deps, report);
+  const followUps = startFollowUps(deps, report);
   const stopNotices = deps.mailer.isOn ? startNoticeMails(deps, report) : undefined;
   return () =>
-    Promise.all([stopRetention(), stopFollowUps(), spreading.stop(), webhooks.stop(), stopMail?.(), stopNotices?.()]);
+    Promise.all([stopRetention(), followUps.stop(), spreading.stop(), webhooks.stop(), stopMail?.(), stopNotices?.()]);
 }
 
 const STEPS: RetentionStep[] = [

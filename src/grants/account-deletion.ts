@@ -74,6 +74,7 @@ export async function deleteAccount(actor: Actor, db: Database, current: Credent
     await endSessionsOfUser(tx, user.id);
     for (const ended of await listEndedMemberships(tx, user.id)) await endMembership(actor, tx, { user, ended }, now);
     await lockUserForDeletion(tx, user.id);
+    // In this order: a grant that relies on a consent is either marked below, or waits and finds no consent.
     await forgetConsentsOfUser(tx, user.id);
     await beginFollowUp(tx, { kind: 'end', userId: user.id, reason: 'member_removed' }, now);
     await recordUserAudit(actor, tx, { action: 'user.deleted', user }, now);

@@ -114,7 +114,8 @@ export async function resetAccount(
   await endSessionsOfUser(tx, userId);
   if (!endsGrants) return removed;
   await stop(tx, { userId }, 'password_reset', now);
-  await beginFollowUp(tx, { kind: 'end', userId, reason: 'password_reset' }, now);
+  // In this order: a grant that relies on a consent is either marked below, or waits and finds no consent.
   await forgetConsentsOfUser(tx, userId);
+  await beginFollowUp(tx, { kind: 'end', userId, reason: 'password_reset' }, now);
   return removed;
 }

@@ -3,8 +3,8 @@ import { newId } from '../lib/ids.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 import { deleteEndedConsents } from './consents.ts';
-import { recordRevoked, revokeById } from './revocation.ts';
-import { endedReason, isSuspendedBy, matching, selectUnrevokedWithParties } from './status.ts';
+import { recordRevoked, revokeGrants } from './revocation.ts';
+import { endedReason, isSuspendedBy, matching, selectUnrevoked, selectUnrevokedWithParties } from './status.ts';
 
 /**
  * What remains to be done after a stop, which takes effect without it: events for the apps, and the reason in the rows of the grants.
@@ -23,19 +23,7 @@ export interface FollowUp {
 const BATCH = 500;
 
 /** Needs the transaction of the stop. */
-export async function requestFollowUp(tx: Database, followUp: FollowUp, now: number): Promise<void> {
-  await insertFollowUp(tx, followUp, now);
-}
-
-/**
- * Needs the transaction of the stop, and runs the first batch in it. For nearly every user this is all of it: the grants of someone who
- * is invited again at once are marked before.
- */
-export async function beginFollowUp(tx: Database, followUp: FollowUp, now: number): Promise<void> {
-  await runBatch(tx, await insertFollowUp(tx, followUp, now), now);
-}
-
-function insertFollowUp(tx: Database, { kind, appId, businessId, userId, reason }: FollowUp, now: number) {
+export function requestFollowUp(tx: Database, { kind, appId, businessId, userId, reason }: FollowUp, now: number) {
   const ids = { app_id: appId ?? null, business_id: businessId ?? null, user_id: userId ?? null };
   return tx
     .insertInto('follow_ups')
@@ -44,13 +32,24 @@ function insertFollowUp(tx: Database, { kind, appId, businessId, userId, reason 
     .executeTakeFirstOrThrow();
 }
 
+/**
+ * Needs the transaction of the stop, and runs the first batch in it. For nearly every user this is all of it: the grants of someone who
+ * is invited again at once are marked before.
+ */
+export async function beginFollowUp(tx: Database, followUp: FollowUp, now: number): Promise<void> {
+  await runBatch(tx, await requestFollowUp(tx, followUp, now), now);
+}
+
 /** Needs a transaction. It no longer applies: the app is resumed, say. */
-export async function cancelFollowUps(tx: Database, { appId, userId, reason }: FollowUp): Promise<void> {
+export async function cancelNotices(
+  tx: Database,
+  { appId, reason }: { appId: string; reason: InactiveReason },
+): Promise<void> {
   await tx
     .deleteFrom('follow_ups')
     .where('kind', '=', 'notify')
     .where('reason', '=', reason)
-    .where(({ and }) => and(appId === undefined ? { user_id: userId ?? null } : { app_id: appId }))
+    .where('app_id', '=', appId)
     .execute();
 }
 
@@ -131,7 +130,7 @@ async function endGrants(tx: Database, batch: Grants, now: number): Promise<void
   const ended = batch.filter((grant) => grant.ended !== null);
   for (const [reason, grants] of Map.groupBy(ended, (grant) => grant.ended as InactiveReason)) {
     const ids = grants.map(({ grantId }) => grantId);
-    await recordRevoked(tx, await revokeById(tx, { ids, reason }, now), reason, now);
+    await revokeGrants(tx, selectUnrevoked(tx).where('id', 'in', ids), reason, now);
   }
 }
 

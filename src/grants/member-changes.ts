@@ -66,6 +66,7 @@ export async function removeMember(
     await deleteMembership(tx, userId, businessId);
     await withdrawInvitationsOf(tx, { userId, businessId }, now);
     await deleteRequestsOfMember(tx, { userId, businessId });
+    // In this order: a grant that relies on a consent is either marked below, or waits and finds no consent.
     await forgetConsentsOfMember(tx, { userId, businessId });
     await beginFollowUp(tx, { kind: 'end', userId, businessId, reason: 'member_removed' }, now);
     const subject = auditedUser(member);

@@ -57,15 +57,6 @@ export async function revokeGrants(
   return recordRevoked(db, revoked, reason, now);
 }
 
-/** Needs a transaction. Returns those that were not revoked before. */
-export async function revokeById(
-  db: Database,
-  { ids, reason }: { ids: string[]; reason: InactiveReason },
-  now: number,
-): Promise<Revoked[]> {
-  return updateRevoked(db, { reason, now }).where('id', 'in', ids).execute();
-}
-
 /** Needs a transaction. Returns the users. */
 export async function recordRevoked(
   db: Database,

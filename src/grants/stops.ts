@@ -13,10 +13,11 @@ import type { Tables } from '../storage/tables.ts';
 
 /**
  * A stop ends every grant of an app, of an app in a business, or of a user, however many there are: it increments a counter. A grant
- * has a copy of its counters from when it was created, as their sum, and is active while the sum is the same. Counters and no times:
- * the clocks of nodes differ.
+ * has a copy of its counters from when it was created, as their sum, and is active while the sum is the same. Counters, not times: the
+ * clocks of nodes differ.
  *
- * Whoever creates a grant reads the sum before the last check of what allows it. A stop in between then ends the new grant, too.
+ * Code that creates a grant reads the sum first, and then checks for the last time what allows it. If a stop is committed in between, the
+ * sum is out of date, and the new grant is inactive.
  */
 export type Stopped =
   | { appId: string; businessId?: never; userId?: never }
@@ -99,11 +100,11 @@ type Stop = keyof StopTables;
 /** The condition of a join of `stops` with grants or consents. */
 export function isStopOf(kind: Stop, table: 'grants' | 'consents'): Expression<SqlBool> {
   const { eb, and, ref } = expressionBuilder<StopTables & Tables, Stop | 'grants' | 'consents'>();
-  const any = sql.lit(ANY);
+  const other = sql.lit(ANY);
   return and([
-    eb(`${kind}.app_id`, '=', kind === 'user_stop' ? any : ref(`${table}.app_id`)),
-    eb(`${kind}.business_id`, '=', kind === 'pair_stop' ? ref(`${table}.business_id`) : any),
-    eb(`${kind}.user_id`, '=', kind === 'user_stop' ? ref(`${table}.user_id`) : any),
+    eb(`${kind}.app_id`, '=', kind === 'user_stop' ? other : ref(`${table}.app_id`)),
+    eb(`${kind}.business_id`, '=', kind === 'pair_stop' ? ref(`${table}.business_id`) : other),
+    eb(`${kind}.user_id`, '=', kind === 'user_stop' ? ref(`${table}.user_id`) : other),
   ]);
 }
 

@@ -5,7 +5,7 @@ import { setAppStatus } from '../apps/apps.ts';
 import type { Actor } from '../audit/entries.ts';
 import { FormError } from '../lib/errors.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
-import { cancelFollowUps, requestFollowUp } from './follow-ups.ts';
+import { cancelNotices, requestFollowUp } from './follow-ups.ts';
 
 /** The owner disables the app until it is enabled again. Its grants are kept, and it gets an event for each afterwards. False if it was disabled already. */
 export async function disableApp(actor: Actor, db: Database, app: AuditedApp, now: number): Promise<boolean> {
@@ -20,7 +20,7 @@ export async function disableApp(actor: Actor, db: Database, app: AuditedApp, no
 export async function enableApp(actor: Actor, db: Database, app: AuditedApp, now: number): Promise<boolean> {
   return inTransaction(db, async (tx) => {
     if (!(await setAppStatus(tx, app.id, { column: 'disabled_at', value: null }))) return false;
-    await cancelFollowUps(tx, { kind: 'notify', appId: app.id, reason: 'app_disabled' });
+    await cancelNotices(tx, { appId: app.id, reason: 'app_disabled' });
     await recordAppAudit(actor, tx, { action: 'app.enabled', app }, now);
     return true;
   });
@@ -44,7 +44,7 @@ export async function pauseApp(
 export async function resumeApp(actor: Actor, db: Database, app: AuditedApp, now: number): Promise<boolean> {
   return inTransaction(db, async (tx) => {
     if (!(await setAppStatus(tx, app.id, { column: 'paused_at', value: null }))) return false;
-    await cancelFollowUps(tx, { kind: 'notify', appId: app.id, reason: 'app_paused' });
+    await cancelNotices(tx, { appId: app.id, reason: 'app_paused' });
     await recordAppAudit(actor, tx, { action: 'app.resumed', app }, now);
     return true;
   });
