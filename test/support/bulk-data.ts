@@ -95,7 +95,7 @@ const APP = {
   redirect_uris: '["https://gadget.example/callback"]',
 };
 
-function liveGrant(now: number) {
+export function liveGrant(now: number) {
   return {
     id: newId(now),
     salt: newSalt(),

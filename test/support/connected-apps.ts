@@ -1,7 +1,6 @@
-import { DAY } from '../../src/lib/clock.ts';
 import { newId } from '../../src/lib/ids.ts';
-import { newSalt } from '../../src/lib/secrets.ts';
 import type { Storage } from '../../src/storage/storage.ts';
+import { liveGrant } from './bulk-data.ts';
 
 interface Options {
   businessId: string;
@@ -32,19 +31,11 @@ export async function connectApps(
       created_at: now,
     }));
     const grants = some.map((app_id) => ({
-      id: newId(now),
-      salt: newSalt(),
+      ...liveGrant(now),
       app_id,
       user_id: userId,
       business_id: businessId,
       scopes,
-      created_at: now,
-      code_expires_at: now,
-      exchanged_at: now,
-      rotation: 0,
-      rotated_at: now,
-      refresh_expires_at: now + 30 * DAY,
-      removable_on: 1_000_000,
     }));
     await db.insertInto('apps').values(apps).execute();
     await db.insertInto('grants').values(grants).execute();
