@@ -47,7 +47,6 @@ export function startJobs(
   const report = (error: unknown) => log.error(error);
   const stopRetention = startRetention(deps.storage, deps.clock, {
     steps: retentionSteps(deps.auditRetention),
-    endExpired: endExpiredGrants,
     notifyExpiring: warnOfExpiring,
     meter: deps.metrics.retention,
     report,
@@ -63,9 +62,10 @@ export function startJobs(
 }
 
 const STEPS: RetentionStep[] = [
+  // Apps get an event when the time of a grant is over, and before its row is removed.
+  { ...inactiveGrants, prepare: endExpiredGrants },
   oldRepeats,
   oldIdempotencyKeys,
-  inactiveGrants,
   expiredConsents,
   expiredAppRequests,
   unusedExternalApps,

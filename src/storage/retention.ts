@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { type Clock, DAY, HOUR, MINUTE, monotonicClock, SECOND } from '../lib/clock.ts';
 import { createPlausibleClock } from './plausible-clock.ts';
-import type { Database, Storage } from './storage.ts';
+import { type Database, inTransaction, type Storage } from './storage.ts';
 import type { Tables } from './tables.ts';
 
 const INTERVAL = 5 * SECOND;
@@ -17,6 +17,8 @@ type BatchJob = (db: Database, limit: number, now: number) => Promise<number>;
 export interface RetentionStep {
   table: keyof Tables;
   remove: BatchJob;
+  /** Runs before, in transactions of its own. If it fails, no row is removed. */
+  prepare?: BatchJob;
 }
 
 /** Removes the rows whose `column`, which needs an index, is at most `until`, the lowest first. */
@@ -49,8 +51,6 @@ interface RetentionMeter {
 
 interface RetentionOptions {
   steps: RetentionStep[];
-  /** Ends what has expired, and notifies apps of it, before the rows are removed. */
-  endExpired: BatchJob;
   /** Notifies apps of rows that will expire soon. */
   notifyExpiring: BatchJob;
   meter: RetentionMeter;
@@ -58,26 +58,41 @@ interface RetentionOptions {
   warn(message: string): void;
 }
 
-/** Runs all steps until nothing is left, in batches, so that other statements run in between. */
+/**
+ * Runs all steps until nothing is left, in batches, so that other statements run in between. A step that fails does not stop the others: at
+ * the end, it throws their errors.
+ */
 export async function removeExpired(
   db: Database,
   steps: RetentionStep[],
   now: number,
   { isStopped, removed }: { isStopped(): boolean; removed: RetentionMeter['removed'] } = WITHOUT_METER,
 ): Promise<void> {
-  for (const { table, remove } of steps) {
-    for (let rows = BATCH_SIZE; rows === BATCH_SIZE && !isStopped(); await setImmediate()) {
-      rows = await remove(db, BATCH_SIZE, now);
-      removed(table, rows);
+  const errors: unknown[] = [];
+  for (const { table, prepare, remove } of steps) {
+    try {
+      if (prepare) await runBatches((limit) => inTransaction(db, (tx) => prepare(tx, limit, now)), isStopped);
+      await runBatches(async (limit) => {
+        const rows = await remove(db, limit, now);
+        removed(table, rows);
+        return rows;
+      }, isStopped);
+    } catch (error) {
+      errors.push(error);
     }
   }
+  if (errors.length > 0) throw new AggregateError(withoutRepeats(errors), 'Some expired rows could not be removed.');
+}
+
+async function runBatches(job: (limit: number) => Promise<number>, isStopped: () => boolean): Promise<void> {
+  for (let rows = BATCH_SIZE; rows === BATCH_SIZE && !isStopped(); await setImmediate()) rows = await job(BATCH_SIZE);
 }
 
 const WITHOUT_METER = { isStopped: () => false, removed() {} };
 
 /** Runs in the background until the returned function is called. */
 export function startRetention(storage: Storage, clock: Clock, options: RetentionOptions): () => Promise<void> {
-  const { steps, endExpired, notifyExpiring, meter, report } = options;
+  const { steps, notifyExpiring, meter, report } = options;
   const readPlausibleTime = createPlausibleClock(storage.relaxed, clock);
   const reportJump = createJumpReport(options);
   let notifiedAt = Number.NEGATIVE_INFINITY;
@@ -98,13 +113,14 @@ export function startRetention(storage: Storage, clock: Clock, options: Retentio
   };
   const run = async () => {
     const { time, jump } = await checkClock();
-    await runBatches((db, limit) => endExpired(db, limit, time), storage, isStopped);
-    await removeExpired(storage.durable, steps, time, { isStopped, removed: meter.removed });
-    meter.finished(clock());
+    await removeExpired(storage.durable, steps, time, { isStopped, removed: meter.removed }).then(
+      () => meter.finished(clock()),
+      report,
+    );
     await vacuum(storage, isStopped);
     if (jump > 0 || monotonicClock() - notifiedAt < NOTIFY_INTERVAL) return;
     notifiedAt = monotonicClock();
-    await runBatches((db, limit) => notifyExpiring(db, limit, time), storage, isStopped);
+    await runBatches((limit) => storage.transaction((tx) => notifyExpiring(tx, limit, time)), isStopped);
   };
   // Lists every table in the metrics.
   for (const { table } of steps) meter.removed(table, 0);
@@ -119,12 +135,9 @@ export function startRetention(storage: Storage, clock: Clock, options: Retentio
   };
 }
 
-async function runBatches(
-  job: (db: Database, limit: number) => Promise<number>,
-  { transaction }: Storage,
-  isStopped: () => boolean,
-): Promise<void> {
-  while (!isStopped() && (await transaction((db) => job(db, BATCH_SIZE))) === BATCH_SIZE) await setImmediate();
+/** If the database is not available, all steps fail in the same way. */
+function withoutRepeats(errors: unknown[]): unknown[] {
+  return [...new Map(errors.map((error) => [String(error), error])).values()];
 }
 
 /** Removed rows leave free pages in an SQLite file. */

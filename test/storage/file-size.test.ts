@@ -62,7 +62,6 @@ test('after most rows were removed, the running server returns the free space to
   const report = (error: unknown) => assert.fail(String(error));
   const options = {
     steps: [],
-    endExpired: async () => 0,
     notifyExpiring: async () => 0,
     meter: createMetrics().retention,
     report,

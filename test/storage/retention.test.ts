@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setImmediate } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { oldEvents } from '../../src/events/events.ts';
 import { retentionSteps } from '../../src/jobs.ts';
-import { DAY, HOUR } from '../../src/lib/clock.ts';
+import { DAY, HOUR, SECOND } from '../../src/lib/clock.ts';
 import { newId } from '../../src/lib/ids.ts';
-import { removeExpired } from '../../src/storage/retention.ts';
+import { removeExpired, startRetention } from '../../src/storage/retention.ts';
 import type { Tables } from '../../src/storage/tables.ts';
 import { startTestServer, type TestServer } from '../support/test-server.ts';
 
@@ -149,6 +150,58 @@ test('a backlog is removed in batches, the oldest rows first', async () => {
   }
 
   assert.deepEqual(left, [800, 300, 0]);
+});
+
+test('a step that fails stops neither the steps after it, nor the return of free pages, nor the notices of grants that expire', {
+  timeout: 30_000,
+}, async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] });
+  const server = await startTestServer();
+  const { durable } = server.storage();
+  const event = { id: newId(1), type: 'app.disabled', data: '{}', created_at: 1 };
+  const of = { app_id: server.ledger.id, business_id: server.acme.id };
+  await durable.deleteFrom('events').execute();
+  await durable
+    .insertInto('events')
+    .values({ ...event, ...of })
+    .execute();
+  const done: string[] = [];
+  const failing = async () => assert.fail('This step always fails.');
+  const storage = {
+    ...server.storage(),
+    async releaseFreePages() {
+      done.push('free pages');
+      return false;
+    },
+  };
+  const reported: unknown[] = [];
+  let isNotified = false;
+  const stop = startRetention(storage, server.clock, {
+    steps: [
+      { table: 'sessions', remove: failing },
+      { table: 'grants', prepare: failing, remove: async () => assert.fail('The rows were not prepared.') },
+      oldEvents,
+    ],
+    async notifyExpiring() {
+      isNotified = true;
+      return 0;
+    },
+    meter: { removed() {}, finished: () => done.push('finished'), recordClockJump() {} },
+    report: (error) => reported.push(error),
+    warn: assert.fail,
+  });
+
+  while (!isNotified) {
+    t.mock.timers.tick(5 * SECOND);
+    await setImmediate();
+  }
+  await stop();
+
+  assert.equal(await count(server, 'events'), 0);
+  const [error] = reported;
+  assert.ok(error instanceof AggregateError);
+  assert.deepEqual(error.errors.map(String), ['AssertionError [ERR_ASSERTION]: This step always fails.']);
+  assert.deepEqual(new Set(done), new Set(['free pages']));
 });
 
 test('every step finds its rows by an index, so that a run does not depend on the size of the tables', async () => {
