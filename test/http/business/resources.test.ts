@@ -269,6 +269,50 @@ test('numbers that are taken are skipped in a few statements', async () => {
   assert.match(body.number, /^INV-00[4-9]\d$/);
 });
 
+test('chosen numbers move the next automatic number by little, whatever they are', async () => {
+  const { business, send } = await connectBusiness(server, 'Chosen');
+  const { body: customer } = await send('POST', CONTACTS, { name: 'C' });
+  const create = () => send('POST', INVOICES, { currency: 'GBP', customerId: customer.id, lines: [LINE] });
+  await create();
+  const powers = Array.from({ length: 54 }, (_, exponent) => 2n ** BigInt(exponent));
+  for (const number of new Set(powers.flatMap((power) => [power - 1n, power, power + 1n]))) {
+    if (number > 1n) await server.addInvoice(business, { number: `INV-${String(number).padStart(4, '0')}` });
+  }
+
+  const created = [await create(), await create()];
+
+  assert.deepEqual(
+    created.map(({ status, body }) => [status, body.number]),
+    [
+      [201, 'INV-0006'],
+      [201, 'INV-0010'],
+    ],
+  );
+});
+
+test('a sequence of numbers that was driven to its end starts again', async () => {
+  const { business, send } = await connectBusiness(server, 'Exhausted');
+  const { body: customer } = await send('POST', CONTACTS, { name: 'C' });
+  const create = () => send('POST', INVOICES, { currency: 'GBP', customerId: customer.id, lines: [LINE] });
+  await create();
+  await server
+    .storage()
+    .durable.updateTable('number_sequences')
+    .set({ next: 2 ** 30 })
+    .where('business_id', '=', business.id)
+    .execute();
+
+  const created = [await create(), await create()];
+
+  assert.deepEqual(
+    created.map(({ status, body }) => [status, body.number]),
+    [
+      [201, 'INV-0002'],
+      [201, 'INV-0003'],
+    ],
+  );
+});
+
 test('an operator who sets a status keeps the payments, and pays what is due', async () => {
   const { id, number } = await draftOf();
   await api.send('POST', `${INVOICES}/${id}/send`);
