@@ -6,7 +6,7 @@ interface NumberRequest {
   businessId: string;
   count: number;
   /** Numbers that are about to be used. */
-  except: readonly string[];
+  except: ReadonlySet<string>;
 }
 
 /** Numbers that are looked up in one statement, once the next one is taken. */
@@ -57,8 +57,8 @@ async function listFree(
       numbers.map((number) => format(resource, number)),
     )
     .execute();
-  const used = new Set([...rows.map(({ number }) => String(number)), ...except]);
-  return numbers.filter((number) => !used.has(format(resource, number)));
+  const used = new Set(rows.map(({ number }) => String(number)));
+  return numbers.filter((number) => !used.has(format(resource, number)) && !except.has(format(resource, number)));
 }
 
 async function advanceSequence(tx: Database, resource: string, businessId: string, count: number) {

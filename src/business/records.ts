@@ -64,8 +64,13 @@ export async function insertRecord(
   { businessId, values }: { businessId: string; values: Values },
   now: number,
 ): Promise<StoredRecord | undefined> {
-  const row = await buildRow(tx, resource, { businessId, values }, now);
-  if ((await insertUnlessTaken(tx, resource, [row])) === 0) return undefined;
+  const isGiven = !resource.numbered || values.number != null;
+  let row = await buildRow(tx, resource, { businessId, values }, now);
+  while ((await insertUnlessTaken(tx, resource, [row])) === 0) {
+    if (isGiven) return undefined;
+    // Another transaction has committed a record with this number since it was chosen.
+    row = await buildRow(tx, resource, { businessId, values }, now);
+  }
   const record = { values: fromNewRow(resource, row), version: Number(row.version) };
   await recordChanges(tx, resource, [{ businessId, before: undefined, values: record.values }], now);
   return record;
@@ -80,7 +85,7 @@ async function buildRow(
   if (!resource.numbered || values.number != null) return toNewRow(resource, { businessId, values }, now);
   // Values that do not fit are rejected before the sequence is locked.
   const row = toNewRow(resource, { businessId, values: { ...values, number: '' } }, now);
-  const [number = ''] = await takeNumbers(tx, resource, { businessId, count: 1, except: [] });
+  const [number = ''] = await takeNumbers(tx, resource, { businessId, count: 1, except: new Set() });
   return { ...row, number };
 }
 

@@ -255,6 +255,21 @@ test('a file of many batches is imported in order, and a bad last line leaves no
   );
 });
 
+test('a number that a file gives to a late record is not given to an earlier one without a number', async () => {
+  const { business } = await connectBusiness(server, 'Late number');
+  await load(business, 'contacts', [{ name: 'Mara' }]);
+  const invoice = { currency: 'GBP', customer: 'Mara', total: '1.00' };
+
+  const { status, stdout } = await load(business, 'invoices', [
+    ...Array(501).fill(invoice),
+    { ...invoice, number: 'INV-0001' },
+  ]);
+
+  const numbers = (await dump(business, 'invoices')).map(({ number }) => number);
+  assert.equal(status, 0, stdout);
+  assert.deepEqual([numbers[0], numbers[500], numbers[501]], ['INV-0002', 'INV-0502', 'INV-0001']);
+});
+
 test('wrong options are named', async () => {
   const { business } = await connectBusiness(server, 'Wrong');
   const file = writeFile('txt', ['name']);

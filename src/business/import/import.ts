@@ -4,10 +4,10 @@ import type { Clock } from '../../lib/clock.ts';
 import { FormError } from '../../lib/errors.ts';
 import type { Resource } from '../../resources/resource.ts';
 import { type Database, inTransaction } from '../../storage/storage.ts';
-import { takeNumbers } from '../number-sequences.ts';
 import type { FileLine } from '../record-files.ts';
 import { insertRecords } from '../records.ts';
 import type { Row } from '../rows.ts';
+import { addNumbers, countNumbers, type FileNumbers, takeMissing } from './numbers.ts';
 import { createRowReader, type LineProblem, type ReadRows } from './rows.ts';
 
 export interface ImportJob {
@@ -40,10 +40,16 @@ export const kindOf = ({ plural }: Resource) => plural.replaceAll(' ', '-');
  * writing as briefly as possible.
  */
 export async function importRecords(actor: Actor, db: Database, job: ImportJob, clock: Clock): Promise<ImportResult> {
-  const checked = await readAll(db, job, clock(), async (_, records) => job.onProgress('Checking', records));
+  const { business, resource } = job;
+  const numbers: FileNumbers = { given: new Set(), missing: 0 };
+  const checked = await readAll(db, job, clock(), async (rows, records) => {
+    countNumbers(resource, rows, numbers);
+    job.onProgress('Checking', records);
+  });
   if (checked.problems.length > 0 || job.isDryRun) return checked;
+  const taken = await takeMissing(db, resource, business.id, numbers);
   try {
-    return await inTransaction(db, (tx) => write(actor, tx, job, clock()));
+    return await inTransaction(db, (tx) => write(actor, tx, job, taken, clock()));
   } catch (error) {
     if (error instanceof ImportRejected) return error.result;
     throw error;
@@ -60,11 +66,18 @@ class ImportRejected extends Error {
   }
 }
 
-async function write(actor: Actor, tx: Database, job: ImportJob, now: number): Promise<ImportResult> {
+async function write(
+  actor: Actor,
+  tx: Database,
+  job: ImportJob,
+  numbers: string[],
+  now: number,
+): Promise<ImportResult> {
   const { business, resource } = job;
   const businessId = business.id;
+  const next = numbers.values();
   const result = await readAll(tx, job, now, async (rows, records) => {
-    await addNumbers(tx, resource, businessId, rows);
+    addNumbers(resource, rows, next);
     const inserted = await insertRecords(tx, resource, { businessId, rows }, now);
     if (inserted < rows.length) throw new FormError('file', 'The data has changed meanwhile. Import it again.');
     job.onProgress('Writing', records);
@@ -105,13 +118,4 @@ async function* batchesOf(lines: AsyncIterable<FileLine>): AsyncIterable<FileLin
     batch = [];
   }
   if (batch.length > 0) yield batch;
-}
-
-async function addNumbers(tx: Database, resource: Resource, businessId: string, rows: Row[]): Promise<void> {
-  if (!resource.numbered) return;
-  const without = rows.filter(({ number }) => number === null);
-  if (without.length === 0) return;
-  const except = rows.flatMap(({ number }) => (number === null ? [] : [String(number)]));
-  const numbers = await takeNumbers(tx, resource, { businessId, count: without.length, except });
-  for (const [index, row] of without.entries()) row.number = numbers[index] ?? null;
 }
