@@ -339,6 +339,11 @@ export const de: Texts = {
     appTitle: 'Diese App kann nicht verbunden werden',
     appSentence:
       'Das Problem liegt bei der App, nicht bei Ihrem Konto. Es wurde nichts an die App weitergegeben. Sie können diese Seite schließen oder den Betreibern der App Bescheid geben.',
+    notAMember: {
+      title: 'Diese App kann nicht verbunden werden',
+      sentence:
+        'Sie sind nicht Mitglied des Unternehmens, auf das die App zugreifen möchte. Melden Sie sich mit einem anderen Konto an, oder bitten Sie einen Inhaber des Unternehmens um eine Einladung.',
+    },
     forDeveloper: 'Für die Entwickler der App',
   },
   untrusted: {

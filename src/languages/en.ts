@@ -331,6 +331,11 @@ export const en = {
     appTitle: 'This app cannot be connected',
     appSentence:
       'The problem is in the app, not in your account. Nothing was shared with the app. You can close this page, or tell the people who run the app.',
+    notAMember: {
+      title: 'This app cannot be connected',
+      sentence:
+        'You are not a member of the business that the app asks for. Sign in with another account, or ask an owner of the business to invite you.',
+    } as ErrorText,
     forDeveloper: 'For the app’s developer',
   },
   /** Why an app cannot be connected. What its developer can do about it is in English. */

@@ -161,6 +161,7 @@ G1 M A client metadata document is fetched only from public addresses, within li
 G2 M A token works only at the resource it was requested for — RFC 8707, RFC 9728, MCP
 G3 M Clients that register themselves are never first-party, always ask, and leave no row before Allow — RFC 7591 A.5.2
 G4 M Every tool checks scope and business like the endpoint it stands for; an Origin that is not ours is refused at the MCP endpoint — MCP 2026-07-28
+G5 M An app that nobody registered here gets a redirect only after a click on a page that names where it leads, or if this user has allowed it before — BCP 4.11.2
 `;
 
 export const CHECKLIST: Section[] = LINES.split(/^## /m)

@@ -16,6 +16,7 @@ import type { WebDeps } from '../deps.ts';
 import { SignInRequired } from '../errors.ts';
 import type { Form } from '../forms.ts';
 import { actorOf, requireSecondFactor } from '../session.ts';
+import { refusal } from './refusal.ts';
 import { showRestriction } from './restriction.ts';
 import { initiallyTicked } from './scopes.ts';
 import { type ConsentContext, findEarlierConsent, restart, showConsent } from './screen.ts';
@@ -34,7 +35,7 @@ async function openConsent(deps: WebDeps, request: FastifyRequest, reply: Fastif
   if (requestedAt === null) return restart(deps, reply, query);
   const session = requireSignIn(request, requested, requestedAt);
   requireSecondFactor(request);
-  await countRequest(deps.limits.perUser, requested, session);
+  await countRequest(deps, deps.limits.perUser, requested, session);
   const { businessId } = await requireMembership(deps, requested, session);
   const context = { request, session, path: request.url, query, businessId };
   const [permission, consent] = await Promise.all([
@@ -46,7 +47,7 @@ async function openConsent(deps: WebDeps, request: FastifyRequest, reply: Fastif
   const authRequest = permission.request;
 
   if (needsNoScreen(authRequest, consent)) {
-    await countRequest(deps.limits.changesPerUser, authRequest, session);
+    await countRequest(deps, deps.limits.changesPerUser, authRequest, session);
     const ids = { businessId, sessionId: session.id, grantId: newId(clock()) };
     const authorization = { request: authRequest, ...ids, consent, rules: permission.rules };
     const code = await issueCodeSilently(actorOf(request), { db: storage.durable, keys }, authorization, clock());
@@ -54,7 +55,8 @@ async function openConsent(deps: WebDeps, request: FastifyRequest, reply: Fastif
   }
   if (authRequest.prompt === 'none') {
     const description = 'The user has not allowed this yet. Send the request without prompt=none.';
-    throw new CallbackError(authRequest.callback, new OAuthError('consent_required', 'consent_required', description));
+    const error = new OAuthError('consent_required', 'consent_required', description);
+    throw await refusal(deps, authRequest, session, error);
   }
   const scopes = scopesToShow(authRequest, consent, permission.permit);
   const state = createConsentState({ authRequest, query, businessId, scopes, session }, clock());
@@ -64,7 +66,7 @@ async function openConsent(deps: WebDeps, request: FastifyRequest, reply: Fastif
 
 type Opened = Omit<ConsentContext, 'state'> & Pick<ConsentState, 'query' | 'businessId'>;
 
-/** With `prompt=none` there is no page, and the app gets the reason at once. */
+/** With `prompt=none` the user cannot ask for approval: the app gets the reason at once. */
 async function openRestriction(
   deps: WebDeps,
   reply: FastifyReply,
@@ -72,7 +74,7 @@ async function openRestriction(
   restriction: Restriction,
 ): Promise<FastifyReply> {
   const { authRequest, session } = opened;
-  if (authRequest.prompt === 'none') throw new CallbackError(authRequest.callback, restrictionError(restriction));
+  if (authRequest.prompt === 'none') throw await refusal(deps, authRequest, session, restrictionError(restriction));
   const state = createConsentState(
     { authRequest, query, businessId, scopes: authRequest.scopes, session },
     deps.clock(),
@@ -81,14 +83,15 @@ async function openRestriction(
 }
 
 /** With `prompt=none` the app may be waiting in a hidden frame, so the response goes to the app. */
-async function countRequest(limit: RateLimit, { prompt, callback }: AuthorizationRequest, { user }: Session) {
+async function countRequest(deps: WebDeps, limit: RateLimit, authRequest: AuthorizationRequest, session: Session) {
   try {
-    await limit.count(user.id);
+    await limit.count(session.user.id);
   } catch (error) {
-    if (!(error instanceof TooManyRequests) || prompt !== 'none') throw error;
+    if (!(error instanceof TooManyRequests) || authRequest.prompt !== 'none') throw error;
     const description = `There were too many requests for this user. Try again in ${error.retryAfter} s.`;
     const code = 'temporarily_unavailable';
-    throw new CallbackError(callback, new OAuthError(code, code, description));
+    const refused = await refusal(deps, authRequest, session, new OAuthError(code, code, description));
+    throw refused instanceof CallbackError ? refused : error;
   }
 }
 
@@ -105,13 +108,13 @@ function requireSignIn(request: FastifyRequest, authRequest: AuthorizationReques
 }
 
 async function requireMembership(
-  { storage }: WebDeps,
+  deps: WebDeps,
   authRequest: AuthorizationRequest,
   session: Session,
 ): Promise<Membership> {
   const { app, businessId } = authRequest;
-  const membership = await findActingMembership(storage.durable, { app, user: session.user, businessId });
+  const membership = await findActingMembership(deps.storage.durable, { app, user: session.user, businessId });
   if (membership) return membership;
   const description = 'The signed-in user is not a member of a business that this app may act in.';
-  throw new CallbackError(authRequest.callback, new OAuthError('access_denied', 'not_a_member', description));
+  throw await refusal(deps, authRequest, session, new OAuthError('access_denied', 'not_a_member', description));
 }

@@ -2,6 +2,7 @@ import type { Mutation } from './mutation.ts';
 
 const ATTACKS = 'test/http/oauth/client-metadata-attacks.test.ts';
 const DOCUMENTS = 'test/http/oauth/client-metadata.test.ts';
+const EXTERNAL_REDIRECTS = 'test/http/oauth/external-redirects.test.ts';
 const REGISTRATION = 'test/http/oauth/registration.test.ts';
 const PUBLIC_APPS = 'test/http/oauth/public-apps.test.ts';
 const RESOURCES = 'test/http/oauth/resources.test.ts';
@@ -154,6 +155,22 @@ export const AGENT_MUTATIONS: Mutation[] = [
     find: "if (app.ownerScope !== 'external') return new CallbackError(callback, error);",
     replace: 'if (app) return new CallbackError(callback, error);',
     tests: [DOCUMENTS],
+  },
+  {
+    promise: 'G5',
+    breaks: 'an external app gets its errors by redirect from users who have never allowed it',
+    file: 'src/web/consent/refusal.ts',
+    find: "const isRegisteredHere = app.ownerScope !== 'external';",
+    replace: 'const isRegisteredHere = true;',
+    tests: [EXTERNAL_REDIRECTS],
+  },
+  {
+    promise: 'G5',
+    breaks: 'an external app that one user has allowed gets its errors by redirect from all users',
+    file: 'src/grants/allowed-apps.ts',
+    find: ".where('consents.user_id', '=', userId)",
+    replace: ".where('consents.user_id', userId ? 'is not' : 'is', null)",
+    tests: [EXTERNAL_REDIRECTS],
   },
   {
     promise: 'G3',
