@@ -143,20 +143,7 @@ export async function hasOtherOwner(
   return other !== undefined;
 }
 
-/**
- * The owners of a business and one member of it. Their rows are locked until the transaction ends, always in the same
- * order, which prevents deadlocks.
- */
-async function lockMembers(db: Database, { userId, businessId }: Pick<Membership, 'userId' | 'businessId'>) {
-  return selectMembers(db)
-    .where('memberships.business_id', '=', businessId)
-    .where(({ eb, or }) => or([eb('memberships.role', '=', 'owner'), eb('memberships.user_id', '=', userId)]))
-    .orderBy('memberships.user_id')
-    .forUpdate('memberships')
-    .execute();
-}
-
-/** Who belongs to a business and who owns it, locked until the transaction ends. */
+/** Who belongs to a business and who owns it. */
 export interface Ownership {
   /** The user whose id was given; undefined if they are not a member. */
   member: Member | undefined;
@@ -166,26 +153,40 @@ export interface Ownership {
   ownersBySeniority: Member[];
 }
 
-/** Needs a transaction. */
-export async function lockOwnership(
-  db: Database,
-  { userId, businessId }: { userId: string; businessId: string },
-): Promise<Ownership> {
-  const locked = await lockMembers(db, { userId, businessId });
-  const owners = locked.filter(({ role, disabledAt }) => role === 'owner' && disabledAt === null);
+type MemberKey = Pick<Membership, 'userId' | 'businessId'>;
+
+/** For pages: it locks nothing. */
+export async function findOwnership(db: Database, key: MemberKey): Promise<Ownership> {
+  return ownershipAmong(await selectOwnersAnd(db, key).execute(), key);
+}
+
+/**
+ * Needs a transaction: until it ends, the rows of the owners and the member are locked, always in the same order, which prevents
+ * deadlocks.
+ */
+export async function lockOwnership(db: Database, key: MemberKey): Promise<Ownership> {
+  return ownershipAmong(await selectOwnersAnd(db, key).forUpdate('memberships').execute(), key);
+}
+
+function selectOwnersAnd(db: Database, { userId, businessId }: MemberKey) {
+  return selectMembers(db)
+    .where('memberships.business_id', '=', businessId)
+    .where(({ eb, or }) => or([eb('memberships.role', '=', 'owner'), eb('memberships.user_id', '=', userId)]))
+    .orderBy('memberships.user_id');
+}
+
+function ownershipAmong(members: Member[], { userId }: MemberKey): Ownership {
+  const owners = members.filter(({ role, disabledAt }) => role === 'owner' && disabledAt === null);
   const ownersBySeniority = owners.toSorted((a, b) => a.since - b.since || (a.id < b.id ? -1 : 1));
-  return { member: locked.find(({ id }) => id === userId), owners: owners.map(({ id }) => id), ownersBySeniority };
+  return { member: members.find(({ id }) => id === userId), owners: owners.map(({ id }) => id), ownersBySeniority };
 }
 
 /** Needs a transaction: until it ends, the member can neither be removed nor get another role. The lock is shared. */
-export async function lockRole(
-  db: Database,
-  { userId, businessId }: Pick<Membership, 'userId' | 'businessId'>,
-): Promise<Role | undefined> {
-  return (await readRoleForShare(db, { userId, businessId })).rows[0]?.role;
+export async function lockRole(db: Database, key: MemberKey): Promise<Role | undefined> {
+  return (await readRoleForShare(db, key)).rows[0]?.role;
 }
 
-const readRoleForShare = preparedQuery((db, { userId, businessId }: Pick<Membership, 'userId' | 'businessId'>) =>
+const readRoleForShare = preparedQuery((db, { userId, businessId }: MemberKey) =>
   db
     .selectFrom('memberships')
     .select('role')

@@ -7,7 +7,7 @@ import { type Mailer, queueMail } from '../mail/mails.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 import { bindingOf, findMailLink, isBound, MAIL_LINK_LIFETIME, markMailLinkUsed, putMailLink } from './mail-links.ts';
-import { listMemberships, lockOwnership, mayManageMembers } from './memberships.ts';
+import { findOwnership, listMemberships, lockOwnership, mayManageMembers } from './memberships.ts';
 import type { Device } from './sessions.ts';
 import {
   type Credentials,
@@ -81,7 +81,8 @@ export async function createPasswordLink(
   const token = newSecret();
   return inTransaction(db, async (tx) => {
     const found = await lockUser(tx, userId);
-    if (!found || !(await mayCreateLink(tx, found.user, creator))) return undefined;
+    if (!found || !(await mayCreateLink(tx, { user: found.user, creator, readOwnership: lockOwnership })))
+      return undefined;
     const link = {
       token_hash: hashSecret(token),
       bound_to: bindingOf(found),
@@ -108,7 +109,8 @@ export async function createPasswordLink(
  * a new password gives access to every business of the user. Users cannot create a link for themselves, which would
  * bypass their own password.
  */
-async function mayCreateLink(db: Database, user: User, { kind, id, businessId }: Creator): Promise<boolean> {
+async function mayCreateLink(db: Database, { user, creator, readOwnership }: Authorship): Promise<boolean> {
+  const { kind, id, businessId } = creator;
   if (kind === 'operator') return true;
   if (id === null || id === user.id) return false;
   if (kind === 'platform') {
@@ -116,15 +118,22 @@ async function mayCreateLink(db: Database, user: User, { kind, id, businessId }:
     return admin?.isPlatformAdmin === true && admin.disabledAt === null;
   }
   if (businessId === null || user.isPlatformAdmin) return false;
-  const ownership = await lockOwnership(db, { userId: user.id, businessId });
+  const ownership = await readOwnership(db, { userId: user.id, businessId });
   if (!ownership.member || !mayManageMembers(ownership, { kind, id })) return false;
   return (await listMemberships(db, user.id)).every((membership) => membership.businessId === businessId);
+}
+
+interface Authorship {
+  user: User;
+  creator: Creator;
+  /** A page locks nothing. */
+  readOwnership: typeof findOwnership;
 }
 
 /** Undefined if it is unknown, used, replaced or expired, or if its creator has lost the right to create it. */
 export async function findPasswordLink(db: Database, token: string, now: number): Promise<PasswordLink | undefined> {
   const row = await selectUnused(db, token, now).executeTakeFirst();
-  if (row) return readLink(db, row, await findCredentials(db, row.user_id));
+  if (row) return readLink(db, { row, found: await findCredentials(db, row.user_id), readOwnership: findOwnership });
   const mailed = await findMailLink(db, { purpose: 'password', token }, now);
   return mailed && readMailedLink(mailed, await findCredentials(db, mailed.subject_id));
 }
@@ -133,7 +142,7 @@ export async function findPasswordLink(db: Database, token: string, now: number)
 export async function usePasswordLink(db: Database, token: string, now: number): Promise<PasswordLink | undefined> {
   const row = await selectUnused(db, token, now).executeTakeFirst();
   if (!row) return useMailedLink(db, token, now);
-  const link = await readLink(db, row, await lockUser(db, row.user_id));
+  const link = await readLink(db, { row, found: await lockUser(db, row.user_id), readOwnership: lockOwnership });
   if (!link) return undefined;
   const { numUpdatedRows } = await db
     .updateTable('password_links')
@@ -169,14 +178,15 @@ function selectUnused(db: Database, token: string, now: number) {
     .where('expires_at', '>', now);
 }
 
-async function readLink(
-  db: Database,
-  row: Row<'password_links'>,
-  found: Credentials | undefined,
-): Promise<PasswordLink | undefined> {
+interface StoredLink extends Pick<Authorship, 'readOwnership'> {
+  row: Row<'password_links'>;
+  found: Credentials | undefined;
+}
+
+async function readLink(db: Database, { row, found, readOwnership }: StoredLink): Promise<PasswordLink | undefined> {
   if (!isBound(found, row.bound_to)) return undefined;
   const creator = { kind: row.creator_kind, id: row.creator_id, name: row.creator_name, businessId: row.business_id };
-  return (await mayCreateLink(db, found.user, creator))
+  return (await mayCreateLink(db, { user: found.user, creator, readOwnership }))
     ? { user: found.user, creator, expiresAt: row.expires_at }
     : undefined;
 }

@@ -2,9 +2,9 @@ import { withdrawInvitationsOf } from '../accounts/invitations.ts';
 import { deleteMailLinksOf } from '../accounts/mail-links.ts';
 import {
   deleteMembership,
+  findOwnership,
   listMembers,
   listMemberships,
-  lockOwnership,
   type Member,
   type Membership,
 } from '../accounts/memberships.ts';
@@ -27,10 +27,10 @@ import { type App, listAppsOf } from '../apps/apps.ts';
 import { type Actor, recordAudit } from '../audit/entries.ts';
 import { FormError } from '../lib/errors.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
-import { lockAppRulesForShare } from './app-policies.ts';
 import { deleteRequestsOfMember } from './app-requests.ts';
 import { forgetConsentsOfUser } from './consents.ts';
 import { beginFollowUp } from './follow-ups.ts';
+import { lockMember } from './member-changes.ts';
 import { disableApp } from './suspension.ts';
 import { findSuccessor, transferBusinessConnections } from './transfers.ts';
 
@@ -46,15 +46,22 @@ export interface EndedMembership extends Membership {
   apps: App[];
 }
 
-/** Locks the owners of each business if `db` is a transaction. */
-export async function listEndedMemberships(db: Database, userId: string): Promise<EndedMembership[]> {
+/** For the page: it locks nothing. */
+export function listEndedMemberships(db: Database, userId: string): Promise<EndedMembership[]> {
+  return listEnded(db, userId, findOwnership);
+}
+
+async function listEnded(
+  db: Database,
+  userId: string,
+  readOwnership: typeof findOwnership,
+): Promise<EndedMembership[]> {
   const ended: EndedMembership[] = [];
   for (const membership of await listMemberships(db, userId)) {
     const { businessId, role } = membership;
     const members = await listMembers(db, businessId, { search: '', after: undefined, limit: 2 });
     const isAlone = members.every(({ id }) => id === userId);
-    if (db.isTransaction) await lockAppRulesForShare(db, businessId);
-    const ownership = await lockOwnership(db, { userId, businessId });
+    const ownership = await readOwnership(db, { userId, businessId });
     const { owners } = ownership;
     const successor = findSuccessor(ownership, { id: userId });
     const needsOwner = !isAlone && role === 'owner' && owners.every((id) => id === userId);
@@ -72,7 +79,8 @@ export async function deleteAccount(actor: Actor, db: Database, current: Credent
     if (found?.passwordHash !== current.passwordHash) return false;
     // Before the memberships, which an Allow for the business locks after its session.
     await endSessionsOfUser(tx, user.id);
-    for (const ended of await listEndedMemberships(tx, user.id)) await endMembership(actor, tx, { user, ended }, now);
+    const memberships = await listEnded(tx, user.id, lockMember);
+    for (const ended of memberships) await endMembership(actor, tx, { user, ended }, now);
     await lockUserForDeletion(tx, user.id);
     // In this order: a grant that relies on a consent is either marked below, or waits and finds no consent.
     await forgetConsentsOfUser(tx, user.id);

@@ -162,8 +162,8 @@ export async function changeRole(
   });
 }
 
-/** In this order everywhere: the business, its memberships, consents, grants. */
-async function lockMember(tx: Database, { userId, businessId }: Parties): Promise<Ownership> {
+/** Needs a transaction. In this order everywhere: the business, its memberships, consents, grants. */
+export async function lockMember(tx: Database, { userId, businessId }: Parties): Promise<Ownership> {
   await lockAppRulesForShare(tx, businessId);
   return lockOwnership(tx, { userId, businessId });
 }

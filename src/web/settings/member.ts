@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { hasOtherOwner, lockOwnership, type Member } from '../../accounts/memberships.ts';
+import { findOwnership, hasOtherOwner, type Member } from '../../accounts/memberships.ts';
 import { createPasswordLink } from '../../accounts/password-links.ts';
 import { changeRole, listMemberConnections, removeMember } from '../../grants/member-changes.ts';
 import { findSuccessor } from '../../grants/transfers.ts';
@@ -117,7 +117,7 @@ async function removalEffects(
   const parties = { userId: member.id, businessId: context.business.businessId };
   const connections = await listMemberConnections(storage.durable, parties, clock());
   if (member.id !== context.user.id) return removalChoices(context, { member, connections, problem });
-  const successor = findSuccessor(await lockOwnership(storage.durable, parties), context.user);
+  const successor = findSuccessor(await findOwnership(storage.durable, parties), context.user);
   return leavingConnections(context, { connections, successor });
 }
 
