@@ -3,6 +3,7 @@
 //   test/http                    `npm test` on SQLite, and once more on PostgreSQL in `npm test -- postgres`
 //   all other tests              `npm test`
 // `npm test -- all` runs every lane, and searches all logs for the secrets that the tests have seen.
+// `npm test -- postgres test/http/oauth` runs these tests of a lane only.
 // `npm test -- test/http/oauth` runs files or folders of any lane, on PostgreSQL if TEST_DATABASE_URL names a server.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -51,7 +52,7 @@ let isStopped = false;
 for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, stop);
 
 const given = process.argv.slice(2);
-const [lane] = given;
+const [lane, ...chosen] = given;
 if (!existsSync(COMPILE_CACHE)) {
   console.log('Compiling the sources, once in this checkout …');
   await fillCompileCache(usualEnv, folder);
@@ -117,7 +118,7 @@ async function withPostgres(env, run) {
   try {
     await createTemplate(server.url);
     const variables = { ...env, TEST_DATABASE_URL: server.url, TEST_BODIES: 'form' };
-    return await run(sharedParts('HTTP tests, on PostgreSQL', findTests(['test/http']), variables));
+    return await run(sharedParts('HTTP tests, on PostgreSQL', findInLane(['test/http']), variables));
   } finally {
     await server.remove();
   }
@@ -129,9 +130,17 @@ function findTests(paths) {
   );
 }
 
+/** The tests of a lane that are below the given files and folders; without any, all. */
+function findInLane(paths) {
+  const files = findTests(paths);
+  if (chosen.length === 0) return files;
+  const wanted = findTests(chosen);
+  return files.filter((file) => wanted.includes(file));
+}
+
 /** Single files first, so that all cores work until the end. */
 function laneParts(name, env) {
-  const files = findTests(LANES[name]);
+  const files = findInLane(LANES[name]);
   const shared = files.filter((file) => SHARED_FOLDERS.some((folder) => file.startsWith(folder)));
   const single = files.filter((file) => !shared.includes(file));
   return [
