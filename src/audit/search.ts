@@ -1,3 +1,4 @@
+import { escapeFormulas } from '../lib/csv.ts';
 import { fairQueue } from '../lib/fair-queue.ts';
 import type { Database } from '../storage/storage.ts';
 import {
@@ -160,19 +161,14 @@ function toCsvLine(entry: AuditEntry): string {
   return csvLine(COLUMNS.map(([, value]) => value(entry) ?? ''));
 }
 
-/**
- * Where a spreadsheet would detect a formula: at the start of a cell, and after a semicolon, tab or line break inside it.
- * Many locales separate cells by semicolons, and then the quotes, which follow a comma, do not protect a cell.
- */
-const FORMULA = /(^|[;\t\r\n])([\s"]*)(?=[=+\-@\uff1d\uff0b\uff0d\uff20])/g;
 const CONTROL_AT_START = /^[\t\r\n]/;
 
-/** RFC 4180, with every cell in quotes. An apostrophe before a formula makes it text. */
+/** RFC 4180, with every cell in quotes, and without formulas. */
 export function csvLine(cells: string[]): string {
-  return `${cells.map((cell) => `"${withoutFormulas(cell).replaceAll('"', '""')}"`).join(',')}\r\n`;
+  return `${cells.map((cell) => `"${asText(cell).replaceAll('"', '""')}"`).join(',')}\r\n`;
 }
 
-function withoutFormulas(cell: string): string {
-  const escaped = cell.replace(FORMULA, "$1$2'");
+function asText(cell: string): string {
+  const escaped = escapeFormulas(cell);
   return CONTROL_AT_START.test(escaped) ? `'${escaped}` : escaped;
 }

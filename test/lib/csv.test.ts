@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { csvLine } from '../../src/audit/search.ts';
+import { escapeFormulas, unescapeFormulas } from '../../src/lib/csv.ts';
 
 test('a line has every cell in quotes, doubles the quotes inside, and ends as RFC 4180 says', () => {
   assert.equal(csvLine(['plain', 'a "b", c', 'two\nlines', '']), '"plain","a ""b"", c","two\nlines",""\r\n');
@@ -25,3 +26,31 @@ for (const separator of [';', '\t', '\r\n', '\n', '; ', ';"', '"; "']) {
     }
   });
 }
+
+test('a phone number and an amount are unchanged, and what a spreadsheet would compute is not', () => {
+  for (const plain of ['+44 (0)20 7946 0018', '-12.50', '+1.5']) assert.equal(escapeFormulas(plain), plain);
+  for (const formula of ['+1+1', '-A1', '+44;=x()', '-1|cmd', '=1']) {
+    assert.ok(escapeFormulas(formula).startsWith(formula.startsWith('+44') ? "'+44;'=" : "'"), formula);
+  }
+});
+
+test('every cell is read as it was before its formulas were escaped', () => {
+  const parts = ['', "'", "''", '=', '+', '-1', 'a', ';', '\n', '"', ' '];
+  for (const one of parts) {
+    for (const two of parts) {
+      for (const three of parts) {
+        for (const four of parts) {
+          const cell = [one, two, three, four, 'x()'].join('');
+          assert.equal(unescapeFormulas(escapeFormulas(cell)), cell);
+        }
+      }
+    }
+  }
+});
+
+test('a cell of nothing but spaces and line breaks is escaped at once', () => {
+  const started = performance.now();
+  escapeFormulas('\n '.repeat(1_000_000));
+
+  assert.ok(performance.now() - started < 1000);
+});
