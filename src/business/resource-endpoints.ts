@@ -17,7 +17,7 @@ import {
   withArticle,
   writableExample,
 } from './resource-schemas.ts';
-import { bodySchema, createValidator, reportFieldErrors } from './validation.ts';
+import { bodySchema, createInputValidator, reportFieldErrors } from './validation.ts';
 
 /** The endpoints of a resource: list and get, and if it has a scope to write, create, update and its transitions. */
 export function endpointsOf(resource: Resource): ProtectedEndpoint[] {
@@ -82,7 +82,7 @@ function getEndpoint(resource: Resource): ProtectedEndpoint {
 
 function createEndpoint(resource: Resource, scope: string): ProtectedEndpoint {
   const schema = bodySchema(resource.fields, { example: writableExample(resource) });
-  const validate = createValidator(schema);
+  const validate = createInputValidator(schema);
   return {
     method: 'POST',
     path: resource.path,
@@ -109,7 +109,7 @@ function updateEndpoint(resource: Resource, scope: string): ProtectedEndpoint {
     isPatch: true,
     example: { [lastField]: resource.example[lastField] ?? null },
   });
-  const validate = createValidator(schema);
+  const validate = createInputValidator(schema);
   const { state } = resource;
   return {
     method: 'PATCH',
@@ -143,7 +143,7 @@ function transitionEndpoint(
 ): ProtectedEndpoint {
   const { body = {}, from, summary, description, isDestructive = false } = transition;
   const schema = bodySchema(body, { example: examplesOf(body) });
-  const validate = createValidator(schema);
+  const validate = createInputValidator(schema);
   return {
     method: 'POST',
     path: `${resource.path}/:id/${name}`,

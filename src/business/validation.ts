@@ -2,6 +2,7 @@ import { type TProperties, type TSchema, Type } from 'typebox';
 import { Compile } from 'typebox/compile';
 import { Settings } from 'typebox/system';
 import { ApiError } from '../http/errors.ts';
+import { hasHiddenText } from '../lib/names.ts';
 import { type Field, FieldError, type Values } from '../resources/resource.ts';
 
 /** Of one body. */
@@ -40,6 +41,25 @@ export function createValidator(schema: TSchema): (body: unknown) => Values {
     if (validator.Check(body)) return body as Values;
     throw invalidFields(validator.Errors(shorten(body, schema)).flatMap((error) => describe(error, schema)));
   };
+}
+
+/** Of what clients send. Files of an import may have any text that was accepted before. */
+export function createInputValidator(schema: TSchema): (body: unknown) => Values {
+  const validate = createValidator(schema);
+  return (body) => {
+    const values = validate(body);
+    const hidden = listTexts(values).filter(({ text }) => hasHiddenText(text));
+    if (hidden.length > 0) throw invalidFields(hidden.map(({ at }) => ({ field: pathOf(at), message: HIDDEN })));
+    return values;
+  };
+}
+
+const HIDDEN = 'has a zero-width or bidirectional character';
+
+function listTexts(value: unknown, at: string[] = []): { at: string[]; text: string }[] {
+  if (typeof value === 'string') return [{ at, text: value }];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, each]) => listTexts(each, [...at, name]));
 }
 
 /**

@@ -5,9 +5,9 @@ import { ApiError } from './errors.ts';
 export const BODY_LIMIT = 64 * 1024;
 
 /**
- * JSON as in the API reference, and forms as in RFC 6749; no other content type. A field of the route's schema must not
- * come twice (RFC 6749 §3.2), except that a form repeats a field whose schema allows a list. Unknown fields are ignored,
- * however often they come.
+ * JSON as in the API reference, and forms as in RFC 6749; no other content type. A field of the route's schema, and each
+ * name in its value, must not come twice (RFC 6749 §3.2), except that a form repeats a field whose schema allows a list.
+ * Unknown fields are ignored, however often they come.
  */
 export function parseJsonAndForms(host: FastifyInstance): void {
   const parseJson = host.getDefaultJsonParser('error', 'error');
@@ -17,7 +17,7 @@ export function parseJsonAndForms(host: FastifyInstance): void {
     parseJson(request, text, (error, body) => {
       if (error) done(isJson(text) ? forbiddenName() : error, body);
       else if (isCompact(text, body)) done(null, body);
-      else done(repeatedField(findRepeated(request, listNames(text))), body);
+      else done(repeatedField(findRepeatedName(text, propertiesOf(request))), body);
     });
   });
   host.addContentTypeParser<string>('application/x-www-form-urlencoded', asText, (request, text, done) => {
@@ -25,7 +25,7 @@ export function parseJsonAndForms(host: FastifyInstance): void {
     const names = fields.map(([name]) => name);
     const repeated = findRepeated(request, names);
     const lists = repeated.map((name) => [name, fields.filter(([each]) => each === name).map(([, value]) => value)]);
-    const error = repeatedField(repeated.filter((name) => !allowsList(request, name)));
+    const error = repeatedField(repeated.find((name) => !allowsList(request, name)));
     done(error, { ...Object.fromEntries(fields), ...Object.fromEntries(lists) });
   });
 }
@@ -89,23 +89,44 @@ function isCompact(text: string, body: unknown): boolean {
   return text.length === length - ','.length;
 }
 
-const JSON_TOKENS = /"(?:[^"\\]|\\.)*"|[{}[\]:]/g;
+const JSON_TOKENS = /"(?:[^"\\]|\\.)*"|[{}[\]:,]/g;
 
-/** The names of the outermost object, repeated ones too: `JSON.parse` keeps only the last value of a name. */
-function listNames(text: string): string[] {
-  const names: string[] = [];
-  let depth = 0;
-  let previous = '';
-  for (const [token] of text.matchAll(JSON_TOKENS)) {
-    if (token === '{' || token === '[') depth += 1;
-    else if (token === '}' || token === ']') depth -= 1;
-    else if (token === ':' && depth === 1) names.push(JSON.parse(previous));
-    previous = token;
-  }
-  return names;
+/** An object or list that is being read. */
+interface Container {
+  /** Undefined in a list. */
+  names: Set<string> | undefined;
+  /** The name or index of the value that comes next. */
+  step: string | number;
 }
 
-function repeatedField([name]: string[]): ApiError | null {
+/** The first known field, or path in one, that is repeated, like `lines[0].quantity`: `JSON.parse` keeps only its last value. */
+function findRepeatedName(text: string, known: object): string | undefined {
+  const open: Container[] = [];
+  let previous = '';
+  for (const [token] of text.matchAll(JSON_TOKENS)) {
+    const current = open.at(-1);
+    if (token === '{') open.push({ names: new Set(), step: '' });
+    else if (token === '[') open.push({ names: undefined, step: 0 });
+    else if (token === '}' || token === ']') open.pop();
+    else if (token === ',' && typeof current?.step === 'number') current.step += 1;
+    else if (token === ':' && current?.names) {
+      current.step = JSON.parse(previous) as string;
+      if (current.names.has(current.step) && Object.hasOwn(known, open[0]?.step ?? '')) return pathOf(open);
+      current.names.add(current.step);
+    }
+    previous = token;
+  }
+  return undefined;
+}
+
+function pathOf(open: Container[]): string {
+  return open.reduce((path, { step }) => {
+    if (typeof step === 'number') return `${path}[${step}]`;
+    return path === '' ? step : `${path}.${step}`;
+  }, '');
+}
+
+function repeatedField(name: string | undefined): ApiError | null {
   if (name === undefined) return null;
   const description = `${name} was sent more than once.`;
   return new ApiError({ status: 400, code: 'invalid_request', reason: 'field_repeated', description });

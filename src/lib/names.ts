@@ -13,6 +13,17 @@ const NEEDLESS_JOINER =
 /** No script needs this many marks on one letter; they cover the lines around it. */
 const STACKED_MARKS = /\p{M}{4}/u;
 
+/**
+ * Characters without a width, or that change the direction of a text, so that it looks like another one. Longer texts than
+ * names have variants of ideographs and emoji, and words of other scripts beside joiners.
+ */
+const HIDDEN_IN_TEXT =
+  /[\p{Bidi_Control}\u00ad\u180e\u200b\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]|\u034f|\p{Variation_Selector}{2}/u;
+
+/** Between two characters that are not of these, a joiner joins nothing. */
+const JOINED = String.raw`\p{Extended_Pictographic}|[^\p{sc=Latin}\p{sc=Cyrillic}\p{sc=Greek}\p{sc=Common}]`;
+const UNUSED_JOINER = new RegExp(`(?<!${JOINED})[\\u200c\\u200d]+(?!${JOINED})`, 'u');
+
 /** A name that is shown to people: visible characters only, at most 80. */
 export function readName(field: string, text: string): string {
   if (text.trim() === '') throw new FormError(field, (problems) => problems.nameMissing);
@@ -37,6 +48,11 @@ function readLine(field: string, text: string, maxLength: number): string {
 /** Invisible or bidirectional characters, or more marks on a letter than any script needs. */
 export function hasHiddenCharacters(text: string): boolean {
   return INVISIBLE.test(text) || STACKED_MARKS.test(text);
+}
+
+/** Zero-width or bidirectional characters in a text, which may have line breaks. */
+export function hasHiddenText(text: string): boolean {
+  return HIDDEN_IN_TEXT.test(text) || UNUSED_JOINER.test(text);
 }
 
 /** For text from other servers: PostgreSQL stores no NUL, and terminals interpret control characters. Keeps line breaks. */

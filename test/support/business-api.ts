@@ -23,6 +23,7 @@ export async function connectAs(server: TestServer, user: User, business: Busine
     app,
     user,
     token,
+    bearer,
     get: (path: string, headers: Headers = {}) => server.get(path, { ...bearer, ...headers }),
     send: (method: 'POST' | 'PATCH', path: string, body?: unknown, headers: Headers = {}) =>
       server.sendJson(method, path, body, { ...bearer, ...headers }),

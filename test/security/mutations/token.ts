@@ -172,9 +172,17 @@ export const TOKEN_MUTATIONS: Mutation[] = [
     promise: 'T26',
     breaks: 'of two equal JSON names the last one wins',
     file: 'src/http/body-parsers.ts',
-    find: 'else done(repeatedField(findRepeated(request, listNames(text))), body);',
+    find: 'else done(repeatedField(findRepeatedName(text, propertiesOf(request))), body);',
     replace: 'else done(null, body);',
     tests: [BODIES],
+  },
+  {
+    promise: 'T26',
+    breaks: 'of two equal JSON names in an item of a list the last one wins',
+    file: 'src/http/body-parsers.ts',
+    find: "token === ':' && current?.names",
+    replace: "token === ':' && open.length === 1 && current?.names",
+    tests: ['test/http/business/texts.test.ts'],
   },
   {
     promise: 'T26',
