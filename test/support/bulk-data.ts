@@ -62,6 +62,22 @@ export async function addManyConnections(storage: Storage, { businessId, userId,
   return entries;
 }
 
+/** Adds a live grant for each of the parties. Returns their ids. */
+export async function addLiveGrants(
+  storage: Storage,
+  parties: { appId: string; businessId: string; userId: string }[],
+  now: number,
+): Promise<string[]> {
+  const rows = parties.map(({ appId, businessId, userId }) => ({
+    ...liveGrant(now),
+    app_id: appId,
+    business_id: businessId,
+    user_id: userId,
+  }));
+  await createBatchInsert(storage)('grants', rows);
+  return rows.map(({ id }) => id);
+}
+
 /** Adds members named Person 0, Person 1 and so on. */
 export async function addMembers(
   storage: Storage,
