@@ -11,17 +11,13 @@ export async function countSecretsByKey(db: Database) {
 
 type KeyAction = Extract<Action, `key.${string}`>;
 
-/** `write` changes the key file inside the transaction: if it throws, no audit entry is kept. */
-export function changeKeys(
+export function recordKeyChange(
   actor: Actor,
   db: Database,
-  { action, id, write }: { action: KeyAction; id: string; write: () => void },
+  { action, id }: { action: KeyAction; id: string },
   now: number,
 ): Promise<void> {
-  return inTransaction(db, async (tx) => {
-    await recordKeyAudit(tx, { action, actor, id, detail: {} }, now);
-    write();
-  });
+  return inTransaction(db, (tx) => recordKeyAudit(tx, { action, actor, id, detail: {} }, now));
 }
 
 /**

@@ -1,11 +1,11 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync, rmSync, statSync } from 'node:fs';
 import { OPERATOR } from '../audit/entries.ts';
 import { type KeySource, readSecretKeys } from '../config/keys.ts';
 import { REFRESH_LIFETIME } from '../grants/lifetimes.ts';
-import { changeKeys, countSecretsByKey, reencryptSecrets } from '../keys.ts';
+import { countSecretsByKey, recordKeyChange, reencryptSecrets } from '../keys.ts';
 import { DAY, systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
-import { createKeyring, replaceKeyFile, writeKeyFile } from '../lib/keyring.ts';
+import { createKeyring, moveKeyFile, writeKeyFile } from '../lib/keyring.ts';
 import { newSecret } from '../lib/secrets.ts';
 import type { Database, Storage } from '../storage/storage.ts';
 import { type Command, type Options, withStorage } from './command.ts';
@@ -114,7 +114,12 @@ async function prune(storage: Storage, source: KeySource, options: Options) {
 
 /** The last change of the file may have been a rotation; refresh tokens signed before it live for 30 days. */
 function assertOldEnough({ file }: KeySource): void {
-  if (file === undefined) return;
+  if (file === undefined) {
+    throw new FormError(
+      'end-tokens',
+      'SECRET_KEYS does not tell when the keys were changed, and tokens need the old ones for 30 days. If it is longer ago, or if these tokens may end, use --end-tokens.',
+    );
+  }
   const age = systemClock() - statSync(file).mtimeMs;
   if (age >= REFRESH_LIFETIME) return;
   const days = Math.ceil((REFRESH_LIFETIME - age) / DAY);
@@ -143,15 +148,25 @@ async function writeKeys(
     );
   }
   if (to !== '' && existsSync(to)) throw new FormError('to', `${to} exists already.`);
-  const write = () => {
-    try {
-      if (to !== '') writeKeyFile(to, keys);
-      else replaceKeyFile(file ?? '', keys);
-    } catch (error) {
-      throw new FormError('to', `The keys cannot be written to ${to || file}: ${error}. Choose another file.`);
-    }
-  };
-  await changeKeys(OPERATOR, storage.durable, { action, id, write }, systemClock());
+  const written = to || `${file}.new`;
+  if (to === '') rmSync(written, { force: true });
+  try {
+    writeKeyFile(written, keys);
+  } catch (error) {
+    throw new FormError('to', `The keys cannot be written to ${to || file}: ${error}. Choose another file.`);
+  }
+  try {
+    await recordKeyChange(OPERATOR, storage.durable, { action, id }, systemClock());
+  } catch (error) {
+    rmSync(written, { force: true });
+    throw error;
+  }
+  // Last, so that no node reads keys that the database does not know.
+  try {
+    if (to === '') moveKeyFile(written, file ?? '');
+  } catch (error) {
+    throw new FormError('to', `The keys are in ${written}, and cannot be moved to ${file}: ${error}. Move them there.`);
+  }
 }
 
 async function describeKeys(db: Database, { keys, file }: KeySource) {

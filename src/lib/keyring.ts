@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, hash, hkdfSync } from 'node:crypto';
-import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { closeSync, fsyncSync, openSync, renameSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { deflateRawSync } from 'node:zlib';
 import { newNonce, sameText } from './secrets.ts';
@@ -128,16 +128,13 @@ export function splitKeys(text: string): string[] {
     .map((key) => key.trim());
 }
 
-/** One key per line, mode 0600. The rename is atomic: a reader sees the old file or the new one, even after a crash. */
-export function replaceKeyFile(file: string, keys: readonly string[]): void {
-  const draft = `${file}.new`;
-  rmSync(draft, { force: true });
-  writeKeyFile(draft, keys);
-  renameSync(draft, file);
-  fsyncDirectory(dirname(file));
+/** Atomic: a reader sees the old file or the new one, even after a crash. */
+export function moveKeyFile(from: string, to: string): void {
+  renameSync(from, to);
+  fsyncDirectory(dirname(to));
 }
 
-/** Fails if the file exists. */
+/** One key per line, mode 0600. Fails if the file exists. */
 export function writeKeyFile(file: string, keys: readonly string[]): void {
   writeFileSync(file, `${keys.join('\n')}\n`, { mode: 0o600, flag: 'wx', flush: true });
   fsyncDirectory(dirname(file));

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { sql } from 'kysely';
 import { createKeyring } from '../../src/lib/keyring.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import { insertEndpoint } from '../../src/webhooks/endpoints.ts';
@@ -134,6 +135,50 @@ test('keys in the variable are written to a new file, and to no other', async ()
   assert.ok(fresh.length >= 43);
   assert.equal(statSync(file).mode & 0o777, 0o600);
   for (const key of [fresh, env.SECRET_KEYS]) assert.equal(stdout.includes(key), false);
+});
+
+/** Makes every commit with an audit entry fail, after its statements have succeeded. */
+async function failCommits(databaseUrl: string): Promise<void> {
+  const storage = await openStorage(databaseUrl);
+  const reference = 'references accepted (id) deferrable initially deferred';
+  await sql`create table accepted (id text primary key)`.execute(storage.durable);
+  await sql`create table failures (id text ${sql.raw(reference)})`.execute(storage.durable);
+  await sql`create trigger failing after insert on audit_entries begin insert into failures values (new.id); end`.execute(
+    storage.durable,
+  );
+  await storage.close();
+}
+
+test('a rotation that the database does not commit leaves the keys as they are, and no other file', async () => {
+  const { cli, keys, readKeys, env } = await createKeyFile();
+  await keys('rotate');
+  const before = readKeys();
+  await failCommits(cli.databaseUrl);
+  const files = readdirSync(cli.folder);
+  const copy = join(cli.folder, 'copy');
+
+  const rotated = await cli.run(['keys', 'rotate'], { env });
+  const copied = await cli.run(['keys', 'rotate', '--to', copy], { env });
+
+  assert.match(rotated.stderr, /FOREIGN KEY/);
+  assert.match(copied.stderr, /FOREIGN KEY/);
+  assert.deepEqual(readKeys(), before);
+  assert.deepEqual(readdirSync(cli.folder), files);
+});
+
+test('keys in the variable are removed only with --end-tokens, because it does not tell how old they are', async () => {
+  const cli = await createCommandLineWithDatabase();
+  const env = { SECRET_KEYS: 'a-key-that-signs-since-a-minute-ago!,the-key-that-signed-before-that-one' };
+  const file = join(cli.folder, 'fresh');
+
+  const rejected = await cli.run(['keys', 'prune', '--to', file], { env });
+  const wasWritten = existsSync(file);
+  const pruned = await cli.run(['keys', 'prune', '--end-tokens', '--to', file], { env });
+
+  assert.match(rejected.stderr, /^--end-tokens: SECRET_KEYS does not tell.*30 days/);
+  assert.equal(wasWritten, false);
+  assert.equal(pruned.status, 0, pruned.stderr);
+  assert.equal(readFileSync(file, 'utf8').trim(), 'a-key-that-signs-since-a-minute-ago!');
 });
 
 test('the key file of a development machine can be rotated, too, and no other file is left behind', async () => {
