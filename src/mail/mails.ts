@@ -59,6 +59,7 @@ export async function queueMail<Kind extends MailKind>(
   const dueAt = Math.max(now, (await findLastSent(tx, cause)) + MIN_INTERVAL);
   const content = encrypt(mailer.keys, PURPOSE, JSON.stringify(compose(mailer, mail)));
   const waiting = { content, attempts: 0, claimed_until: 0, give_up_at: Math.max(dueAt, now + validFor) };
+  const replacement = { ...waiting, due_at: dueAt };
   await tx
     .insertInto('mails')
     .values({
@@ -71,7 +72,7 @@ export async function queueMail<Kind extends MailKind>(
       sent_at: null,
       ...(to ? { due_at: dueAt } : { due_at: null, content: null }),
     })
-    .onConflict((conflict) => conflict.column('cause').where('due_at', 'is not', null).doUpdateSet(waiting))
+    .onConflict((conflict) => conflict.column('cause').where('due_at', 'is not', null).doUpdateSet(replacement))
     .execute();
   if (to) mailer.count('queued');
 }
@@ -102,6 +103,7 @@ export interface ClaimedMail {
   kind: string;
   attempts: number;
   giveUpAt: number;
+  /** When the claim ends, unless it is renewed. It also identifies the claim. */
   lease: number;
   /** Undefined if the key that encrypted it is gone. */
   message: OutgoingMail | undefined;
@@ -111,22 +113,27 @@ export async function areMailsDue(db: Database, now: number): Promise<boolean> {
   return (await selectDue(db, now).select('id').limit(1).executeTakeFirst()) !== undefined;
 }
 
-/** Claims the mails that have been due longest. Needs a transaction. If this node crashes, another claims them after the lease. */
-export async function claimMails(
+/** Claims the mail that has been due longest. Needs a transaction. If this node crashes, another claims it after the lease. */
+export async function claimMail(
   tx: Database,
   keys: Keyring,
-  { limit, lease }: { limit: number; lease: number },
+  lease: number,
   now: number,
-): Promise<ClaimedMail[]> {
-  const due = await selectDue(tx, now).selectAll().orderBy('due_at').limit(limit).forUpdate().skipLocked().execute();
-  if (due.length === 0) return [];
-  const ids = due.map(({ id }) => id);
-  await tx.updateTable('mails').set({ claimed_until: lease }).where('id', 'in', ids).execute();
-  return due.map(({ id, kind, attempts, content, give_up_at }) => {
-    const text = decrypt(keys, PURPOSE, content ?? '');
-    const message = text === undefined ? undefined : { id, ...(JSON.parse(text) as Content) };
-    return { id, kind, attempts, giveUpAt: give_up_at, lease, message };
-  });
+): Promise<ClaimedMail | undefined> {
+  const due = selectDue(tx, now).selectAll().orderBy('due_at').limit(1);
+  const row = await due.forUpdate().skipLocked().executeTakeFirst();
+  if (!row) return undefined;
+  const { id, kind, attempts, content, give_up_at: giveUpAt } = row;
+  await tx.updateTable('mails').set({ claimed_until: lease }).where('id', '=', id).execute();
+  const text = decrypt(keys, PURPOSE, content ?? '');
+  const message = text === undefined ? undefined : { id, ...(JSON.parse(text) as Content) };
+  return { id, kind, attempts, giveUpAt, lease, message };
+}
+
+/** Changes nothing if the claim is over, or a newer mail has replaced this one. */
+export async function renewClaim(db: Database, mail: ClaimedMail, lease: number): Promise<void> {
+  const { numUpdatedRows } = await updateClaimed(db, mail).set({ claimed_until: lease }).executeTakeFirstOrThrow();
+  if (numUpdatedRows === 1n) mail.lease = lease;
 }
 
 function selectDue(db: Database, now: number) {
@@ -162,13 +169,14 @@ interface Change {
   sent_at?: number;
 }
 
-async function finish(db: Database, { id, lease }: ClaimedMail, change: Change): Promise<void> {
-  await db
-    .updateTable('mails')
+async function finish(db: Database, mail: ClaimedMail, change: Change): Promise<void> {
+  await updateClaimed(db, mail)
     .set({ ...change, claimed_until: 0 })
-    .where('id', '=', id)
-    .where('claimed_until', '=', lease)
     .execute();
+}
+
+function updateClaimed(db: Database, { id, lease }: ClaimedMail) {
+  return db.updateTable('mails').where('id', '=', id).where('claimed_until', '=', lease);
 }
 
 /** After a restore: a mail that waits in the backup may have been sent since. Returns their number. */

@@ -1,5 +1,5 @@
 import type { SMTPTransportOptions } from 'nodemailer';
-import { SECOND } from '../lib/clock.ts';
+import { MINUTE, SECOND } from '../lib/clock.ts';
 import { isLoopbackHost, withoutBrackets } from '../lib/ip-addresses.ts';
 import { LOGO_ID } from './render.ts';
 
@@ -26,7 +26,19 @@ export interface MailTransport {
   close(): void;
 }
 
-const TIMEOUTS = { connectionTimeout: 10 * SECOND, greetingTimeout: 10 * SECOND, socketTimeout: 30 * SECOND };
+export const MAX_CONNECTIONS = 2;
+
+/**
+ * A server may take ten minutes to accept a mail that it has received (RFC 5321 §4.5.3.2.6). A client that gives up earlier
+ * sends the mail again.
+ */
+const TIMEOUTS = { connectionTimeout: 10 * SECOND, greetingTimeout: 10 * SECOND, socketTimeout: 10 * MINUTE };
+
+/** While the server is only checked, no mail can be sent twice. */
+const CHECK_TIMEOUTS = { ...TIMEOUTS, socketTimeout: 30 * SECOND };
+
+/** The pool would send a mail again at once if the connection ends before the reply; the queue waits first. */
+const POOL = { pool: true as const, maxConnections: MAX_CONNECTIONS, maxRequeues: 0 };
 
 /** The logo of the platform. */
 interface Logo {
@@ -36,8 +48,8 @@ interface Logo {
 
 /** Connections are kept and used again. The library is loaded with the first mail: most starts send none. */
 export function createSmtpTransport({ smtpUrl, from }: SmtpSettings, logo?: Logo): MailTransport {
-  const options = { ...connectionOptions(smtpUrl), ...TIMEOUTS, pool: true as const, maxConnections: 2 };
-  const open = async () => (await import('nodemailer')).createTransport(options);
+  const server = connectionOptions(smtpUrl);
+  const open = async () => (await import('nodemailer')).createTransport({ ...server, ...TIMEOUTS, ...POOL });
   let opened: ReturnType<typeof open> | undefined;
   const connection = () => {
     opened ??= open();
@@ -61,7 +73,7 @@ export function createSmtpTransport({ smtpUrl, from }: SmtpSettings, logo?: Logo
       });
     },
     async check() {
-      await (await connection()).verify();
+      await (await import('nodemailer')).createTransport({ ...server, ...CHECK_TIMEOUTS }).verify();
     },
     close() {
       opened?.then((transport) => transport.close()).catch(() => {});

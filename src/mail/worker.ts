@@ -1,8 +1,16 @@
-import { setTimeout } from 'node:timers/promises';
-import { type Clock, MINUTE } from '../lib/clock.ts';
+import { type Clock, MINUTE, SECOND } from '../lib/clock.ts';
+import { startPolling } from '../lib/polling.ts';
 import type { Storage } from '../storage/storage.ts';
-import { areMailsDue, type ClaimedMail, claimMails, type Mailer, recordFailure, recordSent } from './mails.ts';
-import { describeSmtpError, isPermanentError, type MailTransport } from './transport.ts';
+import {
+  areMailsDue,
+  type ClaimedMail,
+  claimMail,
+  type Mailer,
+  recordFailure,
+  recordSent,
+  renewClaim,
+} from './mails.ts';
+import { describeSmtpError, isPermanentError, MAX_CONNECTIONS, type MailTransport } from './transport.ts';
 
 interface MailWorkerDeps {
   storage: Storage;
@@ -15,52 +23,68 @@ interface Log {
   warn(message: string): void;
 }
 
-/** Milliseconds between two polls. The interval doubles while there is nothing to do. */
-const MIN_POLL_INTERVAL = 50;
-const MAX_POLL_INTERVAL = 1000;
-const BATCH = 10;
-/** Longer than the timeouts of a whole batch. */
-const LEASE = 5 * MINUTE;
+/** How soon another node sends a mail whose sender has crashed. */
+const LEASE = 2 * MINUTE;
+/** A server may take ten minutes for one reply, so the claim is renewed while the mail is sent. */
+const RENEWAL = 20 * SECOND;
 
-/** Sends mail until the returned function is called. */
-export function startMailWorker(deps: MailWorkerDeps, transport: MailTransport, log: Log): () => Promise<void> {
-  const stopped = new AbortController();
-  const polling = (async () => {
-    for (let interval = MIN_POLL_INTERVAL; !stopped.signal.aborted; ) {
-      const sent = await sendDue(deps, transport, log).catch((error) => log.error(error));
-      interval = sent ? MIN_POLL_INTERVAL : Math.min(2 * interval, MAX_POLL_INTERVAL);
-      await setTimeout(interval, undefined, { signal: stopped.signal, ref: false }).catch(() => {});
+/** Sends mail until the returned function is called, which waits for the mails that are being sent. */
+export function startMailWorker(
+  deps: MailWorkerDeps,
+  transport: MailTransport,
+  log: Log,
+  renewal = RENEWAL,
+): () => Promise<void> {
+  const active = new Set<Promise<void>>();
+  const report = (error: unknown) => log.error(error);
+  const start = (mail: ClaimedMail) => {
+    const work = sendOne(deps, transport, { mail, renewal }, log)
+      .catch(report)
+      .finally(() => {
+        active.delete(work);
+        polling.wake();
+      });
+    active.add(work);
+  };
+  // A node claims only what it can send at once: the rest is free for other nodes.
+  const polling = startPolling(async (isStopped) => {
+    let isBusy = false;
+    while (active.size < MAX_CONNECTIONS && !isStopped()) {
+      const mail = await claimDue(deps);
+      if (!mail) break;
+      start(mail);
+      isBusy = true;
     }
-  })();
+    return isBusy;
+  }, report);
   return async () => {
-    stopped.abort();
-    await polling;
+    await polling.stop();
+    await Promise.all(active);
     transport.close();
   };
 }
 
-/** Returns the number of mails that were tried. */
-async function sendDue(deps: MailWorkerDeps, transport: MailTransport, log: Log): Promise<number> {
-  const { storage, clock, mailer } = deps;
-  if (!(await areMailsDue(storage.durable, clock()))) return 0;
-  const claim = { limit: BATCH, lease: clock() + LEASE };
-  const claimed = await storage.transaction((tx) => claimMails(tx, mailer.keys, claim, clock()));
+async function claimDue({ storage, clock, mailer }: MailWorkerDeps): Promise<ClaimedMail | undefined> {
+  if (!(await areMailsDue(storage.durable, clock()))) return undefined;
+  const mail = await storage.transaction((tx) => claimMail(tx, mailer.keys, clock() + LEASE, clock()));
   // Waits until the mail is on disk: a crash could still undo its change.
   await storage.flushed?.();
-  await Promise.all(claimed.map((mail) => sendOne(deps, transport, mail, log)));
-  return claimed.length;
+  return mail;
 }
 
 async function sendOne(
   { storage, clock, mailer }: MailWorkerDeps,
   transport: MailTransport,
-  mail: ClaimedMail,
+  { mail, renewal }: { mail: ClaimedMail; renewal: number },
   log: Log,
 ): Promise<void> {
+  const { message } = mail;
   try {
-    if (!mail.message)
-      throw Object.assign(new Error('The key that encrypted this mail is missing.'), { code: 'EMESSAGE' });
-    await transport.send(mail.message);
+    if (!message) throw Object.assign(new Error('The key that encrypted this mail is missing.'), { code: 'EMESSAGE' });
+    await whileRenewing(() => transport.send(message), {
+      interval: renewal,
+      renew: () => renewClaim(storage.durable, mail, clock() + LEASE),
+    });
   } catch (error) {
     const isRetried = await recordFailure(storage.durable, mail, { isPermanent: isPermanentError(error) }, clock());
     const outcome = isRetried ? 'will be retried' : 'will not be retried';
@@ -70,4 +94,27 @@ async function sendOne(
   }
   await recordSent(storage.durable, mail, clock());
   mailer.count('sent');
+}
+
+interface Renewal {
+  interval: number;
+  renew: () => Promise<void>;
+}
+
+/** No renewal is under way when it returns. One that fails is repeated after the interval. */
+async function whileRenewing(work: () => Promise<void>, { interval, renew }: Renewal): Promise<void> {
+  let renewed: Promise<void> | undefined;
+  const timer = setInterval(() => {
+    renewed ??= renew()
+      .catch(() => {})
+      .finally(() => {
+        renewed = undefined;
+      });
+  }, interval).unref();
+  try {
+    await work();
+  } finally {
+    clearInterval(timer);
+    await renewed;
+  }
 }

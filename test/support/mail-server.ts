@@ -22,14 +22,15 @@ export interface ReceivedMail extends Email {
 export type MailServer = Awaited<ReturnType<typeof startMailServer>>;
 
 /**
- * A real SMTP server on a free port. `reject` can make it fail with a status. It discards notices, which most tests cause,
- * unless `wantsNotices` is set.
+ * A real SMTP server on a free port. `reject` can make it fail with a status, and `hold` delays the replies after mails. It
+ * discards notices, which most tests cause, unless `wantsNotices` is set.
  */
 export async function startMailServer({ wantsNotices = false } = {}) {
   const received: ReceivedMail[] = [];
   let waiting: (() => void)[] = [];
   let status: number | undefined;
   let attempts = 0;
+  let accepted: Promise<unknown> = Promise.resolve();
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ['STARTTLS', 'AUTH'],
@@ -49,8 +50,9 @@ export async function startMailServer({ wantsNotices = false } = {}) {
       for (const [, kind = '', token] of parsed.text?.matchAll(/\/(password|invitation|address)\/([\w-]{43})/g) ?? []) {
         rememberSecret(LINK_KINDS[kind] ?? kind, token);
       }
-      callback();
       for (const resolve of waiting.splice(0)) resolve();
+      await accepted;
+      callback();
     },
   });
   server.on('error', () => {});
@@ -75,6 +77,10 @@ export async function startMailServer({ wantsNotices = false } = {}) {
     /** Rejects every recipient with this status until it is called without one. */
     reject(next?: number) {
       status = next;
+    },
+    /** Replies after a mail when this promise is resolved. */
+    hold(until: Promise<unknown>) {
+      accepted = until;
     },
     waitFor,
     /** Waits for the first mail to this address, not counting the first `since` mails. */
