@@ -41,9 +41,9 @@ export async function signInFrom(deps: WebDeps, request: FastifyRequest, credent
 }
 
 interface CountedAttempt {
-  /** Refunds the attempt: the password was not checked. */
+  /** Refunds the attempt: the password was not checked, or the code was right. */
   refund(): Promise<void>;
-  /** After a successful sign-in. */
+  /** Refunds all attempts: the password was right. */
   reset(): Promise<void>;
 }
 
@@ -59,8 +59,9 @@ export async function countAttempt(deps: WebDeps, request: FastifyRequest, email
 
 /**
  * Counts an attempt to guess a code of an account. The budget is for a day, not for a quarter of an hour: a code has six
- * digits, and three are valid at a time. Recovery codes are too long to guess, and have a budget of their own: they work
- * after someone who knows the password has used up the other one.
+ * digits, and three are valid at a time. A right code refunds only itself: the sign-ins of the user give an attacker no further
+ * guesses. Recovery codes are too long to guess, and have a budget of their own: they work after someone who knows the password
+ * has used up the other one.
  */
 export async function countCodeAttempt(
   deps: WebDeps,

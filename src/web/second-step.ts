@@ -123,7 +123,7 @@ async function checkCode(
     await recordFailedSignIn(storage.durable, { user, method, address: request.ip }, clock());
     return undefined;
   }
-  await counted.reset();
+  await counted.refund();
   await limits.signInPerAddress.refund(network);
   return signedIn;
 }

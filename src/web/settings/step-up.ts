@@ -43,7 +43,7 @@ export async function withStepUp(
   const attempt = async () => {
     const counted = await countCodeAttempt(deps, request, { user, method });
     const done = await work(await readAssertion(deps, request));
-    await counted.reset();
+    await counted.refund();
     return done;
   };
   const showAgain = ({ message }: Problem, status: number) =>

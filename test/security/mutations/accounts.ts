@@ -5,6 +5,7 @@ const LINKS = 'test/http/web/password-links.test.ts';
 const FORGOTTEN = 'test/http/web/forgotten-password.test.ts';
 const UNVERIFIED = 'test/http/web/unverified.test.ts';
 const TWO_STEP = 'test/http/web/two-step.test.ts';
+const CODE_BUDGET = 'test/http/web/code-budget.test.ts';
 const TWO_STEP_SIGN_IN = 'test/http/web/two-step-sign-in.test.ts';
 const TWO_STEP_REQUIRED = 'test/http/web/two-step-required.test.ts';
 const LOOK_ALIKES = 'test/http/accounts/look-alikes.test.ts';
@@ -162,8 +163,16 @@ export const ACCOUNT_MUTATIONS: Mutation[] = [
     breaks: 'wrong codes are not counted',
     file: 'src/web/second-step.ts',
     find: 'await countCodeAttempt(deps, request, { user, method });',
-    replace: '{ reset: async () => {} };',
+    replace: '{ refund: async () => {} };',
     tests: [TWO_STEP_SIGN_IN],
+  },
+  {
+    promise: 'E5',
+    breaks: 'a right code gives an attacker all guesses of the day again',
+    file: 'src/web/second-step.ts',
+    find: 'await counted.refund();',
+    replace: 'await counted.reset();',
+    tests: [CODE_BUDGET],
   },
   {
     promise: 'E5',
