@@ -32,6 +32,8 @@ export interface ProtectedEndpoint {
   params?: object;
   /** A TypeBox object, which the handler validates. */
   body?: object;
+  /** 64 KiB by default. */
+  bodyLimit?: number;
   /** Whether it takes `If-Match`. */
   isConditional?: boolean;
   /** Whether no other endpoint can undo it. */

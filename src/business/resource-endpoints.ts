@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { RECORD_BODY_LIMIT } from '../http/body-parsers.ts';
 import { ApiError } from '../http/errors.ts';
 import type { Resource, Transition, Values } from '../resources/resource.ts';
 import { runOnce } from './idempotency.ts';
@@ -80,6 +81,11 @@ function getEndpoint(resource: Resource): ProtectedEndpoint {
   };
 }
 
+const bodyLimitOf = ({ fields }: Resource) =>
+  Object.values(fields).some(({ isWritable, stored }) => isWritable && stored === 'json') && {
+    bodyLimit: RECORD_BODY_LIMIT,
+  };
+
 function createEndpoint(resource: Resource, scope: string): ProtectedEndpoint {
   const schema = bodySchema(resource.fields, { example: writableExample(resource) });
   const validate = createInputValidator(schema);
@@ -91,6 +97,7 @@ function createEndpoint(resource: Resource, scope: string): ProtectedEndpoint {
     summary: `Create ${withArticle(nounOf(resource))}`,
     description: `Creates ${withArticle(nounOf(resource))} and returns it.`,
     body: schema,
+    ...bodyLimitOf(resource),
     response: { ...oneRecord(resource), status: 201, headers: { ...ETAG, ...LOCATION } },
     handle: (request) => {
       const input = validate(request.body);
@@ -120,6 +127,7 @@ function updateEndpoint(resource: Resource, scope: string): ProtectedEndpoint {
     description: 'Changes the fields that are sent; `null` clears one.',
     params: PARAMS,
     body: schema,
+    ...bodyLimitOf(resource),
     isDestructive: true,
     hasConflicts: state?.editableIn !== undefined,
     isConditional: true,

@@ -27,13 +27,14 @@ export function mountBusinessApi(host: FastifyInstance, deps: BearerDeps & { ser
 
 export function mountProtectedEndpoint(host: FastifyInstance, deps: BearerDeps, endpoint: ProtectedEndpoint): void {
   assertScopeDeclared(endpoint);
-  const { method, path, response } = endpoint;
+  const { method, path, response, bodyLimit } = endpoint;
   const target = { resource: null, scopes: endpoint.scope === null ? [] : [endpoint.scope] };
   if (!host.getSchema(response.name)) host.addSchema({ $id: response.name, ...response.schema });
   host.route<{ Querystring: Record<string, unknown>; Params: { id: string } }>({
     method,
     url: path,
     ...documentedBy(describeEndpoint(endpoint)),
+    ...(bodyLimit !== undefined && { bodyLimit }),
     onRequest: allowBrowsers,
     handler: async (request, reply) => {
       // `/invoices/` has an empty id.

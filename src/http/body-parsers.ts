@@ -3,6 +3,11 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ApiError } from './errors.ts';
 
 export const BODY_LIMIT = 64 * 1024;
+/** Of a record with a list: enough for 200 lines with texts of 500 characters, four bytes each. */
+export const RECORD_BODY_LIMIT = 512 * 1024;
+
+const KIB = 1024;
+export const BODY_TOO_LARGE = `The body is too large: at most ${BODY_LIMIT / KIB} KiB, or ${RECORD_BODY_LIMIT / KIB} KiB for a record with a list.`;
 
 /**
  * JSON as in the API reference, and forms as in RFC 6749; no other content type. A field of the route's schema, and each
@@ -11,7 +16,7 @@ export const BODY_LIMIT = 64 * 1024;
  */
 export function parseJsonAndForms(host: FastifyInstance): void {
   const parseJson = host.getDefaultJsonParser('error', 'error');
-  const asText = { parseAs: 'string', bodyLimit: BODY_LIMIT } as const;
+  const asText = { parseAs: 'string' } as const;
   host.removeAllContentTypeParsers();
   host.addContentTypeParser<string>('application/json', asText, (request, text, done) => {
     parseJson(request, text, (error, body) => {
@@ -49,7 +54,7 @@ function forbiddenName(): ApiError {
 export function parseJson(host: FastifyInstance): void {
   const parse = host.getDefaultJsonParser('error', 'error');
   host.removeAllContentTypeParsers();
-  host.addContentTypeParser<string>('application/json', { parseAs: 'string', bodyLimit: BODY_LIMIT }, parse);
+  host.addContentTypeParser<string>('application/json', { parseAs: 'string' }, parse);
 }
 
 /** For pages: a name may be repeated, because forms have lists. */

@@ -4,6 +4,7 @@ import type { FastifyBaseLogger, FastifyReply, FastifyRequest } from 'fastify';
 import { Overloaded, TooManyRequests } from '../lib/errors.ts';
 import { newRandomId } from '../lib/ids.ts';
 import { StorageUnavailable } from '../storage/storage.ts';
+import { BODY_TOO_LARGE } from './body-parsers.ts';
 import { ApiError, type ErrorCode, errorUri, nothingAtAddress, type ReasonOf, toErrorCharacters } from './errors.ts';
 
 export interface ErrorOptions {
@@ -169,7 +170,7 @@ function describeFrameworkError(error: unknown): Description {
 
 function describeBadRequest(error: unknown, status: number, validation?: Violation[]) {
   if (validation) return { status: 400, ...describeViolation(validation[0]) };
-  if (status === 413) return { status, reason: 'body_too_large', description: 'The body is over 64 KiB.' } as const;
+  if (status === 413) return { status, reason: 'body_too_large', description: BODY_TOO_LARGE } as const;
   if (status === 415) {
     const description = 'Send application/json or application/x-www-form-urlencoded.';
     return { status, reason: 'content_type_unsupported', description } as const;

@@ -1,4 +1,5 @@
 import { Type } from 'typebox';
+import { BODY_TOO_LARGE } from './body-parsers.ts';
 import { type ErrorCode, errorUri, REASONS, type ReasonOf } from './errors.ts';
 
 /** The errors of an operation under one status, each with its possible reasons. */
@@ -27,7 +28,7 @@ export const RETRY_AFTER = Type.Integer({ description: 'How many seconds to wait
 const EXAMPLE_DESCRIPTIONS: Record<string, string> = {
   app_paused: 'The platform has paused the app. It can read its events again once it is resumed.',
   access_token_expired: 'This access token has expired: it lasts one hour. Use the refresh token.',
-  body_too_large: 'The body is over 64 KiB.',
+  body_too_large: BODY_TOO_LARGE,
   business_id_malformed: 'Send the header x-business-id once, with the UUID of the business.',
   code_expired: 'This code has expired: codes last 10 minutes. Start again at the authorize endpoint.',
   content_type_unsupported: 'Send application/json or application/x-www-form-urlencoded.',

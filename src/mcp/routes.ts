@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { ProtectedEndpoint } from '../business/protected-endpoint.ts';
 import { listEndpoints } from '../business/routes.ts';
-import { parseJson } from '../http/body-parsers.ts';
+import { parseJson, RECORD_BODY_LIMIT } from '../http/body-parsers.ts';
 import { mountPreflight } from '../http/cors.ts';
 import { ApiError } from '../http/errors.ts';
 import { documentedBy } from '../http/openapi.ts';
@@ -56,7 +56,7 @@ export function mountMcp(host: FastifyInstance, deps: McpDeps): void {
     for (const path of ['/mcp', '/mcp/:businessId']) {
       const handler = async (request: FastifyRequest, reply: FastifyReply) => serve(await load(), request, reply);
       const hooks = { onRequest: [onOrigin, authenticate], preHandler: checkAgain };
-      scope.post(path, { ...documentedBy(describeMcp(path)), ...hooks, handler });
+      scope.post(path, { ...documentedBy(describeMcp(path)), bodyLimit: RECORD_BODY_LIMIT, ...hooks, handler });
       mountPreflight(scope, path, { methods: 'POST', requestHeaders: REQUEST_HEADERS, onRequest: onOrigin });
     }
   });

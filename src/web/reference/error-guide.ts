@@ -19,7 +19,8 @@ const GUIDE: { [Code in ErrorCode]: Explanation & { reasons: Record<ReasonOf<Cod
       body_malformed:
         'The body is neither one JSON object nor a form. Check its quotes and commas, that the Content-Type ' +
         'matches the body, and that no field is called `__proto__`.',
-      body_too_large: 'The body is larger than 64 KiB, the limit for every request.',
+      body_too_large:
+        'The body is larger than 64 KiB, or than 512 KiB if it creates or changes a record with a list, such as an invoice.',
       content_type_unsupported: 'Send `application/json` or `application/x-www-form-urlencoded`.',
       method_not_allowed: 'This path does not support the method. The header `Allow` lists the supported methods.',
       request_unreadable:

@@ -28,6 +28,27 @@ test('zero-width and bidirectional characters are rejected in every text, items 
   assert.deepEqual(errors.at(-1), [400, { field: 'lines[1].description', message }]);
 });
 
+test('an invoice can have as many lines, and as long texts in them, as the schema allows', async () => {
+  const longest = {
+    description: '🏡'.repeat(500),
+    quantity: '123456789.1234',
+    unitPrice: '-1.12',
+    taxRate: '12.345',
+  };
+  const body = { currency: 'GBP', customerId: contact.id, notes: '🏡'.repeat(4000), number: 'N'.repeat(80) };
+  const lines = [{ ...longest, unitPrice: `${'9'.repeat(20)}.12` }, ...Array.from({ length: 199 }, () => longest)];
+
+  const created = await api.send('POST', INVOICES, { ...body, lines });
+  const changed = await api.send('PATCH', `${INVOICES}/${created.body.id}`, { lines: lines.toReversed() });
+  const tooLarge = await api.send('POST', INVOICES, { ...body, notes: 'x'.repeat(512 * 1024), lines: [LINE] });
+  const other = await api.send('POST', CONTACTS, { name: 'x'.repeat(64 * 1024) });
+
+  assert.deepEqual([created.status, created.body.lines.length], [201, 200]);
+  assert.deepEqual([changed.status, changed.body.lines.at(-1).description], [200, longest.description]);
+  assert.deepEqual([tooLarge.status, tooLarge.body.reason], [413, 'body_too_large']);
+  assert.deepEqual([other.status, other.body.reason], [413, 'body_too_large']);
+});
+
 test('names in every script are accepted, and emoji with their joiners', async () => {
   const names = [
     'می\u200cخواهم',

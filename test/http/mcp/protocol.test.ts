@@ -185,9 +185,11 @@ test('an unknown method is a 404, and an invalid message is a 400', async () => 
   assert.equal((await postMessage({ url, token, headers: form, body: 'method=ping' })).status, 415);
 });
 
-test('a body over 64 KiB is a 413', async () => {
-  const sent = messageOf('2025-11-25', 'tools/call', { ...tool, arguments: { cursor: 'x'.repeat(70_000) } });
-  assert.equal((await postMessage({ url, token, ...sent })).status, 413);
+test('a body over 512 KiB is a 413, and a smaller one is read', async () => {
+  const call = (cursor: string) => messageOf('2025-11-25', 'tools/call', { ...tool, arguments: { cursor } });
+  const statusOf = async (length: number) => (await postMessage({ url, token, ...call('x'.repeat(length)) })).status;
+
+  assert.deepEqual([await statusOf(500 * 1024), await statusOf(512 * 1024)], [200, 413]);
 });
 
 test('a call whose body arrives after its token was revoked is a 401, and runs nothing', async () => {
