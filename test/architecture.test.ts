@@ -234,7 +234,7 @@ test('no file is over 250 lines, except for the texts of a language', () => {
 test('only errors are classes', () => {
   assertNone(
     offenders(({ code }) =>
-      /\bclass \w+(?! extends (?:Error|ApiError|PageError|StorageUnavailable|StorageError)\b)\s*(?:extends|\{)/.test(
+      /\bclass \w+(?! extends (?:Error|ApiError|OAuthError|PageError|StorageUnavailable|StorageError)\b)\s*(?:extends|\{)/.test(
         code,
       ),
     ),

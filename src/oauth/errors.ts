@@ -1,4 +1,5 @@
-import { ApiError, type ReasonOf } from '../http/errors.ts';
+import type { App } from '../apps/apps.ts';
+import { ApiError, type ErrorCode, type ReasonOf } from '../http/errors.ts';
 import { en, type Texts } from '../languages/en.ts';
 
 /** RFC 6749 §4.1.2.1 and §5.2, RFC 8707 §2, RFC 7591 §3.2.2, and the two that `prompt=none` adds (OpenID Connect Core §3.1.2.6). */
@@ -32,27 +33,49 @@ export class InvalidClient extends ApiError<'invalid_client'> {
   }
 }
 
+/** A parameter of an authorize request is missing or not accepted. */
+export class ParameterError extends OAuthError {
+  readonly parameter: string;
+
+  constructor(parameter: string, { code, reason, message }: OAuthError) {
+    super(code, reason, message);
+    this.parameter = parameter;
+  }
+}
+
 /** Sent to the app through the user's browser, at a redirect URI that is registered for the app. */
 export class CallbackError extends Error {
   readonly callback: Callback;
   readonly error: OAuthError;
+  /** If a parameter of the request was rejected. */
+  readonly rejected: RejectedParameter | undefined;
 
-  constructor(callback: Callback, error: OAuthError) {
+  constructor(callback: Callback, error: OAuthError, rejected?: RejectedParameter) {
     super(error.message);
     this.callback = callback;
     this.error = error;
+    this.rejected = rejected;
   }
+}
+
+/** For the log of the app. */
+export interface RejectedParameter {
+  app: App;
+  parameter: string;
 }
 
 /** The app or its redirect URI is not valid: the error is shown on a page and never redirected (RFC 6749 §3.1.2.4). */
 export class UntrustedRequest extends Error {
   readonly textIn: UntrustedSentence;
   readonly remedy: string;
+  /** If a parameter of a known app was rejected. */
+  readonly rejected: (RejectedParameter & { reason: ReasonOf<ErrorCode> }) | undefined;
 
-  constructor(textIn: UntrustedSentence, remedy: string) {
+  constructor(textIn: UntrustedSentence, remedy: string, rejected?: UntrustedRequest['rejected']) {
     super(textIn(en.untrusted));
     this.textIn = textIn;
     this.remedy = remedy;
+    this.rejected = rejected;
   }
 }
 

@@ -10,6 +10,7 @@ import { isId } from '../lib/ids.ts';
 import type { Keyring } from '../lib/keyring.ts';
 import type { RateLimit } from '../lib/rate-limit.ts';
 import type { Storage } from '../storage/storage.ts';
+import { logRejection } from './authorize/rejections.ts';
 import { type AuthorizeDeps, readAuthorizationRequest } from './authorize/request.ts';
 import { appendTimestamp, rawQuery } from './authorize/timestamp.ts';
 import { type Access, readAccess, type Target } from './bearer.ts';
@@ -58,7 +59,10 @@ export function mountOAuth(host: FastifyInstance, deps: OAuthDeps): void {
   // Checks the request and redirects it to the consent page: this host reads no cookies, so it knows no user.
   host.get('/api/v1/oauth/authorize', documentedBy(authorizeOperation), async (request, reply) => {
     const query = rawQuery(request.url);
-    await readAuthorizationRequest(deps, query, request.ip);
+    await readAuthorizationRequest(deps, query, request.ip).catch((error) => {
+      logRejection(request.requestContext, query, error);
+      throw error;
+    });
     return reply.redirect(`${deps.consentUrl}/consent?${appendTimestamp(keys, query, clock())}`, 303);
   });
 

@@ -1,5 +1,5 @@
 import { type HourlyCounts, hourOf, type NewScopeUse, scopeUseKey } from './counts.ts';
-import { type NewRequest, type RequestContext, WRONG_SECRET } from './log.ts';
+import { KINDS, type Kind, kindOf, type NewRequest, type RequestContext } from './log.ts';
 
 export type RecordedRequest = Pick<NewRequest, 'method' | 'route' | 'status' | 'reason' | 'requestId' | 'took'>;
 
@@ -19,8 +19,7 @@ interface Ring {
 
 /** Recorded and not stored yet. Its size is bounded, however long the database is unavailable. */
 export interface Batch {
-  requests: RequestBuffer;
-  wrongSecrets: RequestBuffer;
+  requests: Record<Kind, RequestBuffer>;
   counts: Map<string, HourlyCounts>;
   uses: Map<string, NewScopeUse>;
   /** Requests and uses that exceeded the bounds. */
@@ -32,26 +31,33 @@ const MAX_KEYS = 20_000;
 /** Only the newest of many requests of one app are logged; all are counted. */
 export function emptyBatch(): Batch {
   return {
-    requests: { byApp: new Map(), count: 0, maxPerApp: 100, max: 10_000 },
-    wrongSecrets: { byApp: new Map(), count: 0, maxPerApp: 20, max: 1000 },
+    requests: {
+      authenticated: emptyBuffer(100, 10_000),
+      wrongSecret: emptyBuffer(20, 1000),
+      rejectedAuthorization: emptyBuffer(20, 1000),
+    },
     counts: new Map(),
     uses: new Map(),
     dropped: 0,
   };
 }
 
-export function isEmpty({ requests, wrongSecrets, counts }: Batch): boolean {
-  return requests.count === 0 && wrongSecrets.count === 0 && counts.size === 0;
+function emptyBuffer(maxPerApp: number, max: number): RequestBuffer {
+  return { byApp: new Map(), count: 0, maxPerApp, max };
+}
+
+export function isEmpty({ requests, counts }: Batch): boolean {
+  return KINDS.every((kind) => requests[kind].count === 0) && counts.size === 0;
 }
 
 export function countRequests({ counts }: Batch): number {
   return counts.values().reduce((sum, { requests }) => sum + requests, 0);
 }
 
-export function requestsByApp({ requests, wrongSecrets }: Batch): Map<string, NewRequest[]> {
+export function requestsByApp({ requests }: Batch): Map<string, NewRequest[]> {
   const all = new Map<string, NewRequest[]>();
-  for (const { byApp } of [requests, wrongSecrets]) {
-    for (const [appId, ring] of byApp) all.set(appId, [...(all.get(appId) ?? []), ...inOrder(ring)]);
+  for (const kind of KINDS) {
+    for (const [appId, ring] of requests[kind].byApp) all.set(appId, [...(all.get(appId) ?? []), ...inOrder(ring)]);
   }
   return all;
 }
@@ -69,15 +75,16 @@ export interface Recorded {
 }
 
 export function addToBatch(batch: Batch, { appId, at, request, context }: Recorded): void {
-  const { status, reason } = request;
+  const { status } = request;
   const { businessId = null, userId, scope, scopeUsedBy = appId, grantType = null, usedPkce = false } = context;
+  const recorded = { ...request, appId, at, grantType, businessId, rejected: context.rejected };
   const errors = status >= 400 ? 1 : 0;
   const refreshes = grantType === 'refresh_token' && !errors ? 1 : 0;
   const exchanges = grantType === 'authorization_code' && !errors ? 1 : 0;
   const pkceExchanges = usedPkce ? exchanges : 0;
-  addRequest(batch, { ...request, appId, at, grantType, businessId });
-  // Anyone can send a wrong secret, so these requests are not counted as the app's own.
-  if (reason === WRONG_SECRET) return;
+  addRequest(batch, recorded);
+  // Anyone can send the others, so they are not counted as the app's own.
+  if (kindOf(recorded) !== 'authenticated') return;
   addToCounts(batch, { appId, hour: hourOf(at), requests: 1, errors, refreshes, exchanges, pkceExchanges });
   if (scope === undefined || userId === undefined || businessId === null || errors) return;
   addToUses(batch, { businessId, appId: scopeUsedBy, userId, scope, uses: 1, lastAt: at });
@@ -92,7 +99,7 @@ export function mergeBatches(older: Batch, newer: Batch): Batch {
 }
 
 export function addRequest(batch: Batch, request: NewRequest): void {
-  const buffer = request.reason === WRONG_SECRET ? batch.wrongSecrets : batch.requests;
+  const buffer = batch.requests[kindOf(request)];
   const ring = buffer.byApp.get(request.appId);
   if (ring?.requests.length === buffer.maxPerApp) {
     ring.requests[ring.oldest] = request;

@@ -1,9 +1,11 @@
+import type { ExpressionBuilder } from 'kysely';
 import { DAY } from '../lib/clock.ts';
 import { newId } from '../lib/ids.ts';
 import { inChunks } from '../storage/chunks.ts';
 import { type Keyset, keysetBounds, newestFirst } from '../storage/keyset.ts';
 import { retentionStep } from '../storage/retention.ts';
 import type { Database } from '../storage/storage.ts';
+import type { Row, Tables } from '../storage/tables.ts';
 
 /** A request of an app, as its developers see it. Contains no token, code or secret, and no query string. */
 export interface NewRequest {
@@ -20,6 +22,17 @@ export interface NewRequest {
   businessId: string | null;
   /** In milliseconds. */
   took: number;
+  /** Of an authorize request, if it was rejected. */
+  rejected?: LoggedRejection | undefined;
+}
+
+/** What an authorize request was rejected for. */
+export interface LoggedRejection {
+  name: string;
+  /** The origin of the redirect URI, or its scheme if it has no origin. */
+  redirectOrigin: string | null;
+  /** In what the redirect URI differs from one of the app. */
+  difference: string | null;
 }
 
 export interface LoggedRequest extends NewRequest {
@@ -27,13 +40,30 @@ export interface LoggedRequest extends NewRequest {
   businessName: string | null;
 }
 
+/** Anyone who knows the client_id can send the last two. Each kind has a limit of its own, so that none displaces another. */
+export const MAX_PER_APP = { authenticated: 1000, wrongSecret: 100, rejectedAuthorization: 100 };
+export type Kind = keyof typeof MAX_PER_APP;
+export const KINDS = Object.keys(MAX_PER_APP) as Kind[];
+
+const WRONG_SECRET = 'credentials_wrong';
+
+export function kindOf({ reason, rejected }: Pick<NewRequest, 'reason' | 'rejected'>): Kind {
+  if (rejected) return 'rejectedAuthorization';
+  return reason === WRONG_SECRET ? 'wrongSecret' : 'authenticated';
+}
+
+/** `kindOf` of a row. */
+function isOfKind(kind: Kind) {
+  return ({ eb, and }: ExpressionBuilder<Tables, 'logged_requests'>) => {
+    if (kind === 'rejectedAuthorization') return eb('parameter', 'is not', null);
+    return and([
+      eb('parameter', 'is', null),
+      eb('reason', kind === 'wrongSecret' ? '=' : 'is distinct from', WRONG_SECRET),
+    ]);
+  };
+}
+
 const RETENTION = 7 * DAY;
-
-export const MAX_PER_APP = 1000;
-
-/** Anyone who knows the client_id can send a wrong secret. These requests have a limit of their own and displace no others. */
-const MAX_WRONG_SECRETS = 100;
-export const WRONG_SECRET = 'credentials_wrong';
 
 /** Expects the oldest first, so that the order of the ids is that of time. */
 export async function addRequests(db: Database, requests: NewRequest[]): Promise<void> {
@@ -51,7 +81,7 @@ interface RequestFilter extends Keyset {
   since?: number | undefined;
 }
 
-/** Newest first. Filters what an index range of one app contains, at most about 1,600 rows. */
+/** Newest first. Filters what an index range of one app contains, at most about 1,700 rows. */
 export async function listRequests(
   db: Database,
   { appId, status, requestId, since, ...keyset }: RequestFilter,
@@ -62,12 +92,26 @@ export async function listRequests(
   if (below !== undefined) query = query.where('request.id', '<', below);
   if (above !== undefined) query = query.where('request.id', '>', above);
   if (requestId !== undefined) query = query.where('request.request_id', '=', requestId);
-  if (status !== undefined) query = query.where('request.status', status === 'failed' ? '>=' : '<', 400);
-  return newestFirst(bounds, await query.execute());
+  if (status !== undefined) query = query.where(hasStatus(status));
+  return newestFirst(bounds, await query.execute()).map(toRequest);
 }
 
 export async function findRequest(db: Database, appId: string, id: string): Promise<LoggedRequest | undefined> {
-  return selectRequests(db, appId).where('request.id', '=', id).executeTakeFirst();
+  const row = await selectRequests(db, appId).where('request.id', '=', id).executeTakeFirst();
+  return row && toRequest(row);
+}
+
+/** A rejected authorize request may be a redirect to the app. */
+export function hasFailed({ status, rejected }: Pick<NewRequest, 'status' | 'rejected'>): boolean {
+  return status >= 400 || rejected !== undefined;
+}
+
+/** `hasFailed` of a row. */
+function hasStatus(status: RequestStatus) {
+  return ({ eb, or, and }: ExpressionBuilder<{ request: Row<'logged_requests'> }, 'request'>) =>
+    status === 'failed'
+      ? or([eb('status', '>=', 400), eb('parameter', 'is not', null)])
+      : and([eb('status', '<', 400), eb('parameter', 'is', null)]);
 }
 
 function selectRequests(db: Database, appId: string) {
@@ -86,6 +130,9 @@ function selectRequests(db: Database, appId: string) {
       'request.request_id as requestId',
       'request.business_id as businessId',
       'request.took',
+      'request.parameter',
+      'request.redirect_origin as redirectOrigin',
+      'request.redirect_difference as difference',
       'businesses.name as businessName',
     ])
     .where('request.app_id', '=', appId);
@@ -93,35 +140,33 @@ function selectRequests(db: Database, appId: string) {
 
 /** Deletes the oldest rows of an app beyond its limits. */
 export async function trimRequests(db: Database, appId: string): Promise<void> {
-  await trim(db, { appId, comparison: 'is distinct from', max: MAX_PER_APP });
-  await trim(db, { appId, comparison: '=', max: MAX_WRONG_SECRETS });
+  for (const kind of KINDS) await trim(db, appId, kind);
 }
 
-interface Trimming {
-  appId: string;
-  /** Compares `reason` with `WRONG_SECRET`. */
-  comparison: '=' | 'is distinct from';
-  max: number;
-}
-
-async function trim(db: Database, { appId, comparison, max }: Trimming): Promise<void> {
+async function trim(db: Database, appId: string, kind: Kind): Promise<void> {
   const oldestKept = db
     .selectFrom('logged_requests')
     .select('id')
     .where('app_id', '=', appId)
-    .where('reason', comparison, WRONG_SECRET)
+    .where(isOfKind(kind))
     .orderBy('id', 'desc')
-    .offset(max - 1)
+    .offset(MAX_PER_APP[kind] - 1)
     .limit(1);
   await db
     .deleteFrom('logged_requests')
     .where('app_id', '=', appId)
-    .where('reason', comparison, WRONG_SECRET)
+    .where(isOfKind(kind))
     .where('id', '<', oldestKept)
     .execute();
 }
 
 export const oldRequests = retentionStep('logged_requests', ['id'], 'at', (now) => now - RETENTION);
+
+type StoredRequest = Omit<LoggedRequest, 'rejected'> & Omit<LoggedRejection, 'name'> & { parameter: string | null };
+
+function toRequest({ parameter, redirectOrigin, difference, ...request }: StoredRequest): LoggedRequest {
+  return { ...request, rejected: parameter === null ? undefined : { name: parameter, redirectOrigin, difference } };
+}
 
 function toRow(request: NewRequest) {
   return {
@@ -136,6 +181,9 @@ function toRow(request: NewRequest) {
     request_id: request.requestId,
     business_id: request.businessId,
     took: request.took,
+    parameter: request.rejected?.name ?? null,
+    redirect_origin: request.rejected?.redirectOrigin ?? null,
+    redirect_difference: request.rejected?.difference ?? null,
   };
 }
 
@@ -152,4 +200,6 @@ export interface RequestContext {
   grantType?: string;
   /** At a code exchange: whether the app sent a code_verifier. */
   usedPkce?: boolean;
+  /** At the authorize endpoint. */
+  rejected?: LoggedRejection;
 }

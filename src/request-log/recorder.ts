@@ -36,7 +36,7 @@ const FLUSH_INTERVAL = 2 * SECOND;
 const MAX_RECORDED = 100;
 
 /** In new rows of one app, after which its oldest rows are deleted. */
-const TRIM_INTERVAL = MAX_PER_APP / 2;
+const TRIM_INTERVAL = MAX_PER_APP.authenticated / 2;
 
 export function createRequestRecorder(
   storage: Storage,

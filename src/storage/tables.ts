@@ -155,6 +155,10 @@ interface LoggedRequestsTable {
   business_id: string | null;
   /** In milliseconds. */
   took: number;
+  /** Of a rejected authorize request. */
+  parameter: string | null;
+  redirect_origin: string | null;
+  redirect_difference: string | null;
 }
 
 interface RequestCountsTable {

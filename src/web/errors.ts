@@ -90,6 +90,7 @@ export function createErrorPages({ languages, platformName, issuer, loadNavigati
     if (error instanceof SecondFactorRequired) {
       return reply.redirect(`/settings/two-step?${new URLSearchParams({ return_to: error.returnTo })}`, 303);
     }
+    if (error instanceof UntrustedRequest) reply.reason = error.rejected?.reason;
     // The database may fail here, too.
     const navigation = hasNavigation(error) ? await loadNavigation?.(request).catch(() => undefined) : undefined;
     const texts = textsOf({ languages }, request, navigation?.context?.user);

@@ -1,4 +1,4 @@
-import { OAuthError } from '../errors.ts';
+import { OAuthError, ParameterError } from '../errors.ts';
 import type { AuthorizeQuery } from '../schemas.ts';
 
 /** One value of a parameter. */
@@ -33,6 +33,15 @@ export function readOnce(parameters: Parameters, name: string): string | undefin
     throw new OAuthError('invalid_request', 'field_repeated', `${name} was sent more than once.`);
   }
   return value?.text;
+}
+
+/** Its errors name the parameter. */
+export function inParameter<Value>(name: keyof AuthorizeQuery, read: () => Value): Value {
+  try {
+    return read();
+  } catch (error) {
+    throw error instanceof OAuthError ? new ParameterError(name, error) : error;
+  }
 }
 
 export function valuesOf(parameters: Parameters, name: keyof AuthorizeQuery): string[] {

@@ -7,13 +7,13 @@ import type { Keyring } from '../../lib/keyring.ts';
 import type { Scopes } from '../../lib/scope-lists.ts';
 import { withVisibleCharacters } from '../../lib/web-addresses.ts';
 import type { Storage } from '../../storage/storage.ts';
-import { type Callback, CallbackError, OAuthError, UntrustedRequest } from '../errors.ts';
+import { type Callback, CallbackError, OAuthError, ParameterError, UntrustedRequest } from '../errors.ts';
 import { isChallenge } from '../pkce.ts';
 import { businessOf, mcpResource, type Resource, readResource, resourceUri } from '../resource-indicators.ts';
 import type { AuthorizeQuery } from '../schemas.ts';
 import { readScopes } from '../scopes.ts';
 import { type ExternalClients, isExternalClientId, readExternalClient } from './external-client.ts';
-import { type Parameters, parseQuery, readOnce, rejectTooLong, valuesOf } from './parameters.ts';
+import { inParameter, type Parameters, parseQuery, readOnce, rejectTooLong, valuesOf } from './parameters.ts';
 import { readRequestedScopes } from './requested-scopes.ts';
 
 /** A valid authorize request (RFC 6749 §4.1.1). What depends on the user is checked later. */
@@ -58,8 +58,8 @@ export async function readAuthorizationRequest(
   const states = parameters.get('state') ?? [];
   const callback = { redirectUri, state: states.length === 1 ? states[0]?.raw : undefined };
   try {
-    rejectTooLong(query);
-    const resource = readAppResource(deps, app, parameters);
+    inParameter('state', () => rejectTooLong(query));
+    const resource = inParameter('resource', () => readAppResource(deps, app, parameters));
     const businessId = businessOf(resource) ?? boundBusiness(app);
     return { app, callback, resource, businessId, ...readParameters(app, parameters) };
   } catch (error) {
@@ -72,7 +72,8 @@ export async function readAuthorizationRequest(
  * would be an open one (RFC 9700 §4.11.2), so the user gets a page.
  */
 export function rejection(app: App, callback: Callback, error: OAuthError): CallbackError | UntrustedRequest {
-  if (app.ownerScope !== 'external') return new CallbackError(callback, error);
+  const rejected = error instanceof ParameterError ? { app, parameter: error.parameter } : undefined;
+  if (app.ownerScope !== 'external') return new CallbackError(callback, error, rejected);
   return new UntrustedRequest((texts) => texts.rejected(app.name), error.message);
 }
 
@@ -80,20 +81,21 @@ export function rejection(app: App, callback: Callback, error: OAuthError): Call
 type OwnParameters = Omit<AuthorizationRequest, 'app' | 'callback' | 'resource' | 'businessId'>;
 
 function readParameters(app: App, parameters: Parameters): OwnParameters {
-  const read = (name: keyof AuthorizeQuery) => readOnce(parameters, name);
-  // RFC 9700 §4.7.1: PKCE, which a public client always uses, protects against CSRF as well.
-  if (!read('state') && !app.isPublic)
-    throw missingParameter('Send a state, by which your app recognises the response.');
-  checkResponseType(read('response_type'));
-  checkResponseMode(read('response_mode'));
+  const read = <Value>(name: keyof AuthorizeQuery, parse: (text: string | undefined) => Value) =>
+    inParameter(name, () => parse(readOnce(parameters, name)));
+  read('state', (state) => checkState(app, state));
+  read('response_type', checkResponseType);
+  read('response_mode', checkResponseMode);
   // RFC 6749 §3.3: without scope the server uses a default, here all scopes of the app.
-  const named = readRequestedScopes(app, read('scope'));
-  const optional = readRequestedScopes(app, read('optional_scope'));
+  const named = read('scope', (scope) => readRequestedScopes(app, scope));
+  const optional = read('optional_scope', (scope) => readRequestedScopes(app, scope));
   const { scopes } = readScopes([...(named.length > 0 ? named : app.allowedScopes), ...optional]);
-  const prompt = readPrompt(read('prompt'));
-  const codeChallenge = readChallenge(app, read('code_challenge'), read('code_challenge_method'));
+  const prompt = read('prompt', readPrompt);
+  const challenge = read('code_challenge', (sent) => sent);
+  read('code_challenge_method', (method) => checkChallengeMethod(challenge, method));
+  const codeChallenge = read('code_challenge', (sent) => readChallenge(app, sent));
   return {
-    sentRedirectUri: read('redirect_uri') ?? null,
+    sentRedirectUri: valuesOf(parameters, 'redirect_uri')[0] ?? null,
     scopes,
     // External clients request every scope that the MCP server lists, and do not know `optional_scope`.
     optionalScopes: app.ownerScope === 'external' ? scopes : optional,
@@ -131,7 +133,13 @@ function rejectSuspended(app: App): void {
 
 function readRedirectUri(app: App, parameters: Parameters): string {
   const sent = parameters.get('redirect_uri') ?? [];
-  if (sent.length > 1) throw new UntrustedRequest((texts) => texts.sentTwice('redirect_uri'), 'Send it exactly once.');
+  const rejected = { app, parameter: 'redirect_uri' };
+  if (sent.length > 1) {
+    throw new UntrustedRequest((texts) => texts.sentTwice('redirect_uri'), 'Send it exactly once.', {
+      ...rejected,
+      reason: 'field_repeated',
+    });
+  }
   const uri = sent[0]?.text;
   const [only, ...others] = app.redirectUris;
   if (uri === undefined) {
@@ -141,6 +149,7 @@ function readRedirectUri(app: App, parameters: Parameters): string {
     throw new UntrustedRequest(
       (texts) => (isExternal ? texts.redirectUriMissing : texts.redirectUriUnclear),
       'Send one of the redirect URIs that are registered for the app.',
+      { ...rejected, reason: 'field_missing' },
     );
   }
   const isOwn = app.ownerScope === 'external' ? isRegisteredExternally : isRegistered;
@@ -151,6 +160,7 @@ function readRedirectUri(app: App, parameters: Parameters): string {
         ? 'Send one of the redirect_uris in the metadata of the app: every character counts.'
         : "Register exactly this address on the app's page under Settings, Developer, or send one that is registered: " +
             'every character counts.',
+      { ...rejected, reason: 'redirect_uri_invalid' },
     );
   }
   return uri;
@@ -176,6 +186,11 @@ function missingParameter(description: string): OAuthError {
   return new OAuthError('invalid_request', 'field_missing', description);
 }
 
+/** RFC 9700 §4.7.1: PKCE, which a public client always uses, protects against CSRF as well. */
+function checkState(app: App, state: string | undefined): void {
+  if (!state && !app.isPublic) throw missingParameter('Send a state, by which your app recognises the response.');
+}
+
 function checkResponseType(type: string | undefined): void {
   if (type === 'code') return;
   if (type === undefined) throw missingParameter('Send response_type=code.');
@@ -199,15 +214,22 @@ function readPrompt(prompt: string | undefined): 'none' | 'login' | null {
 }
 
 /** RFC 7636 §4.3. A challenge without a method would mean `plain`, which protects nothing. */
-function readChallenge(app: App, challenge: string | undefined, method: string | undefined): string | null {
-  const malformed = (description: string) => new OAuthError('invalid_request', 'pkce_malformed', description);
+function checkChallengeMethod(challenge: string | undefined, method: string | undefined): void {
+  if (challenge === undefined && method === undefined) return;
+  if (challenge === undefined) throw malformedPkce('code_challenge_method came without a code_challenge.');
+  if (method !== 'S256') throw malformedPkce('Send code_challenge_method=S256: no other method is supported.');
+}
+
+function readChallenge(app: App, challenge: string | undefined): string | null {
   if (challenge === undefined) {
-    if (method !== undefined) throw malformed('code_challenge_method came without a code_challenge.');
     if (!app.requiresPkce) return null;
     const description = 'This app requires PKCE: send code_challenge and code_challenge_method=S256.';
     throw new OAuthError('invalid_request', 'pkce_required', description);
   }
-  if (method !== 'S256') throw malformed('Send code_challenge_method=S256: no other method is supported.');
-  if (!isChallenge(challenge)) throw malformed('code_challenge must be the base64url of a SHA-256: 43 characters.');
-  return challenge;
+  if (isChallenge(challenge)) return challenge;
+  throw malformedPkce('code_challenge must be the base64url of a SHA-256: 43 characters.');
+}
+
+function malformedPkce(description: string): OAuthError {
+  return new OAuthError('invalid_request', 'pkce_malformed', description);
 }

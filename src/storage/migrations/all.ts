@@ -3,6 +3,7 @@ import { nodes } from './002-nodes.ts';
 import { deliveryLog } from './003-delivery-log.ts';
 import { happenings } from './004-happenings.ts';
 import { stops } from './005-stops.ts';
+import { rejectedAuthorizations } from './006-rejected-authorizations.ts';
 import type { Migration } from './migration.ts';
 
 /** In order, forwards only. A migration that has been released is never edited. */
@@ -20,4 +21,5 @@ export const MIGRATIONS: Migration[] = [
   deliveryLog,
   happenings,
   stops,
+  rejectedAuthorizations,
 ];

@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http';
 import type { FastifyInstance } from 'fastify';
+import type { RedirectDifference } from '../../apps/redirect-uri-differences.ts';
 import { errorUri } from '../../http/errors.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { isId } from '../../lib/ids.ts';
@@ -31,13 +32,15 @@ export function mountAppRequest(host: FastifyInstance, pages: AppPages): void {
 }
 
 function requestBody(request: LoggedRequest, issuer: string): Html {
-  const { method, route, status, at, took, requestId, grantType, businessName, businessId } = request;
+  const { method, route, status, at, took, requestId, grantType, businessName, businessId, rejected } = request;
   const body = facts({
-    Status: statusDot(`${status} ${STATUS_CODES[status] ?? ''}`, toneOf(status)),
+    Status: statusDot(`${status} ${STATUS_CODES[status] ?? ''}`, toneOf(request)),
     Time: preciseTime(at),
     Duration: duration(took),
     'Request ID': copyable('request-id', requestId),
     'Grant type': grantType && html`<code>${grantType}</code>`,
+    Parameter: rejected && html`<code>${rejected.name}</code>`,
+    'Origin of the redirect URI': rejected?.redirectOrigin && html`<code>${rejected.redirectOrigin}</code>`,
     Business: businessName,
     'Business ID': businessId && copyable('business-id', businessId),
   });
@@ -47,14 +50,15 @@ ${body}
 ${errorSection(request, issuer)}`;
 }
 
-function errorSection({ reason, route }: LoggedRequest, issuer: string): Html | false {
+function errorSection({ reason, route, rejected }: LoggedRequest, issuer: string): Html | false {
   if (reason === null) return false;
   const known = explainReason(reason, route);
   if (!known) return card({ title: 'Why it was rejected', body: facts({ Reason: html`<code>${reason}</code>` }) });
+  const hint = Object.entries(HINTS).find(([difference]) => difference === rejected?.difference)?.[1];
   const { code, meaning, words } = known;
   return card({
     title: 'Why it was rejected',
-    body: html`<p>${prose(words)}</p>
+    body: html`${hint && html`<p>${prose(hint)}</p>`}<p>${prose(words)}</p>
 ${facts({
   Error: html`<code>${code}</code> <span class="muted">${prose(meaning)}</span>`,
   Reason: reason !== code && html`<code>${reason}</code>`,
@@ -62,6 +66,17 @@ ${facts({
 <p><a class="button" href="${errorUri(issuer, code, reason)}">Read about ${reason}</a></p>`,
   });
 }
+
+const HINTS: Record<RedirectDifference, string> = {
+  loopback_host:
+    'The app has this address registered with another name of the same computer. `localhost`, `127.0.0.1` and `[::1]` are ' +
+    'different hosts: send the registered one, or register this one, too.',
+  scheme: 'The app has this address registered with `http` in place of `https`, or with `https` in place of `http`.',
+  port: 'The app has this address registered with another port, or without one.',
+  trailing_slash: 'The app has this address registered, but only one of the two ends with a slash.',
+  query: 'The app has this address registered with another query, or without one.',
+  path: 'The app has an address with this origin registered, but with another path.',
+};
 
 interface ExplainedReason {
   code: string;

@@ -3,7 +3,7 @@ import type { App } from '../../apps/apps.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { isId } from '../../lib/ids.ts';
 import { type HourlyCounts, listCounts } from '../../request-log/counts.ts';
-import { type LoggedRequest, listRequests, type RequestStatus } from '../../request-log/log.ts';
+import { hasFailed, type LoggedRequest, listRequests, type RequestStatus } from '../../request-log/log.ts';
 import { emptyState, type Tone } from '../components/display.ts';
 import { logEntry, logList, shortId } from '../components/log.ts';
 import { segments } from '../components/structure.ts';
@@ -25,8 +25,9 @@ import { PERIODS, type Period, readLocale, readPeriod, readZone, startOf } from 
 import { chart } from './request-chart.ts';
 
 const NOT_LISTED =
-  'Tokens, codes and secrets are not stored. Anyone can send requests with a wrong secret, so only some of those are ' +
-  'listed, and none are in the chart. Requests that do not identify the app, and requests to unknown paths, are not logged.';
+  'Tokens, codes, secrets and queries are not stored. Anyone can send requests with a wrong secret, and authorize requests. So ' +
+  'only some of those with a wrong secret are listed, and of authorize requests only some that were rejected, and none ' +
+  'of them are in the chart. Requests that do not identify the app, and requests to unknown paths, are not logged.';
 
 const LOG: Log<RequestStatus> = {
   noun: 'requests',
@@ -93,7 +94,7 @@ function requestLogBody(log: RequestLog): Html {
   const pages = { path, search, after: cursor.after, previous: page.previous, filters: { status, time, ...kept } };
   return html`${isFirst && search === '' && chartSection(log)}
 <section class="card"><div class="head"><h2>Requests</h2>${statusFilter(LOG, filters, place)}</div>
-<p class="muted small">The newest 1,000 requests to the token endpoint and the API, for seven days.</p>
+<p class="muted small">The newest 1,000 requests to the token endpoint and the API, and 100 rejected authorize requests, for seven days.</p>
 ${timeForm(LOG, filters, place)}
 <div id="requests" ${isFirst && html`data-live`}>${rows(log)}</div>
 ${pager(pages, page.next)}
@@ -140,21 +141,21 @@ function noRows({ path, period, filters, cursor, app, issuer }: RequestLog): Htm
 }
 
 function row(
-  { id, at, method, route, grantType, status, reason, took, businessName, requestId }: LoggedRequest,
+  { id, at, method, route, grantType, status, reason, took, businessName, requestId, rejected }: LoggedRequest,
   path: string,
 ): Html {
   return logEntry({
     to: `${path}/${id}`,
-    status: { text: String(status), tone: toneOf(status) },
+    status: { text: String(status), tone: toneOf({ status, rejected }) },
     title: `${method} ${route}`,
-    about: [reason, grantType, businessName],
+    about: [reason, rejected?.name, rejected?.redirectOrigin, grantType, businessName],
     at: shortTime(at),
     took,
     id: shortId(requestId, 'request ID'),
   });
 }
 
-export function toneOf(status: number): Tone {
-  if (status < 400) return 'good';
+export function toneOf({ status, rejected }: Pick<LoggedRequest, 'status' | 'rejected'>): Tone {
+  if (!hasFailed({ status, rejected })) return 'good';
   return status < 500 ? 'caution' : 'warn';
 }

@@ -124,10 +124,11 @@ const GUIDE: { [Code in ErrorCode]: Explanation & { reasons: Record<ReasonOf<Cod
     },
   },
   invalid_redirect_uri: {
-    meaning: 'The app cannot register with these redirect URIs.',
+    meaning: 'A redirect URI cannot be used.',
     reasons: {
       redirect_uri_invalid:
-        'Send `redirect_uris`, a list of 1 to 20 URIs that start with `https:`, or with `http:` on this computer. Other schemes ' +
+        'At the authorize endpoint: the app has not registered this `redirect_uri`; every character counts. To register an ' +
+        'app: send `redirect_uris`, a list of 1 to 20 URIs that start with `https:`, or with `http:` on this computer. Other schemes ' +
         'need the operator’s permission. Their query must not have a parameter of the response, such as `code`.',
     },
   },

@@ -147,41 +147,55 @@ test('a busy app keeps about its newest thousand requests, and does not displace
   assert.equal((await logged(quiet)).length, 1);
 });
 
-test('requests with wrong secrets do not displace the app’s own, and are not in the chart', async () => {
-  const { recorder, note, logged, counts, advanceClock } = newRecorder();
-  const guess = () => note({ status: 401, reason: 'credentials_wrong' });
-  const isGuess = ({ reason }: { reason: string | null }) => reason === 'credentials_wrong';
+const WRONG_SECRET = { status: 401, reason: 'credentials_wrong' };
+const REJECTED = {
+  status: 303,
+  reason: 'scope_unknown',
+  rejected: { name: 'scope', redirectOrigin: null, difference: null },
+};
+type Stored = { reason: string | null; parameter: string | null };
+const BY_ANYONE: [name: string, noted: Noted, isSuch: (row: Stored) => boolean][] = [
+  ['requests with wrong secrets', WRONG_SECRET, ({ reason }) => reason === 'credentials_wrong'],
+  ['rejected authorize requests', REJECTED, ({ parameter }) => parameter !== null],
+];
 
-  for (let i = 0; i < 90; i++) note();
-  advanceClock(1);
-  for (let i = 0; i < 3000; i++) guess();
-  await recorder.flush();
-  const once = await logged();
-  for (let round = 0; round < 60; round++) {
-    for (let i = 0; i < 50; i++) guess();
+for (const [name, noted, isSuch] of BY_ANYONE) {
+  test(`${name} do not displace the app’s own, and are not in the chart`, async () => {
+    const { recorder, note, logged, counts, advanceClock } = newRecorder();
+    const others = BY_ANYONE.filter((each) => each[1] !== noted);
+
+    for (let i = 0; i < 90; i++) note();
+    for (const [, other] of others) note(other);
     advanceClock(1);
+    for (let i = 0; i < 3000; i++) note(noted);
     await recorder.flush();
-  }
-  const later = await logged();
+    const once = await logged();
+    for (let round = 0; round < 60; round++) {
+      for (let i = 0; i < 50; i++) note(noted);
+      advanceClock(1);
+      await recorder.flush();
+    }
+    const later = await logged();
 
-  assert.deepEqual([once.filter(isGuess).length, once.length], [20, 110]);
-  assert.equal(later.length - later.filter(isGuess).length, 90);
-  assert.ok(later.filter(isGuess).length < 700, String(later.length));
-  assert.deepEqual(
-    (await counts()).map(({ requests, errors }) => [requests, errors]),
-    [[90, 0]],
-  );
-});
+    assert.deepEqual([once.filter(isSuch).length, once.length], [20, 111]);
+    assert.equal(later.length - later.filter(isSuch).length, 91);
+    assert.ok(later.filter(isSuch).length < 700, String(later.length));
+    assert.deepEqual(
+      (await counts()).map(({ requests, errors }) => [requests, errors]),
+      [[90, 0]],
+    );
+  });
 
-test('wrong secrets for ten thousand apps leave room for the requests of others', async () => {
-  const { recorder, note, logged } = newRecorder();
+  test(`${name} of ten thousand apps leave room for the requests of others`, async () => {
+    const { recorder, note, logged } = newRecorder();
 
-  for (let i = 0; i < 10_001; i++) note({ appId: newRandomId(), status: 401, reason: 'credentials_wrong' });
-  note();
-  await recorder.flush();
+    for (let i = 0; i < 10_001; i++) note({ ...noted, appId: newRandomId() });
+    note();
+    await recorder.flush();
 
-  assert.equal((await logged()).length, 1);
-});
+    assert.equal((await logged()).length, 1);
+  });
+}
 
 test('while the database rejects writes nothing is lost or thrown, and one error is logged', async () => {
   const { recorder, reported, note, logged, counts } = newRecorder();

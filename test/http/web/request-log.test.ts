@@ -83,17 +83,6 @@ test('each rejected request is in the log of its app, and its page has the reaso
   }
 });
 
-test('authorize requests are not in the log of the app, since anyone can send them', async () => {
-  const { client, open } = await newApp('Linked');
-
-  await client.authorize({}, browser);
-  await client.authorize({ scope: 'read:everything' }, browser);
-
-  const { text } = await open();
-  assert.match(text, /No requests yet/);
-  assert.match(text, /No requests in the last 24 hours/);
-});
-
 test('a wrong secret is in the log, and not in the chart', async () => {
   const { client, open } = await newApp('Guessed');
 

@@ -152,8 +152,8 @@ export const AGENT_MUTATIONS: Mutation[] = [
     promise: 'G3',
     breaks: 'an external client gets errors at its redirect URI before the sign-in',
     file: 'src/oauth/authorize/request.ts',
-    find: "if (app.ownerScope !== 'external') return new CallbackError(callback, error);",
-    replace: 'if (app) return new CallbackError(callback, error);',
+    find: "if (app.ownerScope !== 'external') return new CallbackError(callback, error, rejected);",
+    replace: 'if (app) return new CallbackError(callback, error, rejected);',
     tests: [DOCUMENTS],
   },
   {

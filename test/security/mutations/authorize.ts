@@ -125,8 +125,8 @@ export const AUTHORIZE_MUTATIONS: Mutation[] = [
     promise: 'A13',
     breaks: 'a code_challenge of any form is accepted',
     file: 'src/oauth/authorize/request.ts',
-    find: 'if (!isChallenge(challenge)) throw',
-    replace: 'if (false) throw',
+    find: 'if (isChallenge(challenge)) return',
+    replace: 'if (challenge) return',
     tests: [REQUEST],
   },
   {

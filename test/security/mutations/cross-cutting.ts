@@ -33,6 +33,14 @@ export const CROSS_CUTTING_MUTATIONS: Mutation[] = [
     tests: ['test/http/web/headers.test.ts'],
   },
   {
+    promise: 'X4',
+    breaks: 'the log has the whole redirect URI of a rejected authorize request',
+    file: 'src/oauth/authorize/rejections.ts',
+    find: 'sent === undefined ? null : originOf(sent)',
+    replace: 'sent ?? null',
+    tests: ['test/http/web/rejected-authorizations.test.ts'],
+  },
+  {
     promise: 'X5',
     breaks: 'the path of a request is read as a pattern',
     file: 'src/http/error-handler.ts',
