@@ -34,8 +34,8 @@ export const EVENTS_KEPT_FOR = 30 * DAY;
 /** Longer than any transaction that records events: older ones are either committed or never will be. */
 export const LISTED_AFTER = 15 * SECOND;
 
-/** How many statements may wait for their results. */
-const PIPELINED = 200;
+/** So many events are sent with the commit. For more, the endpoints of their apps are read first. */
+const PIPELINED = 16;
 
 const COLUMNS = ['id', 'type', 'app_id', 'business_id', 'data', 'created_at', 'dispatched_at'] as const;
 
@@ -107,11 +107,12 @@ function dispatchedWithoutEndpoint(appId: Expression<string>, time: number) {
 
 /** Needs a transaction. */
 export async function recordEvents(db: Database, events: NewEvent[], now: number): Promise<void> {
-  const insert = (event: NewEvent) => insertEvent(db, toRow(event, now));
-  if (events.length <= PIPELINED) return pipelineWrites(db, events.map(insert));
-  for (let start = 0; start < events.length; start += PIPELINED) {
-    await Promise.all(events.slice(start, start + PIPELINED).map(insert));
-  }
+  const rows = events.map((event) => toRow(event, now));
+  if (rows.length > PIPELINED) return insertEvents(db, rows, now);
+  await pipelineWrites(
+    db,
+    rows.map((row) => insertEvent(db, row)),
+  );
 }
 
 /** Of a happening: one for each app, after the commit of what it tells. */
@@ -121,13 +122,17 @@ interface SpreadEvent extends Pick<Row<'events'>, 'type' | 'app_id' | 'business_
 
 /** Needs a transaction that lasts less than `LISTED_AFTER`. */
 export async function recordSpread(db: Database, events: SpreadEvent[], now: number): Promise<void> {
+  await insertEvents(
+    db,
+    events.map((event) => ({ ...event, id: newId(now), created_at: now })),
+    now,
+  );
+}
+
+/** In a few statements, however many there are. */
+async function insertEvents(db: Database, events: EventRow[], now: number): Promise<void> {
   const withEndpoint = await listAppsWithEndpoint(db, [...new Set(events.map(({ app_id }) => app_id))]);
-  const rows = events.map((event) => ({
-    ...event,
-    id: newId(now),
-    created_at: now,
-    dispatched_at: withEndpoint.has(event.app_id) ? null : now,
-  }));
+  const rows = events.map((event) => ({ ...event, dispatched_at: withEndpoint.has(event.app_id) ? null : now }));
   for (const chunk of inChunks(rows)) await db.insertInto('events').values(chunk).execute();
 }
 
@@ -140,7 +145,7 @@ async function listAppsWithEndpoint(db: Database, appIds: string[]): Promise<Set
   return found;
 }
 
-type EventRow = ReturnType<typeof toRow>;
+type EventRow = Pick<Row<'events'>, 'id' | 'type' | 'app_id' | 'business_id' | 'data' | 'created_at'>;
 
 function toRow({ type, appId, businessId, data }: NewEvent, now: number) {
   rejectUndeclared(type);

@@ -2,7 +2,6 @@ import { expressionBuilder } from 'kysely';
 import { insertDependentEvent } from '../events/events.ts';
 import type { InactiveReason } from '../http/errors.ts';
 import { DAY } from '../lib/clock.ts';
-import { formatScopes, type Scopes } from '../lib/scope-lists.ts';
 import type { BuildSelect } from '../storage/batched-query.ts';
 import { batchedUpdate } from '../storage/batched-update.ts';
 import { chainedInsert, conditionalInsert, type DependentQuery } from '../storage/chained-writes.ts';
@@ -14,8 +13,7 @@ import type { ValueTypes } from '../storage/value-lists.ts';
 import type { Grant } from './grant.ts';
 import { ROTATED_TYPES, rotatedNow } from './lifetimes.ts';
 import { GRANT_TYPES, type GrantRow, type NewCode, type NewGrant, newGrantRow } from './new-grants.ts';
-import { type GrantParties, needsWarning, selectBetween } from './status.ts';
-import { selectCount } from './stops.ts';
+import { type GrantParties, needsWarning } from './status.ts';
 
 export { findGrant, type Grant } from './grant.ts';
 
@@ -176,53 +174,14 @@ export function updateRevoked(db: Database, { reason, now }: { reason: InactiveR
 
 export type Revoked = Pick<Grant, 'appId' | 'businessId' | 'userId'> & { grantId: string };
 
-/**
- * Needs a transaction, in which the row is locked. The grant is for the business and of another user from now on. It counts as
- * created now, because a grant works only if its user has been a member since before it was created.
- */
-export async function moveGrant(
-  db: Database,
-  { id, to, withdrawnScopes }: Pick<Grant, 'id' | 'withdrawnScopes'> & { to: string },
-  now: number,
-): Promise<void> {
-  const moved = { user_id: to, connected_for: 'business', created_at: now } as const;
-  const withdrawn_scopes = formatScopes(withdrawnScopes);
-  await db
+/** Of one connection. Atomic without a lock before: the conditions are those of the row itself. */
+export function updateUnrevoked(db: Database, { appId, businessId, userId }: Required<GrantParties>) {
+  return db
     .updateTable('grants')
-    .set({ ...moved, withdrawn_scopes })
-    .set(({ eb, ref }) => ({
-      // Of the user before, the counter is subtracted, and not forgotten: a grant that was stopped stays so.
-      stops: eb(eb(ref('grants.stops'), '+', selectCount(db, to)), '-', selectCount(db, ref('grants.user_id'))),
-    }))
-    .where('id', '=', id)
-    .execute();
-}
-
-/** Needs a transaction, in which the rows are locked. */
-export async function markForUser(db: Database, ids: string[]): Promise<void> {
-  if (ids.length === 0) return;
-  await db.updateTable('grants').set({ connected_for: 'user' }).where('id', 'in', ids).execute();
-}
-
-/** Earlier grants of the same parties end at this time, too. Those that end before are not extended. */
-export async function limitGrants(db: Database, parties: Required<GrantParties>, expiresAt: number): Promise<void> {
-  await updateEnd(db, { ...parties, expiresAt });
-}
-
-const updateEnd = preparedQuery(
-  (db, { appId, businessId, userId, expiresAt }: Required<GrantParties> & { expiresAt: number }) =>
-    db
-      .updateTable('grants')
-      .set({ expires_at: expiresAt })
-      .where('id', 'in', selectBetween(db, { appId, businessId, userId }))
-      .where('revoked_at', 'is', null)
-      .where(({ or, eb }) => or([eb('expires_at', 'is', null), eb('expires_at', '>', expiresAt)])),
-);
-
-/** Needs a transaction, in which the row is locked. */
-export async function markWithdrawn(db: Database, grantId: string, scopes: Scopes): Promise<void> {
-  const withdrawn_scopes = formatScopes(scopes);
-  await db.updateTable('grants').set({ withdrawn_scopes }).where('id', '=', grantId).execute();
+    .where('business_id', '=', businessId)
+    .where('app_id', '=', appId)
+    .where('user_id', '=', userId)
+    .where('revoked_at', 'is', null);
 }
 
 /** Needs a transaction. Returns the rows, without those that were refreshed, or warned of by another node, in the meantime. */

@@ -1,13 +1,13 @@
 import type { App } from '../apps/apps.ts';
 import { type Actor, recordAudit } from '../audit/entries.ts';
-import { recordEvent } from '../events/events.ts';
+import { recordEvents } from '../events/events.ts';
 import { commonScopes, formatScopes, parseScopes, type Scopes, scopesBeyond } from '../lib/scope-lists.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
+import { markWithdrawn } from './connection-grants.ts';
 import type { Named } from './connections.ts';
 import { withdrawFromConsent } from './consents.ts';
-import { type Grant, markWithdrawn } from './grants.ts';
-import { revokeGrant } from './revocation.ts';
-import { lockUnrevoked, selectBetween } from './status.ts';
+import { revokeGrants } from './revocation.ts';
+import { type GrantParties, listScopeGroups, type ScopeGroup, selectUnrevokedBetween } from './status.ts';
 
 interface Narrowing {
   app: App;
@@ -39,10 +39,10 @@ export async function narrowConnection(
   return inTransaction(db, async (tx) => {
     // In this order: a grant that relies on the consent is either narrowed below, or waits and finds a smaller consent.
     const forgotten = await withdrawFromConsent(tx, parties, withdrawn, now);
-    const grants = await lockGrants(tx, parties);
-    const lost = grants.map((grant) => commonScopes(grant.scopes, withdrawn));
-    for (const [index, grant] of grants.entries()) await narrowGrant(actor, tx, grant, lost[index] ?? [], now);
-    const all = commonScopes(app.allowedScopes, [...forgotten, ...lost.flat()]);
+    const groups = await listScopeGroups(selectUnrevokedBetween(tx, parties));
+    const lost = [];
+    for (const group of groups) lost.push(...(await narrowGroup(actor, tx, { ...parties, ...group }, withdrawn, now)));
+    const all = commonScopes(app.allowedScopes, [...forgotten, ...lost]);
     if (all.length === 0) return false;
     const subject = { kind: 'app' as const, id: app.id, name: app.name };
     const detail = { user: user.name, scope: formatScopes(all) };
@@ -51,25 +51,27 @@ export async function narrowConnection(
   });
 }
 
-type Narrowed = Pick<Grant, 'id' | 'appId' | 'businessId' | 'userId' | 'scopes' | 'withdrawnScopes'>;
+type Group = Required<GrantParties> & ScopeGroup;
 
-async function lockGrants(tx: Database, parties: Pick<Grant, 'appId' | 'businessId' | 'userId'>): Promise<Narrowed[]> {
-  const rows = await lockUnrevoked(selectBetween(tx, parties));
-  return rows.map((row) => {
-    const withdrawnScopes = parseScopes(row.withdrawn_scopes);
-    return { id: row.id, ...parties, scopes: scopesBeyond(parseScopes(row.scopes), withdrawnScopes), withdrawnScopes };
-  });
-}
-
-async function narrowGrant(actor: Actor, tx: Database, grant: Narrowed, lost: Scopes, now: number): Promise<void> {
-  if (lost.length === 0) return;
-  const { id: grantId, appId, businessId, userId } = grant;
-  const scopes = scopesBeyond(grant.scopes, lost);
-  if (scopes.length === 0) {
-    await revokeGrant(tx, grantId, actor.id === userId ? 'disconnected_by_user' : 'disconnected_by_owner', now);
-    return;
+/** However many grants have these scopes, it is one change. Returns what they have lost. */
+async function narrowGroup(actor: Actor, tx: Database, group: Group, withdrawn: Scopes, now: number): Promise<Scopes> {
+  const { appId, businessId, userId, scopes, withdrawn_scopes } = group;
+  const earlier = parseScopes(withdrawn_scopes);
+  const current = scopesBeyond(parseScopes(scopes), earlier);
+  const lost = commonScopes(current, withdrawn);
+  if (lost.length === 0) return [];
+  const left = scopesBeyond(current, lost);
+  if (left.length === 0) {
+    const reason = actor.id === userId ? 'disconnected_by_user' : 'disconnected_by_owner';
+    const grants = selectUnrevokedBetween(tx, group).where('scopes', '=', scopes);
+    await revokeGrants(tx, grants.where('withdrawn_scopes', '=', withdrawn_scopes), reason, now);
+    return lost;
   }
-  await markWithdrawn(tx, grantId, [...grant.withdrawnScopes, ...lost]);
-  const data = { grantId, userId, scopes, withdrawnScopes: lost };
-  await recordEvent(tx, { type: 'grant.narrowed', appId, businessId, data }, now);
+  const narrowed = await markWithdrawn(tx, group, [...earlier, ...lost]);
+  const events = narrowed.map((grantId) => {
+    const data = { grantId, userId, scopes: left, withdrawnScopes: lost };
+    return { type: 'grant.narrowed' as const, appId, businessId, data };
+  });
+  await recordEvents(tx, events, now);
+  return narrowed.length > 0 ? lost : [];
 }

@@ -9,7 +9,7 @@ import {
 import type { InactiveReason } from '../http/errors.ts';
 import type { ConnectedFor } from '../storage/app-tables.ts';
 import type { Database } from '../storage/storage.ts';
-import type { Tables } from '../storage/tables.ts';
+import type { Row, Tables } from '../storage/tables.ts';
 import { currentStops, isStopOf, lastStopReason, type StopTables } from './stops.ts';
 
 /** What decides whether a grant is active, beside its own row. */
@@ -159,19 +159,6 @@ export function selectBetween(db: Database, { appId, businessId, userId }: Grant
   return userId === undefined ? between : between.where('user_id', '=', userId);
 }
 
-/**
- * Needs a transaction. Locks the grants that are not revoked, one by one in the order of their ids: Citus has `for update` only
- * for a single row of a distributed table.
- */
-export async function lockUnrevoked(grants: ReturnType<typeof selectBetween>) {
-  const locked = [];
-  for (const { id } of await grants.orderBy('id').execute()) {
-    const one = grants.clearSelect().selectAll().where('id', '=', id).where('revoked_at', 'is', null);
-    locked.push(...(await one.forUpdate().execute()));
-  }
-  return locked;
-}
-
 /** Not revoked; some may have expired. */
 export function selectUnrevoked(db: Database) {
   return db.selectFrom('grants').select('id').where('revoked_at', 'is', null);
@@ -180,6 +167,14 @@ export function selectUnrevoked(db: Database) {
 export function selectUnrevokedBetween(db: Database, parties: GrantParties) {
   return selectBetween(db, parties).where('revoked_at', 'is', null);
 }
+
+/** The scopes of grants, each combination once: one statement then changes all grants that have it. */
+export function listScopeGroups(grants: ReturnType<typeof selectUnrevokedBetween>): Promise<ScopeGroup[]> {
+  return grants.clearSelect().select(['scopes', 'withdrawn_scopes']).distinct().execute();
+}
+
+/** As they are stored. */
+export type ScopeGroup = Pick<Row<'grants'>, 'scopes' | 'withdrawn_scopes'>;
 
 /**
  * Whether an unused grant ends before this time because its app does not refresh it, and the app has no event about
