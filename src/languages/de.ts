@@ -111,6 +111,7 @@ export const de: Texts = {
       'Eine E-Mail mit einem neuen Link zur Einladung ist unterwegs. Der Link funktioniert 30 Minuten lang.',
     second_step_required:
       'Die Anmeldung in zwei Schritten ist erforderlich. Melden Sie sich erneut an, diesmal in zwei Schritten.',
+    sign_in_again: 'Ihre letzte Anmeldung ist mehr als 15 Minuten her. Melden Sie sich für diese Änderung erneut an.',
   },
   signOut: {
     title: 'Abmelden',

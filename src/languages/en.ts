@@ -111,6 +111,7 @@ export const en = {
     account_deleted: 'Your account is deleted.',
     invitation_mailed: 'An email with a new link to the invitation is on its way. The link works for 30 minutes.',
     second_step_required: 'Two-step sign-in is required. Sign in again and complete the second step.',
+    sign_in_again: 'Your last sign-in was more than 15 minutes ago. Sign in again to make this change.',
   },
   signOut: {
     title: 'Sign out',

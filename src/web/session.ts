@@ -91,11 +91,16 @@ export function requireSecondFactor(request: FastifyRequest, returnTo?: string):
   throw new SecondFactorRequired(returnTo ?? (isSafeMethod(request) ? request.url : request.formPage));
 }
 
-/** Prevents adding a passkey or an authenticator app from an unattended browser. */
+/** Prevents adding a passkey or an authenticator app, or opening another account, from an unattended browser. */
 const MAX_SIGN_IN_AGE = 15 * MINUTE;
 
 export function hasSignedInRecently({ signedInAt }: Session, now: number): boolean {
   return now - signedInAt < MAX_SIGN_IN_AGE;
+}
+
+/** For a form. After the sign-in, the user returns to the page that it is on. */
+export function requireRecentSignIn(request: FastifyRequest, page: string, now: number): void {
+  if (!hasSignedInRecently(requireSession(request), now)) throw new SignInRequired(page, 'sign_in_again');
 }
 
 export function setSessionCookie(reply: FastifyReply, session: Session): void {

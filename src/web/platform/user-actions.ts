@@ -16,7 +16,7 @@ import { redirectWithFlash } from '../flash.ts';
 import { type Form, type Problem, postForm, problemText, text, time, tryForm } from '../forms.ts';
 import { loadPageContext } from '../page-context.ts';
 import { passwordLinkBody } from '../password-link.ts';
-import { actorOf } from '../session.ts';
+import { actorOf, requireRecentSignIn } from '../session.ts';
 import { readReasonField, reasonField, reasonText, sendPlatformPage } from './page.ts';
 
 export const PATH = '/platform/users';
@@ -74,6 +74,7 @@ function mountRecovery(host: FastifyInstance, deps: WebDeps): void {
   host.post<UserRoute>(`${PATH}/:id/password-link`, access('platform_admin'), async (request, reply) => {
     const context = await loadPageContext(deps, request);
     const user = await requireUser(storage.durable, request.params.id);
+    requireRecentSignIn(request, `${PATH}/${user.id}`, clock());
     const newLink = { userId: user.id, businessId: null };
     const created = await createPasswordLink(actorOf(request), storage.durable, newLink, clock());
     if (!created) throw forbidden('You cannot create a link for yourself. Another platform admin can.');

@@ -14,6 +14,7 @@ import { forbidden, notFound } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
 import { type Problem, postForm, problemText, text, time, tryForm } from '../forms.ts';
 import { passwordLinkBody } from '../password-link.ts';
+import { requireRecentSignIn } from '../session.ts';
 import { type MemberRoute, type MembersContext, membersPath, requireMember, sendMembersPage } from './members.ts';
 import { leavingConnections, readRemovalChoices, removalChoices } from './removal-choices.ts';
 
@@ -53,6 +54,7 @@ function mountPasswordLink(host: FastifyInstance, deps: WebDeps): void {
 
   host.post<MemberRoute>(`${MEMBER}/password-link`, access('owner'), async (request, reply) => {
     const { context, member } = await requireMember(deps, request);
+    requireRecentSignIn(request, `${membersPath(context)}/${member.id}`, clock());
     const newLink = { userId: member.id, businessId: context.business.businessId };
     const created = await createPasswordLink(context.actor, storage.durable, newLink, clock());
     if (!created) {

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { createPasswordLink } from '../../../src/accounts/password-links.ts';
 import type { User } from '../../../src/accounts/users.ts';
 import { OPERATOR } from '../../../src/audit/entries.ts';
-import { DAY } from '../../../src/lib/clock.ts';
+import { DAY, MINUTE } from '../../../src/lib/clock.ts';
 import { hashSecret } from '../../../src/lib/secrets.ts';
 import type { Browser } from '../../support/browser.ts';
 import { PASSWORD } from '../../support/fixtures.ts';
@@ -26,14 +26,16 @@ function linkIn(text: string): string {
   return path;
 }
 
-async function linkByOwner({ id }: User, browser: Browser = owner): Promise<string> {
+async function linkByOwner({ id }: User, signedIn?: Browser): Promise<string> {
+  const browser = signedIn ?? (await server.signedIn());
   const page = await browser.open(`${MEMBERS}/${id}`);
   return linkIn((await browser.submit(page, `${MEMBERS}/${id}/password-link`)).text);
 }
 
 async function linkByAdmin({ id }: User): Promise<string> {
-  const page = await admin.open(`/platform/users/${id}`);
-  return linkIn((await admin.submit(page, `/platform/users/${id}/password-link`)).text);
+  const browser = await server.signedIn(root);
+  const page = await browser.open(`/platform/users/${id}`);
+  return linkIn((await browser.submit(page, `/platform/users/${id}/password-link`)).text);
 }
 
 /** Creates a link like the command, but with the clock of the test. */
@@ -254,3 +256,32 @@ test('a link and its use are in the audit log, and the user sees who created it'
   assert.match(accounts[1] ?? '', /A platform admin of Gatehouse created a link to set a new password\./);
   assert.doesNotMatch(accounts[1] ?? '', /Root/);
 });
+
+const BY_SESSION = {
+  'an owner': { who: server.ada, pageOf: ({ id }: User) => server.acmePath(`members/${id}`) },
+  'a platform admin': { who: root, pageOf: ({ id }: User) => `/platform/users/${id}` },
+};
+
+for (const [role, { who, pageOf }] of Object.entries(BY_SESSION)) {
+  test(`${role} whose sign-in is over 15 minutes old signs in again before creating a link, and returns to the person [E1]`, async () => {
+    const [user, browser] = [await newMember(), await server.signedIn(who)];
+    const page = pageOf(user);
+    const links = server
+      .storage()
+      .durable.selectFrom('password_links')
+      .select('user_id')
+      .where('user_id', '=', user.id);
+    server.advanceClock(15 * MINUTE);
+
+    const asked = await browser.submit(await browser.open(page), `${page}/password-link`);
+    const created = await links.execute();
+    const back = await browser.signIn(who.email, PASSWORD, asked);
+    const made = await browser.submit(back, `${page}/password-link`);
+
+    assert.match(asked.url, /\/sign-in\?/);
+    assert.match(asked.text, /Your last sign-in was more than 15 minutes ago/);
+    assert.deepEqual(created, []);
+    assert.ok(back.url.endsWith(page), back.url);
+    assert.match((await use(linkIn(made.text))).text, /Your new password is set\./);
+  });
+}
