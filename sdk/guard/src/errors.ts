@@ -69,3 +69,10 @@ export function unavailable({ reject }: Rejection, retryAfter: string): GuardErr
   const headers = { 'retry-after': retryAfter };
   return reject({ status: 503, error, reason: error, description: UNAVAILABLE, headers });
 }
+
+/** The API requires a scope that does not exist. */
+export function misconfigured({ reject }: Rejection): GuardError {
+  const error = 'server_error';
+  const description = 'This API is not set up correctly. Its operator finds the reason in its log.';
+  return reject({ status: 500, error, reason: error, description });
+}

@@ -1,15 +1,6 @@
 import { type Access, otherResource, unknownToken } from './checks.ts';
+import { type ApiResponse, type Connection, send } from './connection.ts';
 import { type ErrorBody, type GuardError, invalidToken, type Rejection, unavailable } from './errors.ts';
-
-/** How Gatehouse is reached. */
-export interface Connection {
-  issuer: string;
-  credentials: { client_id: string; client_secret: string };
-  /** For each request, in milliseconds. */
-  timeout: number;
-  fetch: typeof fetch;
-  onError: (error: Error) => void;
-}
 
 /** The access of an active token, in seconds since 1970 until when; otherwise why it is not active. */
 export type Verdict = { access: Access; exp: number } | { error: GuardError };
@@ -20,7 +11,11 @@ export async function introspect(connection: Connection, token: string, rejectio
   const body = JSON.stringify({ token, scope, ...connection.credentials });
   const headers = { accept: 'application/json', 'content-type': 'application/json' };
   const call = { ...connection, rejection };
-  const { status, json, retryAfter } = await send(call, '/api/v1/oauth/introspect', { method: 'POST', headers, body });
+  const { status, json, retryAfter } = await request(call, '/api/v1/oauth/introspect', {
+    method: 'POST',
+    headers,
+    body,
+  });
   if (status === 200 && json.active === false) return { error: await findReason(call, token) };
   const { active, token_type, sub, client_id, business_id, scope: granted, exp, aud } = json;
   const texts = [sub, client_id, business_id, granted];
@@ -38,7 +33,7 @@ export async function introspect(connection: Connection, token: string, rejectio
 /** Introspection does not say why a token is not active (RFC 7662 §2.2). The owner of the token may know. */
 async function findReason(call: Call, token: string): Promise<GuardError> {
   const headers = { accept: 'application/json', authorization: `Bearer ${token}` };
-  const { status, json, retryAfter } = await send(call, '/api/v1/me', { headers });
+  const { status, json, retryAfter } = await request(call, '/api/v1/me', { headers });
   if (status === 401 && isInvalidToken(json)) return invalidToken(call.rejection, json.reason, json.error_description);
   // The token is active, and these credentials may not introspect it.
   if (status === 200) return unknownToken(call.rejection, token);
@@ -47,25 +42,11 @@ async function findReason(call: Call, token: string): Promise<GuardError> {
 
 type Call = Connection & { rejection: Rejection };
 
-interface ApiResponse {
-  status: number;
-  json: Record<string, unknown>;
-  retryAfter: string | null;
-}
-
-async function send(call: Call, path: string, init: RequestInit): Promise<ApiResponse> {
-  const { issuer, timeout, fetch } = call;
+async function request(call: Call, path: string, init: RequestInit): Promise<ApiResponse> {
   try {
-    const signal = AbortSignal.timeout(timeout);
-    // Secrets are sent to the issuer only.
-    const response = await fetch(`${issuer}${path}`, { ...init, redirect: 'manual', signal });
-    const json: unknown = await response.json().catch(() => undefined);
-    signal.throwIfAborted();
-    const { status, headers } = response;
-    const fields = typeof json === 'object' && json !== null ? (json as Record<string, unknown>) : {};
-    return { status, json: fields, retryAfter: headers.get('retry-after') };
+    return await send(call, path, init);
   } catch (error) {
-    throw fail(call, `No response from ${issuer} (${codeOf(error)}).`, null);
+    throw fail(call, (error as Error).message, null);
   }
 }
 
@@ -78,11 +59,6 @@ function fail({ onError, rejection }: Call, message: string, retryAfter: string 
 function describe(status: number, { error, reason }: Record<string, unknown>): string {
   const codes = [error, reason].filter((text) => typeof text === 'string' && /^[a-z_]{1,64}$/.test(text));
   return `${[`status ${status}`, ...codes].join(', ')}.`;
-}
-
-function codeOf(error: unknown): string {
-  const { name, cause } = error as { name?: string; cause?: { code?: unknown } };
-  return typeof cause?.code === 'string' ? cause.code : (name ?? 'unknown');
 }
 
 /** Only characters that a quoted string of a header can contain. */

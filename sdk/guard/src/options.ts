@@ -11,7 +11,7 @@ export interface GuardOptions {
   maxEntries?: number | undefined;
   /** The time limit of each request to Gatehouse, in milliseconds; 5,000 by default. */
   timeout?: number | undefined;
-  /** Receives the reason of every 503. The default writes it to the console. It contains no secret. */
+  /** Receives the reason of every 500 and 503, and why scopes could not be checked. The default writes it to the console. It contains no secret. */
   onError?: ((error: Error) => void) | undefined;
   /** Milliseconds since 1970, for tests. */
   clock?: (() => number) | undefined;
@@ -39,8 +39,12 @@ export function readOptions(options: GuardOptions) {
 }
 
 export function readScope(scope: unknown): string {
-  if (typeof scope !== 'string' || !SCOPE.test(scope)) throw new TypeError('scope must be one scope name.');
-  return scope;
+  if (isScope(scope)) return scope;
+  throw new TypeError('scope must be one scope name.');
+}
+
+export function isScope(value: unknown): value is string {
+  return typeof value === 'string' && SCOPE.test(value);
 }
 
 function readIssuer(value: unknown): string {

@@ -7,7 +7,7 @@ import fastify from 'fastify';
 import { createGuard, type Guard, type GuardOptions } from '../../../sdk/guard/src/index.ts';
 import type { TestServer } from '../../support/test-server.ts';
 
-/** A guard with the credentials and the clock of the test server, which counts its requests and keeps its errors. */
+/** A guard with the credentials and the clock of the test server, which counts its requests about tokens and keeps its errors. */
 export function guardFor(
   server: TestServer,
   app: { id: string; secret: string },
@@ -21,7 +21,8 @@ export function guardFor(
     clock: server.clock,
     onError: (error) => errors.push(error),
     fetch: (url, init) => {
-      sent.push(new URL(String(url)).pathname);
+      const path = new URL(String(url)).pathname;
+      if (!path.startsWith('/.well-known/')) sent.push(path);
       return fetch(url, init);
     },
     ...options,
