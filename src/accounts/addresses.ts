@@ -11,6 +11,7 @@ import {
   findCredentials,
   isAddressTaken,
   lockUser,
+  recipientOf,
   recordUserAudit,
   setEmail,
   type User,
@@ -44,7 +45,7 @@ export async function requestAddressLink(
     const link = { subjectId: user.id, purpose: 'address', boundTo: bindingOf(current), email } as const;
     const path = `/settings/address/${await putMailLink(tx, link, now)}`;
     const language = user.language ?? ofPage;
-    const mail = { to: { address: email, name: user.name }, userId: user.id, language, cause: user.id, values: {} };
+    const mail = { to: { address: email }, userId: user.id, language, cause: user.id, values: {} };
     const isSame = email === user.email;
     if (isTaken) await queueMail(tx, mailer, { ...mail, kind: 'address_taken' }, now);
     else {
@@ -63,8 +64,8 @@ function noticeTo(
   { newAddress, device, language }: { newAddress: string; device: Device; language: string },
 ) {
   const values = { newAddress, device: parseUserAgent(device.browser), address: device.address };
-  const { id, email: address, name } = user;
-  const mail = { kind: 'address_change_requested', to: { address, name }, userId: id, cause: id, values } as const;
+  const { id } = user;
+  const mail = { kind: 'address_change_requested', to: recipientOf(user), userId: id, cause: id, values } as const;
   return { ...mail, language, path: '/password' };
 }
 
@@ -121,10 +122,14 @@ async function changeEmail(
     throw isUniqueViolation(error) ? addressTaken() : error;
   });
   await deleteOtherSessions(tx, session);
-  const to = { address: user.email, name: user.name };
   const values = { newAddress: email };
   const language = user.language ?? ofPage;
-  await queueMail(tx, mailer, { kind: 'address_changed', to, userId: user.id, language, cause: user.id, values }, now);
+  await queueMail(
+    tx,
+    mailer,
+    { kind: 'address_changed', to: recipientOf(user), userId: user.id, language, cause: user.id, values },
+    now,
+  );
   await recordUserAudit(
     actor,
     tx,

@@ -1,6 +1,6 @@
 import { type Actor, recordAudit } from '../audit/entries.ts';
 import { isId, newId } from '../lib/ids.ts';
-import { readName } from '../lib/names.ts';
+import { readPublicName } from '../lib/names.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import { contains, type SearchTerm } from '../storage/search.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
@@ -29,7 +29,12 @@ export async function addBusiness(
 }
 
 export async function insertBusiness(db: Database, business: { name: string }, now: number): Promise<Business> {
-  const row = { id: newId(now), name: readName('name', business.name), created_at: now, requires_second_factor: 0 };
+  const row = {
+    id: newId(now),
+    name: readPublicName('name', business.name),
+    created_at: now,
+    requires_second_factor: 0,
+  };
   await db.insertInto('businesses').values(row).execute();
   return fromRow(row);
 }

@@ -1,7 +1,7 @@
 import { type Actor, recordAudit } from '../audit/entries.ts';
 import { emailSkeleton, readEmail } from '../lib/email-addresses.ts';
 import { FormError } from '../lib/errors.ts';
-import { readName } from '../lib/names.ts';
+import { readPublicName } from '../lib/names.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 import { type Invitation, invitationState, markAccepted } from './invitations.ts';
@@ -48,7 +48,7 @@ export async function addUser(
 /** Slow by design, since it hashes the password: call it before a transaction, not inside. */
 async function buildUserRow(user: NewUser & { originBusinessId?: string }, now: number): Promise<Row<'users'>> {
   const email = readEmail(user.email);
-  const name = readName('name', user.name);
+  const name = readPublicName('name', user.name);
   const passwordHash = await hashNewPassword({ email }, user.password);
   return newUserRow({ ...user, email, name, passwordHash }, now);
 }

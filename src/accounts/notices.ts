@@ -10,7 +10,7 @@ import { preparedQuery } from '../storage/prepared-query.ts';
 import { retentionStep } from '../storage/retention.ts';
 import type { Database } from '../storage/storage.ts';
 import { listOwnerIds } from './memberships.ts';
-import { findUser, listPlatformAdminIds } from './users.ts';
+import { findUser, listPlatformAdminIds, recipientOf } from './users.ts';
 
 interface NewNotice<Kind extends NoticeKind> {
   kind: Kind;
@@ -119,14 +119,13 @@ export async function mailNotices(tx: Database, mailer: Mailer, now: number): Pr
     // An address that is not verified may belong to someone else.
     if (!values || !user || user.disabledAt !== null || user.emailVerifiedAt === null) continue;
     if (now - at >= MAILED_WITHIN) continue;
-    const to = { address: user.email, name: user.name };
     const cause = `${userId} ${kind}`;
     await queueMail(
       tx,
       mailer,
       {
         kind: 'notice',
-        to,
+        to: recipientOf(user),
         userId,
         language,
         cause,

@@ -15,6 +15,7 @@ import {
   findCredentialsByEmail,
   findUser,
   lockUser,
+  recipientOf,
   recordUserAudit,
   type User,
 } from './users.ts';
@@ -57,7 +58,7 @@ export async function mailPasswordLink(
     const token = await putMailLink(tx, { subjectId: userId, purpose: 'password', boundTo }, now);
     const mail = {
       kind: 'password_reset',
-      to: account && { address: account.user.email, name: account.user.name },
+      to: account && recipientOf(account.user),
       userId,
       language: account?.user.language ?? language,
       cause: userId,

@@ -1,7 +1,8 @@
 import { type Action, type Actor, type NewAuditEntry, recordAudit, type UserActor } from '../audit/entries.ts';
 import { emailSkeleton, normalizeEmail } from '../lib/email-addresses.ts';
 import { isId } from '../lib/ids.ts';
-import { readName } from '../lib/names.ts';
+import { readPublicName } from '../lib/names.ts';
+import type { Recipient } from '../mail/transport.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
@@ -114,7 +115,7 @@ export async function renameUser(
   { user, name }: { user: User; name: string },
   now: number,
 ): Promise<void> {
-  const newName = readName('name', name);
+  const newName = readPublicName('name', name, user.name);
   await inTransaction(db, async (tx) => {
     if (!(await isChanged(updateUser(tx, user.id, { name: newName }).where('name', '!=', newName)))) return;
     await recordUserAudit(actor, tx, { action: 'user.renamed', user, detail: { to: newName } }, now);
@@ -176,6 +177,11 @@ export async function deleteUser(db: Database, userId: string): Promise<void> {
 export async function lockPlatformAdmins(db: Database): Promise<string[]> {
   const admins = db.selectFrom('users').select('id').where('platform_admin', '=', 1).where('disabled_at', 'is', null);
   return (await admins.orderBy('id').forNoKeyUpdate().execute()).map(({ id }) => id);
+}
+
+/** A name is left out for an address that is not verified: whoever reads the mail there may not have chosen it. */
+export function recipientOf({ email, emailVerifiedAt, name }: User): Recipient {
+  return { address: email, ...(emailVerifiedAt !== null && { name }) };
 }
 
 export function userActor({ id, name, email }: User, address: string | null): UserActor {

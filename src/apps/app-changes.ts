@@ -22,7 +22,8 @@ export async function changeApp(
   { appId, change, privateSchemes }: AppChange,
   now: number,
 ): Promise<App | undefined> {
-  const columns = (before: App) => settingsRow(change(before), { isPublic: before.isPublic, privateSchemes });
+  const columns = (before: App) =>
+    settingsRow(change(before), { isPublic: before.isPublic, privateSchemes, currentName: before.name });
   return applyChange(actor, db, { appId, columns }, now);
 }
 

@@ -1,5 +1,5 @@
 import { FormError } from '../lib/errors.ts';
-import { readName } from '../lib/names.ts';
+import { readName, readPublicName } from '../lib/names.ts';
 import { formatScopes, parseScopes, type Scopes } from '../lib/scope-lists.ts';
 import { readWebAddress } from '../lib/web-addresses.ts';
 import type { Row } from '../storage/tables.ts';
@@ -61,12 +61,17 @@ interface SettingsRules {
   isPublic?: boolean | undefined;
   /** Schemes of redirect URIs that a public app may have (RFC 8252 §7.1). */
   privateSchemes?: readonly string[] | undefined;
+  /** Of an app that exists. */
+  currentName?: string;
 }
 
 /** A public app always uses PKCE: nothing else protects its codes (RFC 9700 §2.1.1). */
-export function settingsRow(settings: AppSettings, { isPublic = false, privateSchemes = [] }: SettingsRules) {
+export function settingsRow(
+  settings: AppSettings,
+  { isPublic = false, privateSchemes = [], currentName }: SettingsRules,
+) {
   const row = {
-    name: readName('name', settings.name),
+    name: readPublicName('name', settings.name, currentName),
     redirect_uris: JSON.stringify(readRedirectUris(settings.redirectUris, isPublic ? privateSchemes : [])),
     allowed_scopes: formatScopes(settings.allowedScopes),
     open_to_any_business: settings.openToAnyBusiness ? 1 : 0,

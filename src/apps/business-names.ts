@@ -1,7 +1,7 @@
 import { lockBusiness, setBusinessName } from '../accounts/businesses.ts';
 import { mayChangeBusiness } from '../accounts/memberships.ts';
 import { type Actor, recordAudit } from '../audit/entries.ts';
-import { readName } from '../lib/names.ts';
+import { readPublicName } from '../lib/names.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 import { listAppsOf } from './apps.ts';
 import { removeVerification } from './verification.ts';
@@ -16,10 +16,10 @@ export async function renameBusiness(
   { businessId, name }: { businessId: string; name: string },
   now: number,
 ): Promise<boolean> {
-  const newName = readName('name', name);
   return inTransaction(db, async (tx) => {
     const business = await lockBusiness(tx, businessId);
     if (!business || !(await mayChangeBusiness(actor, tx, businessId))) return false;
+    const newName = readPublicName('name', name, business.name);
     if (business.name === newName) return true;
     await setBusinessName(tx, { id: businessId, name: newName });
     const subject = { kind: 'business', id: businessId, name: business.name } as const;

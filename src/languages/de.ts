@@ -1,9 +1,11 @@
 import { html } from '../lib/html.ts';
+import { quoteIn } from '../lib/quotes.ts';
 import type { Texts } from './en.ts';
 import { createFormats } from './formats.ts';
 import type { Browser } from './texts.ts';
 
 const formats = createFormats('de-DE');
+const quote = quoteIn('„“');
 
 function nameOf({ browser, system }: Browser): string {
   return `${browser || 'unbekannter Browser'}${system && ` auf ${system}`}`;
@@ -24,6 +26,7 @@ export const de: Texts = {
     nameMissing: 'Geben Sie einen Namen ein.',
     nothingVisible: 'Geben Sie sichtbare Zeichen ein.',
     visibleOnly: 'Verwenden Sie nur sichtbare Zeichen.',
+    nameWithAddress: 'Verwenden Sie einen Namen ohne /, @ und www.',
     tooLong: (most) => `Verwenden Sie höchstens ${formats.number(most)} Zeichen.`,
     emailMalformed: 'Geben Sie eine E-Mail-Adresse ein, zum Beispiel ada@example.com.',
     emailMixed: 'Verwenden Sie nur Buchstaben eines Alphabets.',
@@ -382,7 +385,7 @@ export const de: Texts = {
     invitation: ({ platformName, businessName, inviterName }) => ({
       subject: `Einladung zu einem Unternehmen bei ${platformName}`,
       paragraphs: [
-        `${inviterName} lädt Sie ein, ${businessName} bei ${platformName} beizutreten. Öffnen Sie diesen Link:`,
+        `Sie sind eingeladen, dem Unternehmen ${quote(businessName)} bei ${platformName} beizutreten. Die Einladung kommt von ${quote(inviterName)}. Öffnen Sie diesen Link:`,
       ],
       action: 'Einladung ansehen',
       closing: [
@@ -447,35 +450,35 @@ export const de: Texts = {
     }),
     app_connected: ({ app, business }) => ({
       title: 'App verbunden',
-      sentence: `Sie haben ${app} den Zugriff auf ${business} erlaubt.`,
+      sentence: `Sie haben ${quote(app)} den Zugriff auf ${quote(business)} erlaubt.`,
       advice: 'Wenn Sie das nicht waren, trennen Sie die App unter „Connected apps“ und ändern Sie Ihr Passwort.',
     }),
     approval_requested: ({ app, business, by }) => ({
       title: 'Genehmigung angefragt',
-      sentence: `${by} möchte ${app} mit ${business} verbinden.`,
+      sentence: `${quote(by)} möchte ${quote(app)} mit ${quote(business)} verbinden.`,
       advice: 'Entscheiden Sie darüber unter „Business“, „Apps“.',
     }),
     app_approved: ({ app, business }) => ({
       title: 'App genehmigt',
-      sentence: `Ein Inhaber von ${business} hat Ihre Anfrage genehmigt, ${app} zu verbinden.`,
-      advice: `Öffnen Sie ${app} und verbinden Sie die App erneut.`,
+      sentence: `Ein Inhaber von ${quote(business)} hat Ihre Anfrage genehmigt, ${quote(app)} zu verbinden.`,
+      advice: `Öffnen Sie ${quote(app)} und verbinden Sie die App erneut.`,
     }),
     app_refused: ({ app, business, reason }) => ({
       title: 'App abgelehnt',
-      sentence: `Ein Inhaber von ${business} hat Ihre Anfrage abgelehnt, ${app} zu verbinden.`,
+      sentence: `Ein Inhaber von ${quote(business)} hat Ihre Anfrage abgelehnt, ${quote(app)} zu verbinden.`,
       advice: reason
-        ? `Begründung: ${reason}`
+        ? `Begründung: ${quote(reason)}`
         : 'Es wurde keine Begründung angegeben. Fragen Sie nach, wenn Sie die App für Ihre Arbeit brauchen.',
     }),
     connection_transferred: ({ app, business, from }) => ({
       title: 'Sie sind für eine Verbindung verantwortlich',
-      sentence: `${app} ist für ${business} verbunden. Bisher war ${from} für die Verbindung verantwortlich, jetzt sind Sie es.`,
+      sentence: `${quote(app)} ist für ${quote(business)} verbunden. Bisher war ${quote(from)} für die Verbindung verantwortlich, jetzt sind Sie es.`,
       advice:
         'Unter „Connected apps“ sehen Sie, was sie darf. Trennen Sie sie, wenn das Unternehmen sie nicht mehr braucht.',
     }),
     secret_added: ({ app, by }) => ({
       title: 'Secret hinzugefügt',
-      sentence: `${by || 'Ein Betreiber'} hat der App ${app} ein Secret hinzugefügt.`,
+      sentence: `${by ? quote(by) : 'Ein Betreiber'} hat der App ${quote(app)} ein Secret hinzugefügt.`,
       advice: 'Wenn Sie das nicht erwartet haben, sehen Sie im Audit-Protokoll des Unternehmens nach.',
     }),
     endpoint_disabled: ({ app, host, why }) => {
@@ -486,19 +489,19 @@ export const de: Texts = {
       };
       return {
         title: 'Webhook-Endpunkt abgeschaltet',
-        sentence: `Der Endpunkt unter ${host} der App ${app} ist abgeschaltet. Grund: ${reasons[why]}.`,
+        sentence: `Der Endpunkt unter ${host} der App ${quote(app)} ist abgeschaltet. Grund: ${reasons[why]}.`,
         advice: 'Seine Ereignisse bleiben eine Weile erhalten. Schalten Sie ihn auf der Seite der App wieder ein.',
       };
     },
     factor_added: ({ passkey }) => ({
       title: 'Neue Anmeldemethode',
-      sentence: `${passkey ? `Der Passkey ${passkey}` : 'Die Authenticator-App'} wurde Ihrem Konto hinzugefügt.`,
+      sentence: `${passkey ? `Der Passkey ${quote(passkey)}` : 'Die Authenticator-App'} wurde Ihrem Konto hinzugefügt.`,
       advice: NOT_YOU,
     }),
     factor_removed: ({ factor, passkey, by }) => {
       const names = {
         app: 'Die Authenticator-App wurde',
-        passkey: `Der Passkey ${passkey} wurde`,
+        passkey: `Der Passkey ${quote(passkey)} wurde`,
         all_passkeys: 'Alle Passkeys wurden',
       };
       return {

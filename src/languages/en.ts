@@ -1,5 +1,6 @@
 import { html } from '../lib/html.ts';
 import { PROBLEMS } from '../lib/problems.ts';
+import { quoteIn } from '../lib/quotes.ts';
 import { createFormats } from './formats.ts';
 import type {
   AddedFactor,
@@ -18,6 +19,7 @@ import type {
 } from './texts.ts';
 
 const formats = createFormats('en-GB');
+const quote = quoteIn('“”');
 
 const scopes = {
   'read:invoices': 'View invoices, line items and payment status',
@@ -374,7 +376,9 @@ export const en = {
       inviterName,
     }: CommonValues & { businessName: string; inviterName: string }): MailText => ({
       subject: `Invitation to a business at ${platformName}`,
-      paragraphs: [`${inviterName} has invited you to join ${businessName} at ${platformName}. Open this link:`],
+      paragraphs: [
+        `You are invited to join the business ${quote(businessName)} at ${platformName}. The invitation is from ${quote(inviterName)}. Open this link:`,
+      ],
       action: 'See the invitation',
       closing: [
         'The link works once, within 30 minutes. After that, you can request a new one on the same page, for 7 days.',
@@ -443,33 +447,35 @@ export const en = {
     }),
     app_connected: ({ app, business }: InBusiness): NoticeText => ({
       title: 'App connected',
-      sentence: `You allowed ${app} to access ${business}.`,
+      sentence: `You allowed ${quote(app)} to access ${quote(business)}.`,
       advice: 'If this was not you, disconnect the app under Connected apps, and change your password.',
     }),
     approval_requested: ({ app, business, by }: InBusiness & { by: string }): NoticeText => ({
       title: 'Approval requested',
-      sentence: `${by} wants to connect ${app} to ${business}.`,
+      sentence: `${quote(by)} wants to connect ${quote(app)} to ${quote(business)}.`,
       advice: 'Approve or refuse it under Business, Apps.',
     }),
     app_approved: ({ app, business }: InBusiness): NoticeText => ({
       title: 'App approved',
-      sentence: `An owner of ${business} has approved your request to connect ${app}.`,
-      advice: `Go to ${app} and connect it again.`,
+      sentence: `An owner of ${quote(business)} has approved your request to connect ${quote(app)}.`,
+      advice: `Go to ${quote(app)} and connect it again.`,
     }),
     app_refused: ({ app, business, reason }: InBusiness & { reason: string }): NoticeText => ({
       title: 'App refused',
-      sentence: `An owner of ${business} has refused your request to connect ${app}.`,
-      advice: reason ? `Their reason: ${reason}` : 'They gave no reason. Ask them if you need the app for your work.',
+      sentence: `An owner of ${quote(business)} has refused your request to connect ${quote(app)}.`,
+      advice: reason
+        ? `Their reason: ${quote(reason)}`
+        : 'They gave no reason. Ask them if you need the app for your work.',
     }),
     connection_transferred: ({ app, business, from }: InBusiness & { from: string }): NoticeText => ({
       title: 'You are responsible for a connection',
-      sentence: `${app} is connected for ${business}. ${from} was responsible for the connection, and now you are.`,
+      sentence: `${quote(app)} is connected for ${quote(business)}. ${quote(from)} was responsible for the connection, and now you are.`,
       advice: 'Connected apps shows what it may do. Disconnect it if the business no longer needs it.',
     }),
     /** `by` is empty for an operator. */
     secret_added: ({ app, by }: { app: string; by: string }): NoticeText => ({
       title: 'Secret added',
-      sentence: `${by || 'An operator'} added a secret to the app ${app}.`,
+      sentence: `${by ? quote(by) : 'An operator'} added a secret to the app ${quote(app)}.`,
       advice: 'If you did not expect it, check the audit log of the business.',
     }),
     endpoint_disabled: ({ app, host, why }: { app: string; host: string; why: EndpointEnd }): NoticeText => {
@@ -480,19 +486,19 @@ export const en = {
       };
       return {
         title: 'Webhook endpoint switched off',
-        sentence: `The endpoint of the app ${app} at ${host} is off: ${reasons[why]}.`,
+        sentence: `The endpoint of the app ${quote(app)} at ${host} is off: ${reasons[why]}.`,
         advice: 'Its events are kept for a while. Switch it on again on the page of the app.',
       };
     },
     factor_added: ({ passkey }: AddedFactor): NoticeText => ({
       title: 'Sign-in method added',
-      sentence: `${passkey ? `The passkey ${passkey}` : 'The authenticator app'} was added to your account.`,
+      sentence: `${passkey ? `The passkey ${quote(passkey)}` : 'The authenticator app'} was added to your account.`,
       advice: NOT_YOU,
     }),
     factor_removed: ({ factor, passkey, by }: RemovedFactor): NoticeText => {
       const names: Record<RemovedFactor['factor'], string> = {
         app: 'The authenticator app',
-        passkey: `The passkey ${passkey}`,
+        passkey: `The passkey ${quote(passkey)}`,
         all_passkeys: 'Every passkey',
       };
       return {

@@ -30,6 +30,20 @@ export function readName(field: string, text: string): string {
   return readLine(field, text, 80);
 }
 
+/** Mail programs make links of these. A dot alone is common in names, like Booking.com. */
+const ADDRESS_PART = /[/@]|(?<!\p{L})www\./iu;
+
+/**
+ * A name that people receive in mails from this server, without parts of an address. One that was chosen before this rule stays
+ * until it is changed.
+ */
+export function readPublicName(field: string, text: string, current?: string): string {
+  const name = readName(field, text);
+  if (name !== current && ADDRESS_PART.test(name.normalize('NFKC')))
+    throw new FormError(field, (problems) => problems.nameWithAddress);
+  return name;
+}
+
 /** The optional reason for a change. */
 export function readReason(field: string, text: string): string {
   return text.trim() === '' ? '' : readLine(field, text, 200);

@@ -6,6 +6,7 @@ export const PROBLEMS = {
   nameMissing: 'Enter a name.',
   nothingVisible: 'Enter visible characters.',
   visibleOnly: 'Use visible characters only.',
+  nameWithAddress: 'Use a name without /, @ and www.',
   tooLong: (most: number) => `Use at most ${most.toLocaleString('en-GB')} characters.`,
   emailMalformed: 'Enter an email address, like ada@example.com.',
   emailMixed: 'Use letters of one alphabet only.',

@@ -6,7 +6,7 @@ import { retentionStep } from '../storage/retention.ts';
 import type { Database } from '../storage/storage.ts';
 import { type MailBrand, renderMail } from './render.ts';
 import { type MailKind, type MailValues, textOf } from './texts.ts';
-import type { OutgoingMail } from './transport.ts';
+import type { OutgoingMail, Recipient } from './transport.ts';
 
 type MailOutcome = 'queued' | 'sent' | 'failed';
 
@@ -27,7 +27,7 @@ export interface Mailer {
 export interface NewMail<Kind extends MailKind> {
   kind: Kind;
   /** Undefined for an address that gets no mail. The work is the same, so that it does not reveal which accounts exist. */
-  to: { address: string; name?: string } | undefined;
+  to: Recipient | undefined;
   /** The account that it concerns, if any. */
   userId?: string;
   /** The tag of the language: that of the reader's setting, or of the page that caused the mail. */

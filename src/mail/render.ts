@@ -3,6 +3,7 @@ import type { MailText } from '../languages/texts.ts';
 import { type BrandingSettings, inkOn } from '../lib/branding.ts';
 import { formatColor } from '../lib/colors.ts';
 import { html, toText } from '../lib/html.ts';
+import { markUpNoLinks, noLinks, noLinksInNames } from './no-links.ts';
 
 interface RenderedMail {
   subject: string;
@@ -47,14 +48,15 @@ export function renderMail(
 ): RenderedMail {
   const greeting = name === undefined ? texts.mail.greeting : texts.mail.greetingTo(name);
   const { subject, paragraphs, action, closing = [] } = words;
-  const text = [greeting, ...paragraphs, ...(link ? [link] : []), ...closing, `-- \n${platformName}`].join('\n\n');
+  const opening = [noLinks(greeting), ...paragraphs.map(noLinksInNames)];
+  const text = [...opening, ...(link ? [link] : []), ...closing, `-- \n${platformName}`].join('\n\n');
   const page = html`<!doctype html>
 <html lang="${texts.tag}" dir="${texts.direction}">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${subject}</title></head>
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="format-detection" content="telephone=no, date=no, address=no, email=no, url=no"><title>${subject}</title></head>
 <body style="margin:0;padding:24px;font:16px/1.5 system-ui,sans-serif;color:#1b1f24;background:#fff">
 <div style="max-width:34em;margin:0 auto">
 ${brand.hasLogo && html`<p><img src="cid:${LOGO_ID}" alt="${platformName}" height="32"></p>`}
-${[greeting, ...paragraphs].map((paragraph) => html`<p>${paragraph}</p>`)}
+${[greeting, ...paragraphs].map((paragraph) => html`<p>${markUpNoLinks(paragraph)}</p>`)}
 ${
   link !== undefined &&
   html`<p><a href="${link}" style="display:inline-block;padding:10px 18px;border-radius:6px;color:${brand.ink};background:${brand.fill};text-decoration:none">${action}</a></p>

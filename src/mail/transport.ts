@@ -3,10 +3,15 @@ import { MINUTE, SECOND } from '../lib/clock.ts';
 import { isLoopbackHost, withoutBrackets } from '../lib/ip-addresses.ts';
 import { LOGO_ID } from './render.ts';
 
+export interface Recipient {
+  address: string;
+  name?: string;
+}
+
 /** A mail as it is sent. */
 export interface OutgoingMail {
   id: string;
-  to: { address: string; name?: string };
+  to: Recipient;
   subject: string;
   text: string;
   html: string;

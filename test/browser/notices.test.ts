@@ -51,10 +51,10 @@ flow(
     await clickButton(page, 'Ask for approval');
     await waitForText(page, /You asked for approval\./);
     const mail = await mailTo(smtp, server.ada, /^Approval requested/);
-    assert.match(mail.text ?? '', /Mia wants to connect Ledger to Acme\./);
+    assert.match(mail.text ?? '', /“Mia” wants to connect “Ledger” to “Acme”\./);
 
     await owner.goto(server.web + linkInMail(mail, server.web));
-    await waitForText(owner, 'Mia wants to connect Ledger to Acme.');
+    await waitForText(owner, '“Mia” wants to connect “Ledger” to “Acme”.');
     await owner.goto(`${server.web}/settings/business`);
     await clickLink(owner, 'Review 1 request');
     await clickButton(owner, 'Approve for Mia');
@@ -62,7 +62,7 @@ flow(
 
     const approved = await mailTo(smtp, mia, /^App approved/);
     await page.goto(server.web + linkInMail(approved, server.web));
-    await waitForText(page, 'An owner of Acme has approved your request to connect Ledger.');
+    await waitForText(page, 'An owner of “Acme” has approved your request to connect “Ledger”.');
     await assertAccessible(page);
   },
   NOTICES,

@@ -96,9 +96,9 @@ test('every mail takes all of its words from the catalogue', () => {
     businessName: 'Acme',
     inviterName: 'Ada',
   };
-  const notices = Object.keys(en.notices).map((kind) =>
-    noticeText(LONG, kind, { two_step: 'removed', how: 'mail', why: 'gone' }),
-  );
+  const codes = { two_step: 'removed', how: 'mail', why: 'gone', factor: 'passkey' };
+  const names = { app: 'Books', business: 'Acme', by: 'Ada', from: 'Ada', passkey: 'Console', reason: 'Books' };
+  const notices = Object.keys(en.notices).map((kind) => noticeText(LONG, kind, { ...codes, ...names }));
   const kinds = (Object.keys(en.mails) as MailKind[]).filter((kind) => kind !== 'notice');
   const words = [
     ...kinds.map((kind) => textOf(LONG, kind, { ...values, platformName: 'Gatehouse' } as never)),

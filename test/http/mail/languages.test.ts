@@ -92,7 +92,7 @@ const OLD: [kind: string, values: Record<string, string>, sentence: string][] = 
     { browser: 'Firefox on Linux', address: '::1' },
     'Someone signed in to your account using Firefox on Linux from the IP address ::1. This browser had not been used before.',
   ],
-  ['factor_added', { what: 'The passkey Key' }, 'The passkey Key was added to your account.'],
+  ['factor_added', { what: 'The passkey Key' }, 'The passkey “Key” was added to your account.'],
   ['factor_added', { what: 'The authenticator app' }, 'The authenticator app was added to your account.'],
   [
     'factor_removed',
@@ -113,7 +113,7 @@ const OLD: [kind: string, values: Record<string, string>, sentence: string][] = 
   [
     'endpoint_disabled',
     { app: 'Ledger', host: 'a.example', why: 'it failed for days' },
-    'The endpoint of the app Ledger at a.example is off: it had been failing for days.',
+    'The endpoint of the app “Ledger” at a.example is off: it had been failing for days.',
   ],
 ];
 

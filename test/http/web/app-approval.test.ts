@@ -145,10 +145,10 @@ test('owners get a notice of a request, and the member of the decision, by mail 
   const [request, refusal] = first.recipients[0] === 'ada@example.com' ? [first, second] : [second, first];
 
   assert.deepEqual(refusal.recipients, ['mia@example.com']);
-  assert.equal(request.text?.includes('Mia wants to connect Ledger to Acme.'), true);
+  assert.equal(request.text?.includes('“Mia” wants to connect “Ledger” to “Acme”.'), true);
   assert.match(refusal.subject ?? '', /^App refused/);
-  assert.match((await member.open('/settings/account')).text, /has refused your request to connect Ledger/);
-  assert.match(refusal.text ?? '', /Their reason: We use Books/);
+  assert.match((await member.open('/settings/account')).text, /has refused your request to connect “Ledger”/);
+  assert.match(refusal.text ?? '', /Their reason: “We use Books”/);
 });
 
 test('members cannot decide about their own requests, even if they have become owners [C10]', async () => {

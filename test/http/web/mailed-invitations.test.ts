@@ -46,7 +46,7 @@ test('an invitation is mailed, with another link than the owner sees; the mailed
   await register(other.shown);
 
   assert.notEqual(shown, mailed);
-  assert.match(mail.text ?? '', /Ada has invited you to join Acme at Gatehouse/);
+  assert.match(mail.text ?? '', /join the business “Acme” at Gatehouse\. The invitation is from “Ada”\./);
   assert.deepEqual([await isVerified(first), await isVerified(second)], [true, false]);
 });
 

@@ -66,9 +66,9 @@ test('an app that was connected, a new password and changes of factors are notic
 
   assert.deepEqual((await noticesIn(browser)).slice(0, 4), [
     'Password changed: Your password was changed on your account page.',
-    'Sign-in method removed: The passkey My phone was removed from your account by you.',
-    'App connected: You allowed Ledger to access Acme.',
-    'Sign-in method added: The passkey My phone was added to your account.',
+    'Sign-in method removed: The passkey “My phone” was removed from your account by you.',
+    'App connected: You allowed “Ledger” to access “Acme”.',
+    'Sign-in method added: The passkey “My phone” was added to your account.',
   ]);
 });
 
@@ -101,7 +101,7 @@ test('the owners of a business get a notice of a secret that was added to its ap
   const [secret] = await operator('app list-secrets', { app: app.id }).then(({ secrets }) => secrets);
   await operator('app remove-secret', { app: app.id, secret: secret.id });
   await asAdmin.post(add, { csrf: await asAdmin.csrf() });
-  const expected = ['Secret added: Fay added a secret to the app Ledgerly.'];
+  const expected = ['Secret added: “Fay” added a secret to the app “Ledgerly”.'];
 
   for (const user of [owner, other]) assert.deepEqual(await noticesIn(await server.signedIn(user)), expected);
   assert.deepEqual(await noticesIn(asAdmin), []);
@@ -121,7 +121,7 @@ test('the owners get a notice when an endpoint is switched off', async () => {
 
   assert.match(
     (await noticesIn(browser))[0] ?? '',
-    /^Webhook endpoint switched off: The endpoint of the app Hooked at hooks\.example is off/,
+    /^Webhook endpoint switched off: The endpoint of the app “Hooked” at hooks\.example is off/,
   );
 });
 
@@ -141,8 +141,8 @@ test('the owners get a notice and an entry in the audit log when an endpoint say
   }
 
   assert.deepEqual((await noticesIn(browser)).slice(0, 2), [
-    'Webhook endpoint switched off: The endpoint of the app Failing at down.example is off: it had been failing for days.',
-    'Webhook endpoint switched off: The endpoint of the app Failing at gone.example is off: it responded with 410 Gone.',
+    'Webhook endpoint switched off: The endpoint of the app “Failing” at down.example is off: it had been failing for days.',
+    'Webhook endpoint switched off: The endpoint of the app “Failing” at gone.example is off: it responded with 410 Gone.',
   ]);
   const entries = (await readAuditEntries(server)).filter(({ action }) => action === 'endpoint.disabled').slice(-2);
   assert.deepEqual(
