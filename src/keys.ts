@@ -1,6 +1,7 @@
 import { countAuthenticatorsByKey, reencryptAuthenticators } from './accounts/authenticator-apps.ts';
 import { type Action, type Actor, recordAudit } from './audit/entries.ts';
-import type { Keyring } from './lib/keyring.ts';
+import { idsOf, type Keyring } from './lib/keyring.ts';
+import { addKnownKeys, removeKnownKeys } from './storage/known-keys.ts';
 import { type Database, inTransaction } from './storage/storage.ts';
 import { countEndpointsByKey, reencryptEndpoints } from './webhooks/reencryption.ts';
 
@@ -11,13 +12,28 @@ export async function countSecretsByKey(db: Database) {
 
 type KeyAction = Extract<Action, `key.${string}`>;
 
+interface KeyChange {
+  action: KeyAction;
+  id: string;
+  /** The ids of all keys, before and after it. */
+  from: readonly string[];
+  to: readonly string[];
+}
+
 export function recordKeyChange(
   actor: Actor,
   db: Database,
-  { action, id }: { action: KeyAction; id: string },
+  { action, id, from, to }: KeyChange,
   now: number,
 ): Promise<void> {
-  return inTransaction(db, (tx) => recordKeyAudit(tx, { action, actor, id, detail: {} }, now));
+  return inTransaction(db, async (tx) => {
+    await addKnownKeys(tx, to, now);
+    await removeKnownKeys(
+      tx,
+      from.filter((each) => !to.includes(each)),
+    );
+    await recordKeyAudit(tx, { action, actor, id, detail: {} }, now);
+  });
 }
 
 /**
@@ -28,7 +44,7 @@ export function reencryptSecrets(actor: Actor, db: Database, keys: Keyring, now:
   return inTransaction(db, async (tx) => {
     const endpoints = await reencryptEndpoints(tx, keys);
     const authenticators = await reencryptAuthenticators(tx, keys);
-    const id = keys.signing.id.toString('hex');
+    const [id = ''] = idsOf(keys);
     const detail = { endpoints: String(endpoints.reencrypted), authenticator_apps: String(authenticators.reencrypted) };
     const reencrypted = endpoints.reencrypted + authenticators.reencrypted;
     if (reencrypted > 0) await recordKeyAudit(tx, { action: 'key.resealed', actor, id, detail }, now);

@@ -12,7 +12,7 @@ import { cannotListen, close as closeHosts, drain, listen } from './http/lifecyc
 import { startJobs } from './jobs.ts';
 import { LANGUAGES, type Languages } from './languages/languages.ts';
 import { type Clock, systemClock } from './lib/clock.ts';
-import { createKeyring } from './lib/keyring.ts';
+import { createKeyring, idsOf, type Keyring } from './lib/keyring.ts';
 import { openStandardOutput } from './lib/log-output.ts';
 import { VERSION } from './lib/package.ts';
 import { createLimits } from './limits.ts';
@@ -77,12 +77,13 @@ export async function startServer(
   const { promise: outdated, reject: onOutdated } = Promise.withResolvers<never>();
   // Only `gatehouse serve` and `gatehouse demo` await it: elsewhere, its rejection must not be an unhandled error.
   outdated.catch(() => {});
-  const storage = await openNodeStorage(settings.databaseUrl, settings.workers, onOutdated);
+  const keys = createKeyring(settings.secretKeys);
+  const storage = await openNodeStorage({ ...settings, keyIds: idsOf(keys) }, onOutdated, clock());
   const report = (error: unknown) => api.log.error(error);
   const requestLog = createRecorder(storage, clock, report);
   const uses = createTokenUses(storage, report);
   const deps: Deps = {
-    ...createDeps(settings, { storage, clock, metrics, mailTransport, languages }),
+    ...createDeps(settings, { storage, clock, keys, metrics, mailTransport, languages }),
     requestLog,
     uses,
     metrics,
@@ -180,15 +181,14 @@ type Deps = ReturnType<typeof createDeps> & {
 interface BaseDeps {
   storage: Storage;
   clock: Clock;
+  keys: Keyring;
   metrics: Metrics;
   mailTransport: MailTransport | undefined;
   languages: Languages;
 }
 
-function createDeps(settings: Settings, { storage, clock, metrics, mailTransport, languages }: BaseDeps) {
-  const { baseUrl, consentUrl, secretKeys, retryWindow, platformName, servesResources, introspectionClients } =
-    settings;
-  const keys = createKeyring(secretKeys);
+function createDeps(settings: Settings, { storage, clock, keys, metrics, mailTransport, languages }: BaseDeps) {
+  const { baseUrl, consentUrl, retryWindow, platformName, servesResources, introspectionClients } = settings;
   const limits = createLimits(settings, storage, metrics);
   const [isOn, brand] = [mailTransport !== undefined, mailBrand(settings.branding)];
   return {

@@ -5,6 +5,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { createLocalKey } from '../src/config/keys.ts';
 import { readDatabaseUrl, readSettings, type Settings } from '../src/config/settings.ts';
 import { InvalidSetting } from '../src/lib/errors.ts';
 
@@ -304,7 +305,10 @@ test('webhooks to loopback are rejected on a public host', () => {
 });
 
 test('on a development machine a key is created once, kept, and readable only by its owner', () => {
+  assert.throws(() => readSettings({}), /^Error: SECRET_KEYS is not set, and data\/secret-key does not exist/);
+  createLocalKey();
   const first = readSettings({}).secretKeys;
+  createLocalKey();
   const second = readSettings({}).secretKeys;
 
   assert.deepEqual(second, first);
@@ -378,7 +382,7 @@ test('a key that was just created survives a power cut: its file and both folder
     syncBuiltinESMExports();
   });
 
-  readSettings({});
+  createLocalKey();
 
   const names = ['data/secret-key', 'data', '.'];
   assert.deepEqual(

@@ -59,6 +59,8 @@ test('a new first key signs new tokens, and signatures of the old key stay valid
   const form = await browser.open('/settings/account');
   const secretKeys = ['the-new-key-that-signs-from-now-on-and-on', ...server.settings.secretKeys];
 
+  const [key = ''] = server.settings.secretKeys;
+  await server.restart({ settings: { secretKeys: [key, ...secretKeys] } });
   await server.restart({ settings: { secretKeys } });
   const refreshed = await server.refresh(refresh_token);
   const exchanged = await server.exchange(code);

@@ -2,11 +2,12 @@ import { existsSync, realpathSync, renameSync, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { confirmClock } from '../audit/clock-confirmation.ts';
 import { OPERATOR } from '../audit/entries.ts';
+import { readSecretKeys } from '../config/keys.ts';
 import { readDatabaseUrl } from '../config/settings.ts';
 import { completeRestore } from '../grants/restore.ts';
 import { systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
-import { fsyncDirectory } from '../lib/keyring.ts';
+import { createKeyring, fsyncDirectory, idsOf } from '../lib/keyring.ts';
 import { isSqliteUrl, sqliteFileOf } from '../storage/inspect.ts';
 import { ensureMigrated } from '../storage/migrate.ts';
 import { openStorage } from '../storage/open.ts';
@@ -94,11 +95,12 @@ export const restoreCommand: Command = {
     const [from, file] = [options.text('from'), readDatabaseFile(env)];
     assertUsableBackup(from, file);
     assertNotInUse(file);
+    const keyIds = idsOf(createKeyring(readSecretKeys(env).keys));
     const draft = `${file}.restoring`;
     removeDatabase(draft);
     try {
       await copyDatabase(from, draft, createProgress());
-      const ended = await prepareDraft(draft, { from, keepsTokens: options.flag('keep-tokens') });
+      const ended = await prepareDraft(draft, { from, keepsTokens: options.flag('keep-tokens'), keyIds });
       const undo = existsSync(file) ? await backUpCurrent(file) : undefined;
       await copyDatabase(draft, file);
       return { restored: file, ...(undo && { undo }), ...ended, next: nextSteps(undo) };
@@ -130,7 +132,7 @@ function assertNotInUse(file: string): void {
 }
 
 /** Works on a copy, so that the database is replaced as a whole or not at all. */
-async function prepareDraft(draft: string, restore: { from: string; keepsTokens: boolean }) {
+async function prepareDraft(draft: string, restore: Parameters<typeof completeRestore>[2]) {
   const storage = await openStorage(`sqlite:${draft}`);
   try {
     await ensureMigrated(storage).catch(rejectVersion);

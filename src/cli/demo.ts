@@ -7,13 +7,14 @@ import {
   ensureDemoData,
   ensureDemoEndpoint,
 } from '../../demo/data.ts';
-import { readSettings, type Settings } from '../config/settings.ts';
+import type { Settings } from '../config/settings.ts';
 import { systemClock } from '../lib/clock.ts';
 import { InvalidSetting } from '../lib/errors.ts';
 import { createKeyring } from '../lib/keyring.ts';
 import { confirmReading } from '../storage/plausible-clock.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Command } from './command.ts';
+import { readServerSettings } from './first-key.ts';
 import { exitSoon, untilStopped } from './serve.ts';
 
 const CREDENTIALS = 'data/demo-apps.json';
@@ -33,7 +34,7 @@ export const demoCommand: Command = {
   options: {},
   examples: ['BASE_URL=http://127.0.0.1:5000 CONSENT_URL=http://localhost:5001 gatehouse demo'],
   async run(_, env) {
-    const settings = readSettings({ ...DEFAULTS, ...env });
+    const settings = await readServerSettings({ ...DEFAULTS, ...env });
     if (settings.baseUrl.startsWith('https:')) {
       throw new InvalidSetting('BASE_URL is public, and the demo is only for your own machine. Use: gatehouse serve');
     }

@@ -1,11 +1,12 @@
-import { type KeySource, readSecretKeys } from '../config/keys.ts';
+import { hasNoKeys, type KeySource, readSecretKeys } from '../config/keys.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Command } from './command.ts';
 import { checkAddresses } from './doctor/addresses.ts';
 import { checkClock, checkDatabase } from './doctor/database.ts';
 import type { Finding } from './doctor/finding.ts';
+import { checkKeys } from './doctor/keys.ts';
 import { checkMail } from './doctor/mail.ts';
-import { checkKeys, checkSettings, hasNoKeys, readValidSettings } from './doctor/settings.ts';
+import { checkSettings, readValidSettings } from './doctor/settings.ts';
 import { color } from './output.ts';
 
 /** Read-only. */

@@ -1,10 +1,11 @@
 import { type App, findApp } from '../apps/apps.ts';
 import { OPERATOR } from '../audit/entries.ts';
-import { readServesResources, readSettings } from '../config/settings.ts';
+import { readServesResources, readSettings, readWebhooksToLoopback } from '../config/settings.ts';
 import { systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import { isId } from '../lib/ids.ts';
-import { createKeyring, type Keyring } from '../lib/keyring.ts';
+import { createKeyring, idsOf, type Keyring } from '../lib/keyring.ts';
+import { rejectUnknownKey } from '../storage/known-keys.ts';
 import type { Database } from '../storage/storage.ts';
 import { resend, sendTest } from '../webhooks/deliveries.ts';
 import { type LoggedDelivery, listDeliveries } from '../webhooks/delivery-log.ts';
@@ -43,10 +44,10 @@ export const endpointCommands: Command[] = [
     },
     examples: ['--event grant.created --event grant.revoked'],
     run: (options, env) => {
-      const keys = readKeyring(env);
       checkUrl(options, env);
       return withStorage(env, async ({ durable: db }) => {
         const app = await requireApp(db, options);
+        const keys = await readKeyring(env, db);
         const newEndpoint = { app, url: options.text('url'), eventTypes: readEvents(options, env) };
         const added = await addEndpoint(OPERATOR, { db, keys }, newEndpoint, systemClock());
         const { endpoint, secret } = required(added, 'url', 'endpoint');
@@ -110,7 +111,8 @@ export const endpointCommands: Command[] = [
     name: 'endpoint replace-secret',
     summary: 'Create a new signing secret, which is printed only once; the old one also signs for a day',
     run: async (db, target, { env }) => {
-      const replaced = await replaceSecret(OPERATOR, { db, keys: readKeyring(env) }, target, systemClock());
+      const keys = await readKeyring(env, db);
+      const replaced = await replaceSecret(OPERATOR, { db, keys }, target, systemClock());
       return { secret: replaced?.secret };
     },
   }),
@@ -189,12 +191,14 @@ function readEvents(options: Options, env: NodeJS.ProcessEnv, fallback?: readonl
 }
 
 function checkUrl(options: Options, env: NodeJS.ProcessEnv): void {
-  rejectLoopback(options.text('url'), { allowsLoopback: readSettings(env).webhooksToLoopback });
+  rejectLoopback(options.text('url'), { allowsLoopback: readWebhooksToLoopback(env) });
 }
 
-/** The keys must equal those of the server, which decrypts the secrets. */
-function readKeyring(env: NodeJS.ProcessEnv): Keyring {
-  return createKeyring(readSettings(env).secretKeys);
+/** The keys must be those of the servers, which decrypt the secrets. */
+async function readKeyring(env: NodeJS.ProcessEnv, db: Database): Promise<Keyring> {
+  const keys = createKeyring(readSettings(env).secretKeys);
+  await rejectUnknownKey(db, idsOf(keys));
+  return keys;
 }
 
 function describe({ attemptsMade, endpointId: _, event, ...delivery }: LoggedDelivery) {

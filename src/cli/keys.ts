@@ -5,8 +5,9 @@ import { REFRESH_LIFETIME } from '../grants/lifetimes.ts';
 import { countSecretsByKey, recordKeyChange, reencryptSecrets } from '../keys.ts';
 import { DAY, systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
-import { createKeyring, moveKeyFile, writeKeyFile } from '../lib/keyring.ts';
+import { createKeyring, idsOf, moveKeyFile, writeKeyFile } from '../lib/keyring.ts';
 import { newSecret } from '../lib/secrets.ts';
+import { rejectUnknownKey } from '../storage/known-keys.ts';
 import type { Database, Storage } from '../storage/storage.ts';
 import { type Command, type Options, withStorage } from './command.ts';
 
@@ -25,17 +26,7 @@ export const keyCommands: Command[] = [
     summary: 'Add a key that verifies but does not sign yet: the first step when several nodes share the keys',
     options: { to: TO_OPTION },
     examples: ['--to gatehouse.keys'],
-    run: (options, env) =>
-      withStorage(env, async (storage) => {
-        const source = readSecretKeys(env);
-        const added = newSecret();
-        const next = 'Copy the file to every node and restart each. Then run: gatehouse keys rotate --use ID';
-        await writeKeys(storage, { action: 'key.added', id: idOf(added), source, to: options.text('to') }, [
-          ...source.keys,
-          added,
-        ]);
-        return { added: idOf(added), file: options.text('to') || source.file, next };
-      }),
+    run: (options, env) => withKnownKey(env, (storage, source) => add(storage, source, options)),
   },
   {
     name: 'keys rotate',
@@ -48,7 +39,7 @@ export const keyCommands: Command[] = [
     name: 'keys reencrypt',
     summary: 'Encrypt all stored secrets with the first key, so that the others can be removed',
     options: {},
-    run: (_, env) => withStorage(env, (storage) => reencrypt(storage, readSecretKeys(env))),
+    run: (_, env) => withKnownKey(env, reencrypt),
   },
   {
     name: 'keys prune',
@@ -59,11 +50,33 @@ export const keyCommands: Command[] = [
       to: TO_OPTION,
     },
     examples: ['--keep 2'],
-    run: (options, env) => withStorage(env, (storage) => prune(storage, readSecretKeys(env), options)),
+    run: (options, env) => withKnownKey(env, (storage, source) => prune(storage, source, options)),
   },
 ];
 
+/** Rejects a signing key that the servers of the database do not use. */
+function withKnownKey<Result>(
+  env: NodeJS.ProcessEnv,
+  work: (storage: Storage, source: KeySource) => Promise<Result>,
+): Promise<Result> {
+  return withStorage(env, async (storage) => {
+    const source = readSecretKeys(env);
+    await rejectUnknownKey(storage.durable, source.keys.map(idOf));
+    return work(storage, source);
+  });
+}
+
+async function add(storage: Storage, source: KeySource, options: Options) {
+  const added = newSecret();
+  const change = { action: 'key.added' as const, id: idOf(added), source, to: options.text('to') };
+  await writeKeys(storage, change, [...source.keys, added]);
+  const next = 'Copy the file to every node and restart each. Then run: gatehouse keys rotate --use ID';
+  return { added: idOf(added), file: options.text('to') || source.file, next };
+}
+
+/** With `--use`, a key that the database does not know is accepted: the operator has named it. */
 async function rotate(storage: Storage, source: KeySource, options: Options) {
+  if (!options.text('use')) await rejectUnknownKey(storage.durable, source.keys.map(idOf));
   const first = options.text('use') ? findKey(source.keys, options.text('use')) : newSecret();
   const keys = [first, ...source.keys.filter((key) => key !== first)];
   await writeKeys(storage, { action: 'key.rotated', id: idOf(first), source, to: options.text('to') }, keys);
@@ -136,11 +149,13 @@ interface KeyChange {
   to: string;
 }
 
-async function writeKeys(
-  storage: Storage,
-  { action, id, source: { file }, to }: KeyChange,
-  keys: string[],
-): Promise<void> {
+async function writeKeys(storage: Storage, change: KeyChange, keys: string[]): Promise<void> {
+  const { action, id, source, to } = change;
+  const { file } = source;
+  const [before, after] = [source.keys.map(idOf), keys.map(idOf)];
+  const record = () =>
+    recordKeyChange(OPERATOR, storage.durable, { action, id, from: before, to: after }, systemClock());
+  if (to === '' && before.join() === after.join()) return record();
   if (to === '' && file === undefined) {
     throw new FormError(
       'to',
@@ -156,7 +171,7 @@ async function writeKeys(
     throw new FormError('to', `The keys cannot be written to ${to || file}: ${error}. Choose another file.`);
   }
   try {
-    await recordKeyChange(OPERATOR, storage.durable, { action, id }, systemClock());
+    await record();
   } catch (error) {
     rmSync(written, { force: true });
     throw error;
@@ -199,7 +214,6 @@ function readCount(text: string): number {
   return Number(text);
 }
 
-/** Derived one-way: reveals nothing about the key. */
 export function idOf(key: string): string {
-  return createKeyring([key]).signing.id.toString('hex');
+  return idsOf(createKeyring([key])).join();
 }

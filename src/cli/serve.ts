@@ -2,11 +2,12 @@ import { flushCompileCache } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { DEMO_USERS } from '../../demo/data.ts';
 import { findUserByEmail } from '../accounts/users.ts';
-import { readSettings, type Settings } from '../config/settings.ts';
+import type { Settings } from '../config/settings.ts';
 import { SECOND } from '../lib/clock.ts';
 import { FormError, InvalidSetting } from '../lib/errors.ts';
 import type { Storage } from '../storage/storage.ts';
 import type { Command } from './command.ts';
+import { readServerSettings } from './first-key.ts';
 
 /** How long clients have to close their keep-alive connections when a node stops. */
 export const DRAIN_TIMEOUT = 3 * SECOND;
@@ -29,7 +30,7 @@ export const serveCommand: Command = {
   ],
   async run(options, env) {
     const workers = readWorkers(options.text('workers'));
-    const settings = { ...readSettings(env), workers };
+    const settings = { ...(await readServerSettings(env)), workers };
     if (workers === 1) await serveInProcess(settings);
     else await (await import('./workers.ts')).serveWithWorkers(settings, env);
     return undefined;

@@ -1,4 +1,4 @@
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { InvalidSetting } from '../lib/errors.ts';
 import { fsyncDirectory, MIN_KEY_LENGTH, splitKeys, writeKeyFile } from '../lib/keyring.ts';
@@ -13,7 +13,12 @@ export interface KeySource {
   file: string | undefined;
 }
 
-/** From SECRET_KEYS, from SECRET_KEYS_FILE, or for development from a file that is created at the first start. */
+/** Whether no setting has keys, and no start on this machine has created one. */
+export function hasNoKeys(env: Environment): boolean {
+  return !env.SECRET_KEYS && !env.SECRET_KEYS_FILE && !existsSync(LOCAL_KEY_FILE);
+}
+
+/** From SECRET_KEYS, from SECRET_KEYS_FILE, or for development from the file that the first start creates. */
 export function readSecretKeys(env: Environment): KeySource {
   const baseUrl = readOrigin(env, 'BASE_URL', 'http://localhost:4000');
   const given = splitKeys(env.SECRET_KEYS ?? '');
@@ -22,7 +27,7 @@ export function readSecretKeys(env: Environment): KeySource {
     throw new InvalidSetting('SECRET_KEYS_FILE and SECRET_KEYS are both set. Keep one of them.');
   }
   if (isGiven) return { keys: checkKeys(given, 'SECRET_KEYS'), file: undefined };
-  const file = env.SECRET_KEYS_FILE || ensureLocalKey(baseUrl);
+  const file = env.SECRET_KEYS_FILE || findLocalKey(baseUrl);
   return { keys: checkKeys(splitKeys(readSettingFile('SECRET_KEYS_FILE', file)), 'SECRET_KEYS_FILE'), file };
 }
 
@@ -34,11 +39,18 @@ function checkKeys(keys: string[], setting: string): string[] {
   );
 }
 
-/** For development: created once, readable by its owner only. */
-function ensureLocalKey(baseUrl: string): string {
+function findLocalKey(baseUrl: string): string {
   if (isPublic(baseUrl)) {
     throw new InvalidSetting('SECRET_KEYS must be set when BASE_URL is public. Make one with: openssl rand -base64 32');
   }
+  if (existsSync(LOCAL_KEY_FILE)) return LOCAL_KEY_FILE;
+  throw new InvalidSetting(
+    `SECRET_KEYS is not set, and ${LOCAL_KEY_FILE} does not exist in this folder. Set SECRET_KEYS or SECRET_KEYS_FILE as for the server, or run this in its folder.`,
+  );
+}
+
+/** For development: readable by its owner only. Keeps a file that exists. */
+export function createLocalKey(): void {
   try {
     if (mkdirSync(dirname(LOCAL_KEY_FILE), { recursive: true })) fsyncDirectory('.');
     writeKeyFile(LOCAL_KEY_FILE, [newSecret()]);
@@ -47,5 +59,4 @@ function ensureLocalKey(baseUrl: string): string {
       throw new InvalidSetting(`SECRET_KEYS is not set, and no key can be written to ${LOCAL_KEY_FILE}: ${error}.`);
     }
   }
-  return LOCAL_KEY_FILE;
 }

@@ -93,7 +93,7 @@ export function readSettings(env: Environment): Settings {
     servesMcp: readServesMcp(env),
     mcpAllowedOrigins: readOrigins(env, 'MCP_ALLOWED_ORIGINS'),
     introspectionClients: readIntrospectionClients(env),
-    webhooksToLoopback: readOneOf(env, 'WEBHOOKS_TO_LOOPBACK', 'no', ['yes', 'no']) === 'yes',
+    webhooksToLoopback: readWebhooksToLoopback(env),
     smtp: readSmtp(env, readPlatformName(env)),
     logLevel: readOneOf(env, 'LOG_LEVEL', 'info', LOG_LEVELS),
     auditRetention: readAuditRetention(env),
@@ -144,6 +144,10 @@ function readAuditRetention(env: Environment): number | undefined {
 
 export function readServesResources(env: Environment): boolean {
   return readOneOf(env, 'BUSINESS_API', 'on', ['on', 'off']) === 'on';
+}
+
+export function readWebhooksToLoopback(env: Environment): boolean {
+  return readOneOf(env, 'WEBHOOKS_TO_LOOPBACK', 'no', ['yes', 'no']) === 'yes';
 }
 
 function readIntrospectionClients(env: Environment): ReadonlySet<string> {

@@ -4,6 +4,7 @@ import { deleteAllPasswordLinks } from '../accounts/password-links.ts';
 import { endAllSessions } from '../accounts/sessions.ts';
 import { type Actor, recordAudit } from '../audit/entries.ts';
 import { dropWaitingMails } from '../mail/mails.ts';
+import { addKnownKeys } from '../storage/known-keys.ts';
 import { confirmReading } from '../storage/plausible-clock.ts';
 import type { Database } from '../storage/storage.ts';
 import { inTransaction } from '../storage/storage.ts';
@@ -14,19 +15,22 @@ interface Restore {
   /** The file of the backup, for the audit log. */
   from: string;
   keepsTokens: boolean;
+  /** The ids of the keys of the server. One of them may be newer than the backup. */
+  keyIds: readonly string[];
 }
 
 /**
  * Completes the restore of a backup. What has been revoked since the backup is unknown, so everything that gives access
  * ends, unless `keepsTokens` is set. Returns how much of each has ended.
  */
-export async function completeRestore(actor: Actor, db: Database, { from, keepsTokens }: Restore, now: number) {
+export async function completeRestore(actor: Actor, db: Database, { from, keepsTokens, keyIds }: Restore, now: number) {
   const grants_ended = keepsTokens ? 0 : await revokeEveryGrant(db, 'backup_restored', now);
   return inTransaction(db, async (tx) => {
     const ended = keepsTokens ? {} : { grants_ended, ...(await endEveryAccess(tx, now)) };
     const detail = Object.fromEntries(Object.entries(ended).map(([name, count]) => [name, String(count)]));
     const subject = { kind: 'database' as const, id: 'database', name: from };
     await recordAudit(tx, { action: 'database.restored', actor, businessId: null, subject, detail }, now);
+    await addKnownKeys(tx, keyIds, now);
     // The newest time in an old backup is long past, which would look like a clock that jumped.
     await confirmReading(tx, now);
     return ended;

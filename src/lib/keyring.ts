@@ -26,6 +26,11 @@ export function createKeyring(secrets: readonly string[]): Keyring {
   return { signing, all, find: (id) => all.find((key) => key.id.equals(id)) };
 }
 
+/** The ids of all keys in hex, the signing key first. They reveal nothing about the keys. */
+export function idsOf(keys: Keyring): string[] {
+  return keys.all.map(({ id }) => id.toString('hex'));
+}
+
 /**
  * Each purpose has its own derived key, so a MAC for one purpose is never valid for another. Derived keys are cached
  * without limit: purposes are constants in the code, never request data.

@@ -26,6 +26,7 @@ export interface Tables extends AccountTables, AppTables {
   rate_limits: RateLimitsTable;
   clock: ClockTable;
   leases: LeasesTable;
+  signing_keys: SigningKeysTable;
 }
 
 /** What happened in a business, until a row of `events` exists for each app that may read it. */
@@ -197,6 +198,12 @@ interface LeasesTable {
   holder: string;
   /** By the clock of the database. */
   expires_at: number;
+}
+
+/** The keys that servers may sign with, by their ids. */
+interface SigningKeysTable {
+  id: string;
+  recorded_at: number;
 }
 
 interface RateLimitsTable {

@@ -114,7 +114,7 @@ test('a file that is damaged, foreign, empty, newer or missing is rejected, and 
   newer.close();
 
   for (const name of ['cut', 'torn', 'text', 'empty', 'foreign', 'newer', 'none']) {
-    const { status, stderr } = await cli.run(['restore', '--from', at(`${name}.db`)]);
+    const { status, stderr } = await cli.run(['restore', '--from', at(`${name}.db`)], { env: KEYS });
     assert.equal(status, 1, name);
     assert.match(stderr, /^--from: .+\n$/, name);
     assert.equal(stderr.trimEnd().split('\n').length, 1, stderr);
@@ -156,7 +156,7 @@ test('a restore is rejected while a server runs; after it, no grant that may hav
   const whileServing = await cli.run(['restore', '--from', backup]);
   const stillServes = (await client.listInvoices(kept.access_token)).status;
   await server.end('SIGKILL');
-  const done = await cli.json(['restore', '--from', backup]);
+  const done = await cli.json(['restore', '--from', backup], { env: KEYS });
   const again = await serve();
   const responses = [
     await client.listInvoices(revoked.access_token),
@@ -187,11 +187,11 @@ test('a restore can keep active grants, and the replaced database can be brought
   const { cli, client, backup, kept, revoked, server, serve } = await createBackup();
   await server.end('SIGKILL');
 
-  const done = await cli.json(['restore', '--from', backup, '--keep-tokens'], { asProcess: true });
+  const done = await cli.json(['restore', '--from', backup, '--keep-tokens'], { asProcess: true, env: KEYS });
   const then = await serve();
   const alive = [await client.listInvoices(kept.access_token), await client.listInvoices(revoked.access_token)];
   await then.end('SIGKILL');
-  await cli.json(['restore', '--from', done.undo, '--keep-tokens']);
+  await cli.json(['restore', '--from', done.undo, '--keep-tokens'], { env: KEYS });
   const now = await serve();
   const undone = [await client.listInvoices(kept.access_token), await client.listInvoices(revoked.access_token)];
   await now.end('SIGKILL');
@@ -209,7 +209,7 @@ test('a restore creates a missing database, and leaves the backup unchanged', as
   const backup = join(cli.folder, 'backup.db');
   await cli.json(['backup', '--to', backup]);
   const before = readFileSync(backup);
-  const env = { DATABASE_URL: `sqlite:${join(cli.folder, 'elsewhere.db')}` };
+  const env = { ...KEYS, DATABASE_URL: `sqlite:${join(cli.folder, 'elsewhere.db')}` };
 
   await cli.json(['restore', '--from', backup], { env });
 

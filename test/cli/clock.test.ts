@@ -25,13 +25,16 @@ test('after a jump the doctor and the metrics name it, and old rows stay until t
   await confirmReading(storage.durable, MONTHS_AGO);
   const countSessions = async () => (await storage.durable.selectFrom('sessions').selectAll().execute()).length;
   const metrics = `127.0.0.1:${await freePort()}`;
-  const server = await cli.serve({ METRICS_LISTEN: metrics });
+  const keys = { SECRET_KEYS: 'the-key-of-a-server-with-an-old-clock' };
+  const server = await cli.serve({ ...keys, METRICS_LISTEN: metrics });
   const jump = async () => {
     const text = await (await fetch(`http://${metrics}/metrics`)).text();
     return Number(/^gatehouse_clock_jump_seconds (\S+)$/m.exec(text)?.[1]);
   };
   const examine = async () => {
-    const { stdout } = await cli.run(['doctor', '--json'], { env: { BASE_URL: server.api, CONSENT_URL: server.web } });
+    const { stdout } = await cli.run(['doctor', '--json'], {
+      env: { ...keys, BASE_URL: server.api, CONSENT_URL: server.web },
+    });
     return JSON.parse(stdout).findings.filter(({ about, level }: Finding) => about === 'clock' && level === 'warning');
   };
 

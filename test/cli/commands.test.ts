@@ -240,7 +240,7 @@ test('every list is printed as a table, with the columns that fit', async () => 
     ['keys', 'list'],
   ];
   for (const args of lists) {
-    const { stdout } = await cli.run(args);
+    const { stdout } = await cli.run(args, { env: { SECRET_KEYS: 'the-key-of-the-table-of-all-the-keys' } });
     assert.match(stdout, /^(?:CLIENT )?ID {2,}/m, args.join(' '));
     assert.doesNotMatch(stdout, /undefined|\[object/);
   }

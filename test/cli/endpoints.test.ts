@@ -8,6 +8,7 @@ import { type Received, startWebhookReceiver } from '../support/webhook-receiver
 
 const UNKNOWN_ID = '01a1dd0a-eb11-7000-997c-587fb8fee946';
 const URL_ = 'https://hooks.example/';
+const KEYS = { SECRET_KEYS: 'the-key-that-encrypts-these-secrets!' };
 
 /** A new database with an app, and the options that name its endpoints. */
 async function createAppWithEndpoints(known?: CommandLine) {
@@ -18,9 +19,9 @@ async function createAppWithEndpoints(known?: CommandLine) {
     cli,
     app: String(app),
     add: (...more: string[]) =>
-      cli.json(['endpoint', 'add', '--app', app, ...more], { env: { WEBHOOKS_TO_LOOPBACK: 'yes' } }),
+      cli.json(['endpoint', 'add', '--app', app, ...more], { env: { ...KEYS, WEBHOOKS_TO_LOOPBACK: 'yes' } }),
     onEndpoint: (verb: string, id: string, ...more: string[]) =>
-      cli.json(['endpoint', verb, '--app', app, '--endpoint', id, ...more]),
+      cli.json(['endpoint', verb, '--app', app, '--endpoint', id, ...more], { env: KEYS }),
   };
 }
 
@@ -45,7 +46,7 @@ test('endpoint add prints the endpoint and its signing secret; without --event i
 });
 
 test('with BUSINESS_API=off, endpoint add offers no events of resources', async () => {
-  const env = { BUSINESS_API: 'off' };
+  const env = { ...KEYS, BUSINESS_API: 'off' };
   const { eventTypes } = await cli.json(['endpoint', 'add', '--app', app, '--url', URL_], { env });
   const rejected = await cli.run(['endpoint', 'add', '--app', app, '--url', URL_, '--event', 'invoice.paid'], { env });
 
@@ -114,7 +115,7 @@ test('an endpoint can be disabled, enabled and removed', async () => {
 
 test('a running server delivers to an endpoint that the command line added; the log shows it, and resend repeats it', async () => {
   const [receiver, { cli, add, onEndpoint }] = [await startWebhookReceiver(), await createAppWithEndpoints()];
-  const server = await cli.serve({ WEBHOOKS_TO_LOOPBACK: 'yes' });
+  const server = await cli.serve({ ...KEYS, WEBHOOKS_TO_LOOPBACK: 'yes' });
   const { id, secret } = await add('--url', receiver.url, '--event', 'grant.created');
 
   const { eventId } = await onEndpoint('test', id);
@@ -183,8 +184,7 @@ const REJECTED: [what: string, args: string[], sentence: RegExp][] = [
 
 for (const [what, args, sentence] of REJECTED) {
   test(`${what} is rejected with one sentence`, async () => {
-    const SECRET_KEYS = 'a-key-so-that-none-is-made-in-this-folder';
-    const { status, stdout, stderr } = await cli.run(args, { env: { SECRET_KEYS } });
+    const { status, stdout, stderr } = await cli.run(args, { env: KEYS });
 
     assert.equal(status, 1);
     assert.equal(stdout, '');

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -184,10 +184,12 @@ test('every command has an example, which it accepts', async () => {
 
 test('the first example of every command works, or fails only because what it names does not exist', async () => {
   const own = await createCommandLineWithDatabase();
+  const env = { SECRET_KEYS_FILE: resolve(own.folder, 'keys') };
+  writeFileSync(env.SECRET_KEYS_FILE, 'the-key-of-the-examples-of-all-commands');
   const expected = /^$|^--[\w-]+: (?:There is no such|.* does not exist|The keys were changed less than 30 days ago)/;
   // The log would go to the output of the tests.
   for (const args of (await commandsOnDatabase()).filter(([noun]) => noun !== 'audit')) {
-    assert.match((await own.run(args)).stderr, expected, args.join(' '));
+    assert.match((await own.run(args, { env })).stderr, expected, args.join(' '));
   }
 });
 

@@ -183,7 +183,8 @@ test('keys in the variable are removed only with --end-tokens, because it does n
 
 test('the key file of a development machine can be rotated, too, and no other file is left behind', async () => {
   const cli = await createCommandLineWithDatabase();
-  await cli.json(['keys', 'list']);
+  const server = await cli.serve();
+  await server.end('SIGTERM');
   const file = join(cli.folder, 'data', 'secret-key');
   const before = readFileSync(file, 'utf8').trim();
 

@@ -76,8 +76,9 @@ test('serve rejects a port that is in use with one sentence that names the setti
     LISTEN: url.slice('http://'.length),
     CONSENT_LISTEN: local.CONSENT_URL.slice('http://'.length),
   };
-  const forPublicApi = await cli.run(['serve'], { env: behindProxy });
-  const forPublicWeb = await cli.run(['serve'], {
+  const fresh = createCommandLine();
+  const forPublicApi = await fresh.run(['serve'], { env: behindProxy });
+  const forPublicWeb = await fresh.run(['serve'], {
     env: { ...behindProxy, LISTEN: behindProxy.CONSENT_LISTEN, CONSENT_LISTEN: behindProxy.LISTEN },
   });
   taken.close();

@@ -3,7 +3,6 @@ import { DEMO_USERS } from '../../../demo/data.ts';
 import { findUserByEmail } from '../../accounts/users.ts';
 import { listAppsOf } from '../../apps/apps.ts';
 import type { Settings } from '../../config/settings.ts';
-import { countSecretsByKey } from '../../keys.ts';
 import { DAY, MINUTE, SECOND, systemClock } from '../../lib/clock.ts';
 import {
   checkStandbyWait,
@@ -17,9 +16,9 @@ import { listPending } from '../../storage/migrate.ts';
 import { openStorage } from '../../storage/open.ts';
 import { MAX_JUMP, readLastReading } from '../../storage/plausible-clock.ts';
 import type { Database, Storage } from '../../storage/storage.ts';
-import { idOf } from '../keys.ts';
 import { checkContracts } from './contracts.ts';
 import { errorMessage, type Finding, findingsAbout } from './finding.ts';
+import { checkKnownKeys } from './keys.ts';
 
 const { ok, warning, problem } = findingsAbout('database');
 const MB = 1024 * 1024;
@@ -69,7 +68,7 @@ async function checkOpened(storage: Storage, settings: Settings, keys: string[] 
   }
   findings.push(...(await checkIntrospection(storage.durable, settings)));
   const clocks = await compareClocks(storage.durable, inspection, systemClock());
-  return [...findings, ...clocks, ...(keys ? await checkStoredSecrets(storage.durable, keys) : [])];
+  return [...findings, ...clocks, ...(keys ? await checkKnownKeys(storage.durable, keys) : [])];
 }
 
 /** Without the resources, tokens are for an API of the platform, which has to introspect them. */
@@ -163,37 +162,6 @@ function checkPostgres(inspection: Extract<Inspection, { engine: 'postgres' }>):
     );
   }
   return findings;
-}
-
-/** Secrets that were encrypted with a removed key cannot be decrypted. */
-async function checkStoredSecrets(db: Database, keys: string[]): Promise<Finding[]> {
-  const { warning, problem } = findingsAbout('keys');
-  const [first, ...others] = keys.map(idOf);
-  const { endpoints, authenticators } = await countSecretsByKey(db);
-  const describe = (isIncluded: (id: string) => boolean) =>
-    [
-      countSecrets(sum(endpoints, isIncluded), 'webhook endpoint', 'webhook endpoints'),
-      countSecrets(sum(authenticators, isIncluded), 'authenticator app', 'authenticator apps'),
-    ].filter((text) => text !== undefined);
-  const lost = describe((id) => id !== first && !others.includes(id)).map((text) => {
-    const fix =
-      'Add the key again as the last one; or replace the secrets of endpoints with gatehouse endpoint replace-secret, and remove authenticator apps with gatehouse user remove-second-factor';
-    return problem(`${text} encrypted with a key that was removed.`, fix);
-  });
-  const outdated = describe((id) => others.includes(id)).map((text) => {
-    const fix = 'Before you remove an old key, run: gatehouse keys reencrypt';
-    return warning(`${text} encrypted with an old key.`, fix);
-  });
-  return [...lost, ...outdated];
-}
-
-function sum(counts: Map<string, number>, isIncluded: (id: string) => boolean): number {
-  return [...counts].filter(([id]) => isIncluded(id)).reduce((total, [, count]) => total + count, 0);
-}
-
-function countSecrets(count: number, singular: string, plural: string): string | undefined {
-  if (count === 0) return undefined;
-  return count === 1 ? `The secret of 1 ${singular} is` : `The secrets of ${count} ${plural} are`;
 }
 
 const EARLIEST = Date.UTC(2025, 0, 1);

@@ -1,26 +1,19 @@
-import { existsSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
-import { type KeySource, LOCAL_KEY_FILE } from '../../config/keys.ts';
+import { hasNoKeys } from '../../config/keys.ts';
 import { readSettings, type Settings } from '../../config/settings.ts';
 import { InvalidSetting } from '../../lib/errors.ts';
 import { type Address, isLoopbackHost } from '../../lib/ip-addresses.ts';
-import { isWeakKey } from '../../lib/keyring.ts';
 import { type Finding, findingsAbout } from './finding.ts';
 
 const { ok, warning, problem } = findingsAbout('settings');
 
 const PLACEHOLDER = 'placeholder-for-a-key-that-does-not-exist-yet';
 
-/** Whether the first start would create a key. */
-export function hasNoKeys(env: NodeJS.ProcessEnv): boolean {
-  return !env.SECRET_KEYS && !env.SECRET_KEYS_FILE && !existsSync(LOCAL_KEY_FILE);
-}
-
 /** The valid settings, with defaults instead of invalid ones, and a finding for each invalid one. */
 export function readValidSettings(env: NodeJS.ProcessEnv): { settings: Settings; findings: Finding[] } {
   const findings: Finding[] = [];
   let remaining = env;
-  // Reading the settings would create the key file, and this command changes nothing.
+  // The first start creates it.
   if (hasNoKeys(env) && !(env.BASE_URL ?? '').startsWith('https:')) remaining = { ...env, SECRET_KEYS: PLACEHOLDER };
   for (;;) {
     try {
@@ -83,27 +76,4 @@ function checkProxies(trustProxy: string | false): Finding[] {
       'List IP addresses or networks, such as 127.0.0.1,10.0.0.0/8.',
     ),
   ];
-}
-
-const MAX_KEYS = 3;
-
-export function checkKeys({ keys, file }: KeySource): Finding[] {
-  const { ok, warning, problem } = findingsAbout('keys');
-  if (keys.length === 0) return [warning('There is no key yet.', `The first start creates ${LOCAL_KEY_FILE}.`)];
-  const findings: Finding[] = [];
-  if (keys.some(isWeakKey)) {
-    findings.push(warning('A key does not look random.', 'Replace it with a random one: gatehouse keys rotate'));
-  }
-  if (new Set(keys).size < keys.length) findings.push(warning('A key is listed twice.', 'Remove one of the two.'));
-  if (keys.length > MAX_KEYS) {
-    const fix = 'Remove keys that have signed nothing for 30 days: gatehouse keys prune';
-    findings.push(warning(`There are ${keys.length} keys.`, fix));
-  }
-  // Kubernetes mounts a Secret for a group, of which the server is the only member.
-  if (file && existsSync(file) && (statSync(file).mode & 0o037) !== 0) {
-    const fix = `Run: chmod 600 ${file}. Then replace its keys: gatehouse keys rotate`;
-    findings.push(problem(`Other users of this machine can read ${file}.`, fix));
-  }
-  if (findings.length > 0) return findings;
-  return [ok(keys.length === 1 ? 'There is one key.' : `There are ${keys.length} keys.`)];
 }

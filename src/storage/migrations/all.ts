@@ -4,6 +4,7 @@ import { deliveryLog } from './003-delivery-log.ts';
 import { happenings } from './004-happenings.ts';
 import { stops } from './005-stops.ts';
 import { rejectedAuthorizations } from './006-rejected-authorizations.ts';
+import { signingKeys } from './007-signing-keys.ts';
 import type { Migration } from './migration.ts';
 
 /** In order, forwards only. A migration that has been released is never edited. */
@@ -22,4 +23,5 @@ export const MIGRATIONS: Migration[] = [
   happenings,
   stops,
   rejectedAuthorizations,
+  signingKeys,
 ];

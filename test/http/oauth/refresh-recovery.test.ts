@@ -126,6 +126,7 @@ test('a token of a grant that is missing from the backup is rejected, and nothin
 test('a new first key signs new tokens, and signatures of the old key stay valid', async () => {
   const { access_token, refresh_token } = await server.connect();
   const code = await server.allow();
+  await server.restart({ settings: { secretKeys: [oldKey, newKey] } });
   await server.restart({ settings: { secretKeys: [newKey, oldKey] } });
 
   assert.equal(await works(access_token), true);
