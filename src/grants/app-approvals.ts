@@ -18,6 +18,7 @@ import {
   recordDecision,
   setDecision,
 } from './app-requests.ts';
+import { countConnectedUsers } from './connected-users.ts';
 import { endForEveryone } from './connections.ts';
 import { formatCount } from './counts.ts';
 import { wasGranted } from './status.ts';
@@ -158,10 +159,7 @@ async function notifyMember(tx: Database, { app, member, decided }: Decided, now
   await notify(tx, [member.id], notice, now);
 }
 
-/**
- * An owner blocks an app: everyone's connections to it in the business end at once, and no member can connect it again.
- * False if the actor is not an owner.
- */
+/** Everyone's connections to the app in the business end at once, and no member can connect it again. False if the actor is not an owner. */
 export async function blockApp(
   actor: Actor,
   db: Database,
@@ -169,14 +167,16 @@ export async function blockApp(
   now: number,
 ): Promise<boolean> {
   if (app.ownerScope === 'platform') throw new FormError('reason', 'An app of the platform cannot be blocked.');
+  // Before the transaction, for which others wait.
+  const counted = await countConnectedUsers(db, { appId: app.id, businessId }, now);
   return inTransaction(db, async (tx) => {
     if (!(await lockAppRules(actor, tx, businessId))) return false;
     if ((await findDecision(tx, { app, businessId }))?.status === 'blocked') return true;
     const row = { status: 'blocked', scopes: '', reason, decided_by: actor.id, decided_at: now } as const;
     await putDecision(tx, { app, businessId }, row);
     await deleteRequests(tx, { appId: app.id, businessId });
-    const people = (await endForEveryone(tx, { appId: app.id, businessId }, 'app_blocked', now)) ?? 0;
-    const detail = { people: formatCount(people), ...(reason && { reason }) };
+    await endForEveryone(tx, { appId: app.id, businessId }, 'app_blocked', now);
+    const detail = { people: formatCount(counted.users, counted), ...(reason && { reason }) };
     await recordDecision(actor, tx, { action: 'grant.app_blocked', app, businessId, detail }, now);
     return true;
   });

@@ -2,21 +2,29 @@ import type { App } from '../apps/apps.ts';
 import { lastUses } from '../request-log/counts.ts';
 import { contains, type SearchTerm } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
-import { APP_SUSPENSIONS, selectLiveGrants } from './status.ts';
+import { type Counted, MAX_READ } from './counts.ts';
+import { endedReason, isSuspendedBy, selectUnrevokedWithParties } from './status.ts';
 import { boundBusiness } from './tenancy.ts';
+import { isLive } from './unrevoked.ts';
 
 /** A business that an app is connected to, as its developer sees it: without the names of users. */
-export interface AppConnection {
+export interface AppConnection extends Counted {
   /** The id of the business. */
   id: string;
   businessName: string;
   users: number;
   since: number;
-  /** When the last of its users’ connections ends; null until they disconnect the app. */
+  /** When the last of its users’ connections ends; null until they disconnect the app. Of those that were read. */
   expiresAt: number | null;
   /** When it last used a scope there, as far back as usage is kept. */
   lastUsedAt: number | null;
 }
+
+/** Rows of grants for each business of a list. */
+const MAX_ROWS = 500;
+const BATCH = 100;
+const FIRST_ID = '00000000-0000-0000-0000-000000000000';
+const LAST_ID = 'ffffffff-ffff-ffff-ffff-ffffffffffff';
 
 /** With live grants, newest business first. */
 export async function listAppConnections(
@@ -25,50 +33,88 @@ export async function listAppConnections(
   sought: SearchTerm,
   now: number,
 ): Promise<AppConnection[]> {
-  const connected = selectConnected(db, app, sought, now).as('connected');
-  const rows = await db
-    .selectFrom(connected)
-    .innerJoin('businesses', 'businesses.id', 'connected.business_id')
-    .selectAll('connected')
-    .select('businesses.name')
-    .orderBy('connected.business_id', 'desc')
-    .execute();
-  const ids = rows.map((row) => row.business_id);
+  const ids = await listConnectedBusinesses(db, app, sought, now);
+  if (ids.length === 0) return [];
   const used = await lastUses(db, app.id, ids);
-  return rows.map((row) => ({
-    id: row.business_id,
-    businessName: row.name,
-    users: Number(row.users),
-    since: row.since,
-    expiresAt: Number(row.ending) === Number(row.grants) ? row.last_end : null,
-    lastUsedAt: used.get(row.business_id) ?? null,
-  }));
+  const businesses = await db.selectFrom('businesses').select(['id', 'name']).where('id', 'in', ids).execute();
+  const names = new Map(businesses.map(({ id, name }) => [id, name]));
+  const connections: AppConnection[] = [];
+  for (const id of ids) {
+    const businessName = names.get(id);
+    const summary = await summarise(db, { app, businessId: id }, now);
+    const lastUsedAt = used.get(id) ?? null;
+    if (businessName !== undefined && summary) connections.push({ id, businessName, lastUsedAt, ...summary });
+  }
+  return connections;
 }
 
-/** Sorted like an index, so the cost of a page does not depend on the number of businesses. */
-function selectConnected(db: Database, app: App, { search, after, limit }: SearchTerm, now: number) {
-  let query = selectLiveGrants(db, now, { even: APP_SUSPENSIONS })
-    .select(({ fn }) => [
-      'grants.business_id',
-      fn.count<number>('grants.user_id').distinct().as('users'),
-      fn.min('grants.created_at').as('since'),
-      fn.countAll<number>().as('grants'),
-      fn.count<number>('grants.expires_at').as('ending'),
-      fn.max('grants.expires_at').as('last_end'),
-    ])
-    .where('grants.app_id', '=', app.id)
-    .groupBy('grants.business_id')
-    .orderBy('grants.business_id', 'desc')
-    .limit(limit);
-  const bound = boundBusiness(app);
-  if (bound !== null) query = query.where('grants.business_id', '=', bound);
-  if (after) query = query.where('grants.business_id', '<', after);
-  if (search) {
-    const named = db
-      .selectFrom('businesses')
-      .select('id')
-      .where(contains(['businesses.name'], search));
-    query = query.where('grants.business_id', 'in', named);
+/** Reads a bounded number of rows. Once a business is found, its other grants are skipped. */
+async function listConnectedBusinesses(
+  db: Database,
+  app: App,
+  { search, after = LAST_ID, limit }: SearchTerm,
+  now: number,
+): Promise<string[]> {
+  const found = new Set<string>();
+  let from: Bound = [after, FIRST_ID];
+  for (let read = 0; read < MAX_READ && found.size < limit; read += BATCH) {
+    const rows = await selectBefore(db, app, search, from, now).limit(BATCH).execute();
+    for (const { businessId } of rows.filter((row) => isConnected(row, now))) found.add(businessId);
+    const last = rows.at(-1);
+    if (!last || rows.length < BATCH) break;
+    from = [last.businessId, found.has(last.businessId) ? FIRST_ID : last.grantId];
   }
-  return query;
+  return [...found].slice(0, limit);
+}
+
+type Bound = [businessId: string, grantId: string];
+
+/** In the descending order of the index of the app. */
+function selectBefore(db: Database, app: App, search: string, [businessId, id]: Bound, now: number) {
+  const query = selectUnrevoked(db, app, now)
+    .where(({ eb, refTuple, tuple }) => eb(refTuple('grants.business_id', 'grants.id'), '<', tuple(businessId, id)))
+    .orderBy('grants.business_id', 'desc')
+    .orderBy('grants.id', 'desc');
+  if (!search) return query;
+  const named = db
+    .selectFrom('businesses')
+    .select('id')
+    .where(contains(['businesses.name'], search));
+  return query.where('grants.business_id', 'in', named);
+}
+
+function selectUnrevoked(db: Database, app: App, now: number) {
+  const query = selectUnrevokedWithParties(db)
+    .select(['grants.id as grantId', 'grants.business_id as businessId', 'grants.user_id as userId'])
+    .select(['grants.created_at as since', 'grants.expires_at as expiresAt', 'grants.refresh_expires_at as until'])
+    .select([endedReason(now).as('ended'), isSuspendedBy('user_disabled', now).as('isDisabled')])
+    .where('grants.app_id', '=', app.id);
+  const bound = boundBusiness(app);
+  return bound === null ? query : query.where('grants.business_id', '=', bound);
+}
+
+type Unrevoked = Awaited<ReturnType<ReturnType<typeof selectUnrevoked>['execute']>>[number];
+
+function isConnected(row: Unrevoked, now: number): boolean {
+  return isLive(row, now) && !row.isDisabled;
+}
+
+/** Undefined if none of the rows that were read is live any more. */
+async function summarise(db: Database, { app, businessId }: { app: App; businessId: string }, now: number) {
+  const rows = await selectUnrevoked(db, app, now)
+    .where('grants.business_id', '=', businessId)
+    .where('grants.id', '>', FIRST_ID)
+    .orderBy('grants.id')
+    .limit(MAX_ROWS)
+    .execute();
+  const connected = rows.filter((row) => isConnected(row, now));
+  const [oldest] = connected;
+  if (!oldest) return undefined;
+  const ends = connected.map(({ expiresAt }) => expiresAt);
+  return {
+    users: new Set(connected.map(({ userId }) => userId)).size,
+    isPart: rows.length === MAX_ROWS,
+    since: oldest.since,
+    expiresAt: ends.includes(null) ? null : Math.max(...ends.map(Number)),
+  };
 }

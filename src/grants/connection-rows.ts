@@ -4,7 +4,6 @@ import type { ConnectedFor } from '../storage/app-tables.ts';
 import { contains } from '../storage/search.ts';
 import type { Database } from '../storage/storage.ts';
 import { selectConsents } from './consents.ts';
-import { MAX_COUNTED } from './counts.ts';
 import { SUSPENSIONS, selectLiveGrants } from './status.ts';
 
 /** One app, acting for one user in one business. */
@@ -67,18 +66,6 @@ export async function listConnectionRows(db: Database, keys: ConnectionKey[], no
     ...live.map((row) => ({ ...row, isLive: true })),
     ...saved.map((row) => ({ ...row, fetchedAt: null, isLive: false })),
   ];
-}
-
-/** How many users have connected an app to a business, and for how many of them it has access now: at most `MAX_COUNTED` and one. */
-export async function countConnectedUsers(
-  db: Database,
-  { appId, businessId }: { appId: string; businessId: string },
-  now: number,
-): Promise<{ users: number; live: number }> {
-  const filter = { appId, businessIds: [businessId], limit: MAX_COUNTED + 1 };
-  const live = await listKeys(db, liveGrants(db, now), filter);
-  const saved = await listKeys(db, savedConsents(db, now), filter);
-  return { users: new Set([...live, ...saved].map(sortKeyOf)).size, live: live.length };
 }
 
 /** Grants or consents, with the same column names. */

@@ -8,11 +8,11 @@ import type { ConnectedFor } from '../storage/app-tables.ts';
 import type { Database } from '../storage/storage.ts';
 import { inTransaction, pipelineWrites } from '../storage/storage.ts';
 import { lockAppRules } from './app-policies.ts';
+import { countConnectedUsers } from './connected-users.ts';
 import {
   type ConnectionFilter,
   type ConnectionKey,
   type ConnectionRow,
-  countConnectedUsers,
   listConnectionKeys,
   listConnectionRows,
   sortKeyOf,
@@ -159,40 +159,56 @@ export async function disconnect(
   { app, businessId, user }: Disconnect,
   now: number,
 ): Promise<boolean> {
-  const reason = user && user.id === actor.id ? 'disconnected_by_user' : 'disconnected_by_owner';
+  if (!user) return disconnectEveryone(actor, db, { app, businessId }, now);
+  const reason = user.id === actor.id ? 'disconnected_by_user' : 'disconnected_by_owner';
   return inTransaction(db, async (tx) => {
-    // A transfer locks two consents, in another order: it waits here, or this waits for it.
-    if (!user && !(await lockAppRules(actor, tx, businessId))) return false;
-    const parties = { appId: app.id, businessId, userId: user?.id };
-    const people = user
-      ? await endConnection(tx, { ...parties, userId: user.id }, reason, now)
-      : await endForEveryone(tx, parties, reason, now);
+    const people = await endConnection(tx, { appId: app.id, businessId, userId: user.id }, reason, now);
     if (!people) return people !== undefined;
-    const subject = { kind: 'app' as const, id: app.id, name: app.name };
-    const detail: Record<string, string> = user
-      ? { user: user.name }
-      : { user: 'everyone', people: formatCount(people) };
-    const entry = { action: 'grant.disconnected', actor, businessId, subject, detail } as const;
-    await pipelineWrites(tx, [recordAudit(tx, entry, now)]);
+    await recordDisconnect(actor, tx, { app, businessId, detail: { user: user.name } }, now);
     return true;
   });
 }
 
-/**
- * Needs a transaction. However many users are connected, it is one counter, and a follow-up does the rest. Returns how many users were
- * connected, at most `MAX_COUNTED` and one; undefined if the app was never connected.
- */
+async function disconnectEveryone(
+  actor: Actor,
+  db: Database,
+  { app, businessId }: Disconnect,
+  now: number,
+): Promise<boolean> {
+  const pair = { appId: app.id, businessId };
+  // Before the transaction, for which others wait.
+  const counted = await countConnectedUsers(db, pair, now);
+  return inTransaction(db, async (tx) => {
+    // A transfer locks two consents, in another order: it waits here, or this waits for it.
+    if (!(await lockAppRules(actor, tx, businessId))) return false;
+    if (counted.users === 0 && !counted.isPart) return wasGranted(tx, pair);
+    await endForEveryone(tx, pair, 'disconnected_by_owner', now);
+    const detail = { user: 'everyone', people: formatCount(counted.users, counted) };
+    await recordDisconnect(actor, tx, { app, businessId, detail }, now);
+    return true;
+  });
+}
+
+async function recordDisconnect(
+  actor: Actor,
+  tx: Database,
+  { app, businessId, detail }: Disconnect & { detail: Record<string, string> },
+  now: number,
+): Promise<void> {
+  const subject = { kind: 'app', id: app.id, name: app.name } as const;
+  const entry = { action: 'grant.disconnected', actor, businessId, subject, detail } as const;
+  await pipelineWrites(tx, [recordAudit(tx, entry, now)]);
+}
+
+/** Needs a transaction. However many users are connected, it is one counter, and a follow-up does the rest. */
 export async function endForEveryone(
   tx: Database,
   { appId, businessId }: Omit<GrantParties, 'userId'>,
   reason: InactiveReason,
   now: number,
-): Promise<number | undefined> {
-  const { users } = await countConnectedUsers(tx, { appId, businessId }, now);
-  if (users === 0) return (await wasGranted(tx, { appId, businessId })) ? 0 : undefined;
+): Promise<void> {
   await stop(tx, { appId, businessId }, reason, now);
   await requestFollowUp(tx, { kind: 'end', appId, businessId, reason }, now);
-  return users;
 }
 
 /** Needs a transaction. Returns 1 if the user was connected; undefined if they never were. */

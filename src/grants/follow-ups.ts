@@ -4,7 +4,8 @@ import { type Database, inTransaction } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 import { deleteEndedConsents } from './consents.ts';
 import { recordRevoked, revokeGrants } from './revocation.ts';
-import { endedReason, isSuspendedBy, matching, selectUnrevoked, selectUnrevokedWithParties } from './status.ts';
+import { type GrantFilter, isSuspendedBy, selectUnrevoked } from './status.ts';
+import { isLive, positionOf, selectUnrevokedAfter } from './unrevoked.ts';
 
 /**
  * What remains to be done after a stop, which takes effect without it: events for the apps, and the reason in the rows of the grants.
@@ -95,35 +96,18 @@ function takeFollowUp(tx: Database) {
 type Waiting = Row<'follow_ups'>;
 type Grants = Awaited<ReturnType<typeof readBatch>>;
 
-/** In the order of the index that fits what was stopped. */
 async function readBatch(tx: Database, followUp: Waiting, now: number) {
-  const { app_id, business_id, user_id, after_part, after_id, reason } = followUp;
-  const filter = { appId: app_id ?? undefined, businessId: business_id ?? undefined, userId: user_id ?? undefined };
-  const part = partOf(followUp);
-  let query = selectUnrevokedWithParties(tx)
-    .select(['grants.id as grantId', 'grants.app_id as appId'])
-    .select(['grants.business_id as businessId', 'grants.user_id as userId', 'grants.refresh_expires_at as until'])
-    .select(endedReason(now).as('ended'))
+  const { after_part, after_id, reason } = followUp;
+  const after = [after_part, after_id].filter((part) => part !== null);
+  const rows = await selectUnrevokedAfter(tx, filterOf(followUp), after, now)
     .select(isSuspendedBy(reason as InactiveReason, now).as('isSuspended'))
-    .where(matching(filter))
-    .orderBy(part)
-    .orderBy('grants.id')
-    .limit(BATCH);
-  if (after_id !== null) {
-    query = query.where(({ eb, refTuple, tuple }) =>
-      part === 'grants.id'
-        ? eb('grants.id', '>', after_id)
-        : eb(refTuple(part, 'grants.id'), '>', tuple(after_part ?? '', after_id)),
-    );
-  }
-  const rows = await query.execute();
-  return rows.map((row) => ({ ...row, isLive: (row.until ?? 0) > now }));
+    .limit(BATCH)
+    .execute();
+  return rows.map((row) => ({ ...row, isLive: isLive(row, now) }));
 }
 
-/** By which column the index is sorted before the id. */
-function partOf({ user_id, business_id }: Waiting) {
-  if (user_id !== null) return 'grants.id' as const;
-  return business_id !== null ? ('grants.user_id' as const) : ('grants.business_id' as const);
+function filterOf({ app_id, business_id, user_id }: Waiting): GrantFilter {
+  return { appId: app_id ?? undefined, businessId: business_id ?? undefined, userId: user_id ?? undefined };
 }
 
 async function endGrants(tx: Database, batch: Grants, now: number): Promise<void> {
@@ -136,7 +120,7 @@ async function endGrants(tx: Database, batch: Grants, now: number): Promise<void
 
 /** Not of those that have ended: they got an event then. */
 async function notifyOfGrants(tx: Database, batch: Grants, reason: InactiveReason, now: number): Promise<void> {
-  const suspended = batch.filter(({ isSuspended, isLive, ended }) => isSuspended && isLive && ended === null);
+  const suspended = batch.filter((grant) => grant.isSuspended && grant.isLive);
   await recordRevoked(tx, suspended, reason, now);
 }
 
@@ -149,11 +133,11 @@ async function endConsents(tx: Database, { kind, app_id, business_id, user_id }:
 async function advance(tx: Database, followUp: Waiting, batch: Grants): Promise<void> {
   const last = batch.at(-1);
   if (!last) return;
-  const part = partOf(followUp);
-  const after_part = { 'grants.id': null, 'grants.user_id': last.userId, 'grants.business_id': last.businessId }[part];
+  const position = positionOf(filterOf(followUp), last);
+  const [after_id = null, after_part = null] = position.toReversed();
   await tx
     .updateTable('follow_ups')
-    .set({ done: followUp.done + batch.length, after_part, after_id: last.grantId })
+    .set({ done: followUp.done + batch.length, after_part, after_id })
     .where('id', '=', followUp.id)
     .execute();
 }

@@ -1,43 +1,48 @@
 import type { Database } from '../storage/storage.ts';
-import { type GrantFilter, matching, SUSPENSIONS, selectLiveGrants } from './status.ts';
+import { type Counted, MAX_COUNTED, MAX_READ, MAX_READ_IN_LIST } from './counts.ts';
+import type { GrantFilter } from './status.ts';
+import { readLive } from './unrevoked.ts';
 
-/** How many apps, businesses and users a suspension would affect now. */
-export interface Impact {
+/** How many apps, businesses, users and connections a suspension would affect now. Several grants of a user in one business are one connection. */
+export interface Impact extends Counted {
   apps: number;
   businesses: number;
   users: number;
+  connections: number;
 }
 
-/** The live grants of one app, one user or one business. */
-export async function countAffected(db: Database, filter: GrantFilter, now: number): Promise<Impact> {
-  const { apps, businesses, users } = await selectLiveGrants(db, now, { even: SUSPENSIONS })
-    .select(({ fn }) => [
-      fn.count('grants.app_id').distinct().as('apps'),
-      fn.count('grants.business_id').distinct().as('businesses'),
-      fn.count('grants.user_id').distinct().as('users'),
-    ])
-    .where(matching(filter))
-    .executeTakeFirstOrThrow();
-  // SQLite returns a count as a number, PostgreSQL as text.
-  return { apps: Number(apps), businesses: Number(businesses), users: Number(users) };
+const NOBODY: Impact = { apps: 0, businesses: 0, users: 0, connections: 0, isPart: false };
+
+/** The live grants of one app, one business or one user, even if they are suspended. */
+export async function countAffected(
+  db: Database,
+  filter: GrantFilter,
+  now: number,
+  maxRead = MAX_READ,
+): Promise<Impact> {
+  const users = new Set<string>();
+  const [apps, businesses, connections] = [new Set<string>(), new Set<string>(), new Set<string>()];
+  let isPart = false;
+  for await (const batch of readLive(db, filter, now, maxRead)) {
+    for (const { appId, businessId, userId } of batch.grants) {
+      apps.add(appId);
+      businesses.add(businessId);
+      users.add(userId);
+      connections.add(`${appId} ${businessId} ${userId}`);
+    }
+    isPart = !batch.isLast;
+    if (users.size > MAX_COUNTED) break;
+  }
+  return { apps: apps.size, businesses: businesses.size, users: users.size, connections: connections.size, isPart };
 }
 
-/** The number of connections of each app, in one query. Several grants of a user in one business are one connection. */
-export async function countConnections(
+/** For a list of apps. */
+export async function countEachAffected(
   db: Database,
   appIds: string[],
   now: number,
-): Promise<(appId: string) => number> {
-  if (appIds.length === 0) return () => 0;
-  const connections = selectLiveGrants(db, now, { even: SUSPENSIONS })
-    .select(['grants.app_id', 'grants.business_id', 'grants.user_id'])
-    .distinct()
-    .where('grants.app_id', 'in', appIds);
-  const rows = await db
-    .selectFrom(connections.as('connections'))
-    .select(({ fn }) => ['app_id', fn.countAll().as('count')])
-    .groupBy('app_id')
-    .execute();
-  const counts = new Map(rows.map(({ app_id, count }) => [app_id, Number(count)]));
-  return (appId) => counts.get(appId) ?? 0;
+): Promise<(appId: string) => Impact> {
+  const impacts = new Map<string, Impact>();
+  for (const appId of appIds) impacts.set(appId, await countAffected(db, { appId }, now, MAX_READ_IN_LIST));
+  return (appId) => impacts.get(appId) ?? NOBODY;
 }

@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { App } from '../../apps/apps.ts';
 import { type AppConnection, listAppConnections } from '../../grants/app-connections.ts';
+import { formatCount } from '../../grants/counts.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { emptyState } from '../components/display.ts';
 import { section, table } from '../components/structure.ts';
@@ -51,11 +52,11 @@ function connectionTable(shown: AppConnection[]): Html {
   return table({
     label: 'Connections',
     columns: ['Business', 'Users', 'Since', 'Ends', 'Last used'],
-    rows: shown.map(({ businessName, users, since, expiresAt, lastUsedAt }) => [
+    rows: shown.map(({ businessName, users, since, expiresAt, lastUsedAt, isPart }) => [
       html`<strong>${businessName}</strong>`,
-      String(users),
+      formatCount(users, { isPart }),
       time(since),
-      expiresAt ? day(expiresAt) : 'No end date',
+      expiresAt ? html`${isPart && 'Not before '}${day(expiresAt)}` : 'No end date',
       lastUsedAt ? time(lastUsedAt) : 'Not recently',
     ]),
   });

@@ -2,12 +2,12 @@ import type { FastifyInstance } from 'fastify';
 import { searchAppsOf } from '../../apps/app-search.ts';
 import { type App, type AppSettings, type RegisteredApp, registerApp } from '../../apps/apps.ts';
 import { listLastUses } from '../../apps/secrets.ts';
-import { countConnections } from '../../grants/impact.ts';
+import { countEachAffected, type Impact } from '../../grants/impact.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { appAvatar } from '../app-identity-views.ts';
 import { emptyState } from '../components/display.ts';
 import { icon } from '../components/icon.ts';
-import { pluralize } from '../components/product.ts';
+import { pluralizeCount } from '../components/product.ts';
 import { list, pageHead, settings, settingsForm } from '../components/structure.ts';
 import { formKey, readFormKey } from '../form-keys.ts';
 import { copyable, type Form, type Problem, postForm, text, time, tryForm } from '../forms.ts';
@@ -29,7 +29,7 @@ export function mountAppList(host: FastifyInstance, pages: AppPages): void {
 
 interface ListedApp {
   app: App;
-  connections: number;
+  impact: Impact;
   lastUsedAt: number | null;
 }
 
@@ -43,9 +43,9 @@ async function readAppList({ db, clock, issuer }: AppPages, viewer: Viewer, list
   const found = await searchAppsOf(db, viewer.ownerBusinessId, { ...listing, limit: PAGE_SIZE + 1 });
   const { shown, next } = takePage(found);
   const ids = shown.map(({ id }) => id);
-  const countOf = await countConnections(db, ids, clock());
+  const impactOf = await countEachAffected(db, ids, clock());
   const lastUseOf = await listLastUses(db, ids);
-  const apps = shown.map((app) => ({ app, connections: countOf(app.id), lastUsedAt: lastUseOf(app.id) }));
+  const apps = shown.map((app) => ({ app, impact: impactOf(app.id), lastUsedAt: lastUseOf(app.id) }));
   return { ...listing, apps, next, issuer };
 }
 
@@ -74,10 +74,10 @@ function emptyText({ canChange }: Viewer, { search, after }: AppList): string {
     : 'No apps yet. Owners and admins of the business can register one.';
 }
 
-function appRow(path: string, { app, connections, lastUsedAt }: ListedApp): Html {
+function appRow(path: string, { app, impact, lastUsedAt }: ListedApp): Html {
   return html`<li class="entry">${appAvatar(app)}<div><a href="${path}/${app.id}">${app.name}</a> ${appStatusBadges(app)}
 <p class="muted small"><code>${app.id}</code></p></div>
-<div class="meta muted small"><span>${pluralize(connections, 'connection', 'connections')}</span><span>${lastUsedAt === null ? 'never used' : html`last used ${time(lastUsedAt)}`}</span></div></li>`;
+<div class="meta muted small"><span>${pluralizeCount(impact.connections, impact, 'connection', 'connections')}</span><span>${lastUsedAt === null ? 'never used' : html`last used ${time(lastUsedAt)}`}</span></div></li>`;
 }
 
 const NEW_APP = 'New app';

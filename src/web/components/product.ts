@@ -1,5 +1,6 @@
 import { ROLES, type Role } from '../../accounts/memberships.ts';
 import type { App } from '../../apps/apps.ts';
+import { type Counted, formatCount } from '../../grants/counts.ts';
 import type { Impact } from '../../grants/impact.ts';
 import { en, type Texts } from '../../languages/en.ts';
 import { type Html, html } from '../../lib/html.ts';
@@ -32,9 +33,15 @@ export function pluralize(count: number, singular: string, plural: string): stri
   return `${count.toLocaleString('en')} ${count === 1 ? singular : plural}`;
 }
 
-export function impactText({ businesses, users }: Impact): string {
-  if (users === 0) return 'nobody';
-  return `${pluralize(businesses, 'business', 'businesses')}, ${pluralize(users, 'user', 'users')}`;
+/** For a count of which reading may have stopped before its end. */
+export function pluralizeCount(count: number, counted: Counted, singular: string, plural: string): string {
+  return `${formatCount(count, counted)} ${count === 1 ? singular : plural}`;
+}
+
+export function impactText(impact: Impact): string {
+  const { businesses, users, isPart } = impact;
+  if (users === 0 && !isPart) return 'nobody';
+  return `${pluralizeCount(businesses, impact, 'business', 'businesses')}, ${pluralizeCount(users, impact, 'user', 'users')}`;
 }
 
 const ROLE_NAMES: Record<Role, string> = {

@@ -2,14 +2,14 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { findOwnedApp, type OwnedApp, searchApps } from '../../apps/app-search.ts';
 import { clientIdOf } from '../../apps/client-ids.ts';
 import { removeVerification, verifyPublisher } from '../../apps/verification.ts';
-import { countAffected, countConnections, type Impact } from '../../grants/impact.ts';
+import { countAffected, countEachAffected, type Impact } from '../../grants/impact.ts';
 import { pauseApp, resumeApp } from '../../grants/suspension.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { listScopes } from '../../oauth/scopes.ts';
 import type { Database } from '../../storage/storage.ts';
 import { access } from '../access.ts';
 import { appAvatar, verifiedBadge } from '../app-identity-views.ts';
-import { appBadges, impactText, ownerNameOf, pluralize } from '../components/product.ts';
+import { appBadges, impactText, ownerNameOf, pluralizeCount } from '../components/product.ts';
 import { dangerZone, pageHead, question, settings } from '../components/structure.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
@@ -34,8 +34,8 @@ export function mountAllApps(host: FastifyInstance, deps: WebDeps): void {
     search: (terms) => searchApps(storage.durable, terms),
     async toRows(apps) {
       const ids = apps.map(({ id }) => id);
-      const countOf = await countConnections(storage.durable, ids, clock());
-      return apps.map((app) => appRow(app, { platformName, connections: countOf(app.id) }));
+      const impactOf = await countEachAffected(storage.durable, ids, clock());
+      return apps.map((app) => appRow(app, { platformName, impact: impactOf(app.id) }));
     },
   });
   mountApp(host, deps);
@@ -136,10 +136,10 @@ interface AppView {
   csrf: string;
 }
 
-function appRow(app: OwnedApp, { platformName, connections }: { platformName: string; connections: number }): Html {
+function appRow(app: OwnedApp, { platformName, impact }: { platformName: string; impact: Impact }): Html {
   return html`<li class="entry">${appAvatar(app)}<div><a href="/platform/apps/${app.id}">${app.name}</a> ${appBadges(app)} ${verifiedBadge(app)}
 <p class="muted small">${ownerNameOf(app, app.ownerName, platformName)}</p></div>
-<div class="meta muted small"><span>${pluralize(connections, 'connection', 'connections')}</span><code>${app.id}</code></div></li>
+<div class="meta muted small"><span>${pluralizeCount(impact.connections, impact, 'connection', 'connections')}</span><code>${app.id}</code></div></li>
 `;
 }
 

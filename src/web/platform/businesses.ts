@@ -2,12 +2,12 @@ import type { FastifyInstance } from 'fastify';
 import { type Business, findBusiness, searchBusinesses } from '../../accounts/businesses.ts';
 import { listMembers, type Member } from '../../accounts/memberships.ts';
 import { type OwnedApp, searchApps } from '../../apps/app-search.ts';
-import { countAffected } from '../../grants/impact.ts';
+import { countAffected, type Impact } from '../../grants/impact.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { access } from '../access.ts';
 import { appAvatar } from '../app-identity-views.ts';
 import { avatar, emptyState } from '../components/display.ts';
-import { appBadges, pluralize, roleBadge } from '../components/product.ts';
+import { appBadges, pluralize, pluralizeCount, roleBadge } from '../components/product.ts';
 import { pageHead, section, settings } from '../components/structure.ts';
 import { day } from '../days.ts';
 import type { WebDeps } from '../deps.ts';
@@ -64,12 +64,13 @@ ${section({ title: 'Members', body: members })}`;
   });
 }
 
-function facts({ id, createdAt }: Business, { apps, users }: { apps: number; users: number }): Html {
-  const connected = `${pluralize(apps, 'app', 'apps')}, by ${pluralize(users, 'member', 'members')}`;
+function facts({ id, createdAt }: Business, impact: Impact): Html {
+  const { apps, users } = impact;
+  const connected = `${pluralizeCount(apps, impact, 'app', 'apps')}, by ${pluralizeCount(users, impact, 'member', 'members')}`;
   const body = html`<dl class="facts">
 <div><dt>Business ID</dt><dd>${copyable('business-id', id)}</dd></div>
 <div><dt>Added</dt><dd>${time(createdAt)}</dd></div>
-<div><dt>Connected apps</dt><dd>${apps === 0 ? 'None' : connected}</dd></div>
+<div><dt>Connected apps</dt><dd>${apps === 0 && !impact.isPart ? 'None' : connected}</dd></div>
 </dl>`;
   return settings({ title: 'Details', body });
 }

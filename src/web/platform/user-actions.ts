@@ -8,7 +8,7 @@ import { disableUser } from '../../grants/suspension.ts';
 import { type Html, html } from '../../lib/html.ts';
 import type { Database } from '../../storage/storage.ts';
 import { access } from '../access.ts';
-import { pluralize } from '../components/product.ts';
+import { pluralize, pluralizeCount } from '../components/product.ts';
 import { dangerZone, question, settings } from '../components/structure.ts';
 import type { WebDeps } from '../deps.ts';
 import { forbidden, notFound } from '../errors.ts';
@@ -192,7 +192,8 @@ ${postForm({
   return question({ title: `Disable ${user.name}?`, back: { to: path, name: user.name }, body });
 }
 
-export function connectedText({ apps, businesses }: Impact): string {
-  if (apps === 0) return 'no apps';
-  return `${pluralize(apps, 'app', 'apps')} in ${pluralize(businesses, 'business', 'businesses')}`;
+export function connectedText(impact: Impact): string {
+  const { apps, businesses, isPart } = impact;
+  if (apps === 0 && !isPart) return 'no apps';
+  return `${pluralizeCount(apps, impact, 'app', 'apps')} in ${pluralizeCount(businesses, impact, 'business', 'businesses')}`;
 }

@@ -89,7 +89,7 @@ function userBody(user: User, view: UserView): Html {
 <div><dt>User ID</dt><dd>${copyable('user-id', user.id)}</dd></div>
 <div><dt>Added</dt><dd>${time(user.createdAt)}</dd></div>
 <div><dt>Signed in</dt><dd>${pluralize(view.sessions, 'session', 'sessions')}, ${lastSignedIn(user)}</dd></div>
-<div><dt>Connected apps</dt><dd>${view.impact.apps === 0 ? 'None' : connectedText(view.impact)}</dd></div>
+<div><dt>Connected apps</dt><dd>${view.impact.apps === 0 && !view.impact.isPart ? 'None' : connectedText(view.impact)}</dd></div>
 </dl>`;
   return html`${pageHead({
     title: user.name,

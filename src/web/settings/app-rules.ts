@@ -10,14 +10,14 @@ import {
 } from '../../grants/app-approvals.ts';
 import { changeAppPolicy, readWho } from '../../grants/app-policies.ts';
 import { findRequest } from '../../grants/app-requests.ts';
-import { countConnectedUsers } from '../../grants/connection-rows.ts';
-import { formatCount } from '../../grants/counts.ts';
+import { countConnectedUsers } from '../../grants/connected-users.ts';
 import { html } from '../../lib/html.ts';
 import { isId } from '../../lib/ids.ts';
 import { readReason } from '../../lib/names.ts';
 import { parseScopes } from '../../lib/scope-lists.ts';
 import { access } from '../access.ts';
 import { businessRoute } from '../business-address.ts';
+import { pluralizeCount } from '../components/product.ts';
 import { question } from '../components/structure.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
@@ -134,7 +134,7 @@ interface BlockPage {
 
 async function sendBlockPage(deps: WebDeps, reply: FastifyReply, { context, app, problem }: BlockPage) {
   const { businessId, businessName } = context.business;
-  const { users } = await countConnectedUsers(deps.storage.durable, { appId: app.id, businessId }, deps.clock());
+  const counted = await countConnectedUsers(deps.storage.durable, { appId: app.id, businessId }, deps.clock());
   const title = `Block ${app.name}?`;
   const reason = { name: 'reason', label: 'Reason (optional)', hint: 'Shown to members who try to connect the app.' };
   const form = {
@@ -144,7 +144,7 @@ async function sendBlockPage(deps: WebDeps, reply: FastifyReply, { context, app,
 <div class="form-actions"><a class="button secondary" href="${appRulesPath(context)}">Cancel</a><button class="danger">Block app</button></div>`,
   };
   const explanation = html`<p>Every token that ${app.name} has in ${businessName} stops working at once, and nobody can connect it again, until an owner unblocks it.</p>
-<p>Connected by ${users === 1 ? '1 person' : `${formatCount(users)} people`} now.</p>
+<p>Connected by ${pluralizeCount(counted.users, counted, 'person', 'people')} now.</p>
 ${postForm(form)}`;
   const body = question({ title, back: { to: appRulesPath(context), name: 'Apps' }, body: explanation });
   return sendMembersPage(reply, deps, { context, title, body, status: problem ? 400 : 200 });

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { countConnectedUsers } from '../../grants/connection-rows.ts';
+import { type ConnectedUsers, countConnectedUsers } from '../../grants/connected-users.ts';
 import { type Connection, listConnections } from '../../grants/connections.ts';
-import { formatCount } from '../../grants/counts.ts';
+import { formatCount, MAX_READ_IN_LIST } from '../../grants/counts.ts';
 import { canNarrow } from '../../grants/narrowing.ts';
 import { en } from '../../languages/en.ts';
 import { type Html, html } from '../../lib/html.ts';
@@ -41,8 +41,9 @@ export function mountConnectionPage(host: FastifyInstance, deps: WebDeps): void 
     const context = await loadMembersContext(deps, request);
     const connection = await requireVisible(deps, context, request);
     const { app, business } = connection;
-    const counts = await countConnectedUsers(storage.durable, { appId: app.id, businessId: business.id }, clock());
-    const body = connectionBody(context, { connection, users: counts.users, deps });
+    const pair = { appId: app.id, businessId: business.id };
+    const counted = await countConnectedUsers(storage.durable, pair, clock(), MAX_READ_IN_LIST);
+    const body = connectionBody(context, { connection, counted, deps });
     return sendPage(reply, { title: app.name, platformName, width: 'wide', context, body });
   });
 }
@@ -67,11 +68,11 @@ async function requireVisible(
 interface Shown {
   connection: Connection;
   /** How many users of the business have connected the app. */
-  users: number;
+  counted: ConnectedUsers;
   deps: WebDeps;
 }
 
-function connectionBody(context: MembersContext, { connection, users, deps }: Shown): Html {
+function connectionBody(context: MembersContext, { connection, counted, deps }: Shown): Html {
   const { app } = connection;
   const viewer = { userId: context.user.id, isOwner: context.isOwner, csrf: context.csrf };
   const suspended = suspendedReason(connection, deps.platformName);
@@ -83,7 +84,7 @@ ${suspended && notice(suspended, 'warn')}
 ${!connection.isLive && notice(NO_ACCESS)}
 ${factSection(connection, viewer, deps)}
 ${permissionSection(connection, viewer)}
-${endSection(connection, viewer, users)}`;
+${endSection(connection, viewer, counted)}`;
 }
 
 const NO_ACCESS = 'It has no access now, but can get it again without asking you. Disconnect it to be asked again.';
@@ -154,7 +155,7 @@ function useText(uses: number | undefined): string {
 }
 
 /** For one person, and, by owners, for everyone. */
-function endSection(connection: Connection, viewer: Viewer, users: number): Html | null {
+function endSection(connection: Connection, viewer: Viewer, counted: ConnectedUsers): Html | null {
   const { app, user, business } = connection;
   const one = disconnectButton(connection, viewer);
   if (!one) return null;
@@ -166,9 +167,9 @@ function endSection(connection: Connection, viewer: Viewer, users: number): Html
       action: one,
     },
     viewer.isOwner &&
-      users > 1 && {
+      (counted.users > 1 || counted.isPart) && {
         title: 'Disconnect it for everyone',
-        text: `${formatCount(users)} people have connected it. Anyone can allow it again.`,
+        text: `Connected by ${formatCount(counted.users, counted)} people. Anyone can allow it again.`,
         action: html`<a class="button danger" href="${disconnectPath(business, app)}" aria-label="Disconnect for everyone: ${app.name}">Disconnect for everyone…</a>`,
       },
     canBlock && {

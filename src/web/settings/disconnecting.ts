@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { findUser } from '../../accounts/users.ts';
 import { type App, findApp } from '../../apps/apps.ts';
-import { countConnectedUsers } from '../../grants/connection-rows.ts';
+import { type ConnectedUsers, countConnectedUsers } from '../../grants/connected-users.ts';
 import { type Connection, disconnect, listConnections, type Named } from '../../grants/connections.ts';
 import { formatCount } from '../../grants/counts.ts';
 import { type Html, html } from '../../lib/html.ts';
@@ -88,7 +88,7 @@ function mountForEveryone(host: FastifyInstance, deps: WebDeps): void {
       { appId: app.id, businessId: business.id },
       deps.clock(),
     );
-    if (counts.users === 0) throw notFound();
+    if (counts.users === 0 && !counts.isPart) throw notFound();
     return confirm(deps, { context, reply }, confirmForEveryone(app, business, counts));
   });
 
@@ -165,15 +165,15 @@ function confirmForPerson(connection: Connection): Confirmation {
   };
 }
 
-function confirmForEveryone(app: App, business: Named, { users, live }: { users: number; live: number }): Confirmation {
+function confirmForEveryone(app: App, business: Named, counted: ConnectedUsers): Confirmation {
   return {
     title: `Disconnect ${app.name} for everyone?`,
     action: disconnectPath(business, app),
     back: connectedAppsPath({ businessId: business.id }),
     body: html`<p>Every token that ${app.name} has in ${business.name} stops working at once, and ${app.name} is notified that an owner disconnected it. Anyone can allow it again.</p>
 <dl class="facts">
-<div><dt>People who have connected it</dt><dd>${formatCount(users)}</dd></div>
-<div><dt>People it has access for now</dt><dd>${formatCount(live)}</dd></div>
+<div><dt>People who have connected it</dt><dd>${formatCount(counted.users, counted)}</dd></div>
+<div><dt>People it has access for now</dt><dd>${formatCount(counted.live, counted)}</dd></div>
 </dl>`,
   };
 }

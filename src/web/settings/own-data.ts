@@ -7,7 +7,7 @@ import { FormError } from '../../lib/errors.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { access } from '../access.ts';
 import { businessPath } from '../business-address.ts';
-import { pluralize } from '../components/product.ts';
+import { pluralizeCount } from '../components/product.ts';
 import { dangerZone, question, settings } from '../components/structure.ts';
 import type { WebDeps } from '../deps.ts';
 import { redirectWithFlash } from '../flash.ts';
@@ -106,7 +106,7 @@ function deletionForm({ csrf, user }: PageContext, { ended, impact, problem }: D
   return html`<p>This cannot be undone. For <strong>${user.email}</strong>, these end at once:</p>
 <ul>
 ${ended.map(({ businessName }) => html`<li>your membership of ${businessName}</li>`)}
-${impact.apps > 0 && html`<li>the access of ${pluralize(impact.apps, 'app', 'apps')} that you connected</li>`}
+${(impact.apps > 0 || impact.isPart) && html`<li>the access of ${pluralizeCount(impact.apps, impact, 'app', 'apps')} that you connected</li>`}
 ${apps.map(({ name }) => html`<li>the app ${name}, which is disabled: nobody else belongs to its business</li>`)}
 <li>your sessions, passkeys, authenticator app and recovery codes</li>
 </ul>

@@ -190,8 +190,8 @@ export const CONSENT_MUTATIONS: Mutation[] = [
     promise: 'C11',
     breaks: 'a block leaves the grants of the app',
     file: 'src/grants/app-approvals.ts',
-    find: "(await endForEveryone(tx, { appId: app.id, businessId }, 'app_blocked', now)) ?? 0",
-    replace: '0',
+    find: "await endForEveryone(tx, { appId: app.id, businessId }, 'app_blocked', now);",
+    replace: '',
     tests: [APPROVAL],
   },
   {
