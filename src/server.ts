@@ -4,6 +4,7 @@ import { mountBusinessApi } from './business/routes.ts';
 import type { Settings } from './config/settings.ts';
 import { isPublic } from './config/values.ts';
 import { createTokenUses, type TokenUses } from './grants/token-uses.ts';
+import { isApiAddress, isJsonPath } from './http/api-paths.ts';
 import { parseForms, parseJsonAndForms } from './http/body-parsers.ts';
 import type { ErrorOptions } from './http/error-handler.ts';
 import { mountHealthChecks } from './http/health-checks.ts';
@@ -132,8 +133,10 @@ function createHosts(
   const isOneHost = baseUrl === consentUrl;
   const log = openStandardOutput();
   const create = (name: 'api' | 'web', publicUrl: string, knowsSessions: boolean) => {
+    const servesApi = name === 'api';
     const pages = { platformName, issuer: baseUrl, languages, ...(knowsSessions && { loadNavigation }) };
-    const errors = { issuer: baseUrl, isApiPath, isHiddenPath, sendErrorPage: createErrorPages(pages) };
+    const isApiPath = servesApi ? isJsonPath : isApiAddress;
+    const errors = { issuer: baseUrl, servesApi, isApiPath, isHiddenPath, sendErrorPage: createErrorPages(pages) };
     const host = createHost({ ...settings, publicUrl, log, errors });
     host.responseListeners.push(metrics.responseListener(name));
     if (tracing) traceRequests(host, tracing);
@@ -144,12 +147,6 @@ function createHosts(
   const { host: api, errors } = create('api', baseUrl, isOneHost);
   const web = isOneHost ? api : create('web', consentUrl, true).host;
   return { api, web, errors };
-}
-
-/** The authorize endpoint responds to a browser. */
-function isApiPath(path: string): boolean {
-  if (path === '/api/v1/oauth/authorize') return false;
-  return /^\/(api|mcp|\.well-known|healthz|readyz|openapi\.json)(\/|$)/.test(path);
 }
 
 async function openTracing({ traces, databaseUrl }: Settings, metrics: Metrics): Promise<Tracing | undefined> {

@@ -5,11 +5,21 @@ import { Overloaded, TooManyRequests } from '../lib/errors.ts';
 import { newRandomId } from '../lib/ids.ts';
 import { StorageUnavailable } from '../storage/storage.ts';
 import { BODY_TOO_LARGE } from './body-parsers.ts';
-import { ApiError, type ErrorCode, errorUri, nothingAtAddress, type ReasonOf, toErrorCharacters } from './errors.ts';
+import {
+  ApiError,
+  apiElsewhere,
+  type ErrorCode,
+  errorUri,
+  nothingAtAddress,
+  type ReasonOf,
+  toErrorCharacters,
+} from './errors.ts';
 
 export interface ErrorOptions {
   /** The API's public URL, which documents the errors. */
   issuer: string;
+  /** Otherwise the host serves only the pages. */
+  servesApi: boolean;
   /** Errors on these paths are sent as JSON, others as a page. */
   isApiPath(path: string): boolean;
   /** Paths that respond 404 rather than 405, whatever the method. */
@@ -44,11 +54,12 @@ export async function sendError(
 
 /** 404, or 405 if the path has other methods. */
 export function routeError(options: ErrorOptions, request: FastifyRequest, reply: FastifyReply): ApiError {
-  const { isApiPath, isHiddenPath } = options;
+  const { isApiPath, isHiddenPath, servesApi, issuer } = options;
   const path = pathOf(request);
   const { methodsByPath } = request.server;
   const template = isApiPath(path) ? findByTemplate(methodsByPath, path) : undefined;
   const methods = [...(methodsByPath.get(path) ?? template ?? [])].join(', ');
+  if (methods === '' && isApiPath(path) && !servesApi) return apiElsewhere(issuer);
   if (methods === '' || isHiddenPath(path)) return nothingAtAddress();
   reply.header('allow', methods);
   const description = `This path supports ${methods}.`;

@@ -128,6 +128,12 @@ export function nothingAtAddress(): ApiError {
   return new ApiError({ status: 404, code: 'not_found', reason: 'not_found', description });
 }
 
+/** For a client that was given the address of the pages. */
+export function apiElsewhere(issuer: string): ApiError {
+  const description = `This host serves the pages for users. The API is at ${issuer}: use this as the base URL.`;
+  return new ApiError({ status: 404, code: 'not_found', reason: 'not_found', description });
+}
+
 /** RFC 6749 §5.2 allows printable ASCII without quote and backslash. */
 export function toErrorCharacters(text: string): string {
   return text.replaceAll('"', "'").replace(/[^\x20-\x5b\x5d-\x7e]/g, '?');

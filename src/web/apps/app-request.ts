@@ -4,6 +4,7 @@ import type { RedirectDifference } from '../../apps/redirect-uri-differences.ts'
 import { errorUri } from '../../http/errors.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { isId } from '../../lib/ids.ts';
+import { SCOPES } from '../../oauth/scopes.ts';
 import { findRequest, type LoggedRequest } from '../../request-log/log.ts';
 import { statusDot } from '../components/display.ts';
 import { duration, facts } from '../components/log.ts';
@@ -62,6 +63,7 @@ function errorSection({ reason, route, rejected }: LoggedRequest, issuer: string
 ${facts({
   Error: html`<code>${code}</code> <span class="muted">${prose(meaning)}</span>`,
   Reason: reason !== code && html`<code>${reason}</code>`,
+  'Existing scopes': reason === 'scope_unknown' && html`<code>${SCOPES.map(({ name }) => name).join(' ')}</code>`,
 })}
 <p><a class="button" href="${errorUri(issuer, code, reason)}">Read about ${reason}</a></p>`,
   });

@@ -104,7 +104,7 @@ const GUIDE: { [Code in ErrorCode]: Explanation & { reasons: Record<ReasonOf<Cod
     meaning: 'A requested scope cannot be granted.',
     reasons: {
       scope_unknown:
-        'No scope has that name, or none is named. The reference lists them; separate several with spaces.',
+        'No scope has that name, or none is named. The reference lists them; separate several with spaces. There is no OpenID Connect: `GET /api/v1/me` returns the user.',
       scope_not_registered:
         'The app is not registered for it. Add it to the allowed scopes on the app’s page under Settings, Developer.',
       scope_not_allowed:

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { SCOPES } from '../../../src/oauth/scopes.ts';
 import { hiddenFields, toBody } from '../../support/browser.ts';
 import { PASSWORD } from '../../support/fixtures.ts';
 import { fetchOnce, redirectParams } from '../../support/raw-http.ts';
@@ -118,8 +119,10 @@ test('invalid_scope names the offending scopes and no others [A17]', async () =>
   const unknown = redirectParams((await authorize({ scope: 'read:invoices read:minds' })).location).error_description;
   const beyond = redirectParams((await authorize({ scope: 'read:invoices read:orders' })).location).error_description;
 
-  assert.match(unknown ?? '', /read:minds/);
-  assert.doesNotMatch(unknown ?? '', /read:invoices/);
+  const [offending = '', existing] = (unknown ?? '').split(' The scopes are: ');
+  assert.match(offending, /read:minds/);
+  assert.doesNotMatch(offending, /read:invoices/);
+  assert.equal(existing, `${SCOPES.map(({ name }) => name).join(' ')}.`);
   assert.match(beyond ?? '', /read:orders/);
   assert.doesNotMatch(beyond ?? '', /read:invoices/);
 });
@@ -129,6 +132,17 @@ test('invalid_scope names all offending scopes, unknown ones and others', async 
 
   assert.equal(reason, 'scope_unknown');
   assert.match(error_description ?? '', /^Unknown scope: foo bar\. The app is not registered for: read:deals\./);
+});
+
+test('a scope of OpenID Connect is an invalid_scope that says where the user is instead', async () => {
+  const { error_description } = redirectParams((await authorize({ scope: 'openid read:invoices' })).location);
+  const other = redirectParams((await authorize({ scope: 'read:minds' })).location).error_description;
+
+  assert.match(
+    error_description ?? '',
+    /^Unknown scope: openid\. This is OAuth 2\.0 without OpenID Connect: GET \/api\/v1\/me /,
+  );
+  assert.doesNotMatch(other ?? '', /OpenID/);
 });
 
 test('a parameter sent twice is an invalid_request, even with the same value [A8]', async () => {

@@ -118,6 +118,25 @@ test('a 404 is a page on the web host and JSON on the API host', async () => {
   assert.equal(((await response.json()) as { error: string }).error, 'not_found');
 });
 
+test('a path of the API on the web host is a 404 that names the address of the API', async () => {
+  const paths = [
+    '/api/v1/oauth/authorize?client_id=x',
+    '/api/v1/businesses',
+    '/mcp',
+    '/.well-known/oauth-authorization-server',
+  ];
+  for (const path of [...paths, '/api/v1/nowhere']) {
+    const response = await fetch(server.web + path);
+    const body = (await response.json()) as { error: string; error_description: string };
+
+    assert.deepEqual([response.status, body.error], [404, 'not_found'], path);
+    assert.ok(body.error_description.includes(`The API is at ${server.api}:`), path);
+  }
+  const { status } = await fetch(`${server.web}/api/v1/oauth/token`, { method: 'POST', body: 'grant_type=x' });
+  assert.equal(status, 404);
+  assert.doesNotMatch(await (await fetch(`${server.api}/api/v1/nowhere`)).text(), /The API is at/);
+});
+
 const WRONG_WAYS: [method: string, origin: string, path: string, allow: string][] = [
   ['GET', server.api, '/api/v1/oauth/token', 'OPTIONS, POST'],
   ['DELETE', server.api, '/api/v1/oauth/revoke', 'OPTIONS, POST'],

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { differenceFrom } from '../../../src/apps/redirect-uri-differences.ts';
 import { newRandomId } from '../../../src/lib/ids.ts';
+import { SCOPES } from '../../../src/oauth/scopes.ts';
 import { createClient } from '../../support/client.ts';
 import { entriesOf, entryLinksOf, factsOf } from '../../support/log-pages.ts';
 import { startTestServer } from '../../support/test-server.ts';
@@ -62,6 +63,16 @@ test('the page of a rejected authorize request says how its redirect URI differs
     /<code>localhost<\/code>, <code>127\.0\.0\.1<\/code> and <code>\[::1\]<\/code> are different hosts/,
   );
   assert.match(page.text, /the app has not registered this <code>redirect_uri<\/code>/);
+});
+
+test('the page of an authorize request with an unknown scope lists the existing ones, and says that there is no OpenID Connect', async () => {
+  const { request, open } = await newApp('Misspelled');
+  await request({ scope: 'openid read:invoices' });
+
+  const page = await browser.open(entryLinksOf(await open())[0] ?? '');
+
+  assert.equal(factsOf(page)['Existing scopes'], SCOPES.map(({ name }) => name).join(' '));
+  assert.match(page.text, /There is no OpenID Connect: <code>GET \/api\/v1\/me<\/code> returns the user/);
 });
 
 test('the only part in which a redirect URI differs is found', () => {
