@@ -1,9 +1,13 @@
+import { sql } from 'kysely';
 import type { InactiveReason } from '../http/errors.ts';
 import { commonScopes, parseScopes, type Scopes, scopesBeyond } from '../lib/scope-lists.ts';
 import type { ConnectedFor } from '../storage/app-tables.ts';
 import { batchedQuery } from '../storage/batched-query.ts';
 import type { Database } from '../storage/storage.ts';
 import { inactiveReason, selectWithParties } from './status.ts';
+
+/** Instead of a list: a node of 0.2.0 or older revoked one, and with it the others of the rotation. */
+export const ALL_TOKENS = 'all';
 
 /**
  * What one Allow creates: one user, one app, one business, some scopes. Every code and token belongs to exactly one grant,
@@ -43,8 +47,8 @@ export interface Grant {
   removableOn: number;
   /** Null while it is active. */
   inactiveReason: InactiveReason | null;
-  /** Whether the access token of the requested rotation has been revoked alone. */
-  accessTokenRevoked: boolean;
+  /** The ids of the access tokens of the requested rotation that have been revoked alone, separated by spaces. */
+  revokedTokens: string | null;
 }
 
 /**
@@ -94,8 +98,17 @@ export function selectGrants(db: Database, { rotation, now }: { rotation: number
       'grants.removable_on',
       'apps.allowed_scopes',
       'apps.external_client_id',
-      'revoked.rotation as revoked_rotation',
     ])
+    .select(({ eb, ref }) =>
+      eb
+        .case()
+        .when('revoked.listed_at', '=', ref('revoked.expires_at'))
+        .then(ref('revoked.tokens'))
+        .when('revoked.rotation', 'is not', null)
+        .then(sql.lit(ALL_TOKENS))
+        .end()
+        .as('revoked_tokens'),
+    )
     .select(inactiveReason(now).as('inactive_reason'));
 }
 
@@ -128,6 +141,6 @@ export function grantFrom(row: GrantRow): Grant {
     rotatedAt: row.rotated_at,
     removableOn: row.removable_on,
     inactiveReason: row.inactive_reason as InactiveReason | null,
-    accessTokenRevoked: row.revoked_rotation !== null,
+    revokedTokens: row.revoked_tokens,
   };
 }

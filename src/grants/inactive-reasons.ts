@@ -5,6 +5,10 @@ const INACTIVE_SENTENCES: Record<InactiveReason, string> = {
   disconnected_by_user: 'The user disconnected the app.',
   disconnected_by_owner: 'An owner of the business disconnected the app.',
   code_reused: 'The code of this grant was sent twice, so its tokens were revoked: a code works once.',
+  code_verifier_missing:
+    'The code_verifier is missing: the authorize request had a code_challenge. The code no longer works.',
+  code_verifier_unexpected:
+    'A code_verifier was sent, but the authorize request had no code_challenge. The code no longer works.',
   code_verifier_wrong: 'The code_verifier did not match the code_challenge, and the code no longer works.',
   refresh_token_reused:
     'A refresh token of this grant was sent again after its successor had been used, so the grant was revoked: someone may ' +

@@ -49,7 +49,9 @@ export function createTokenUses(storage: Storage, report: (error: unknown) => vo
   return {
     record({ id, rotation, usedRotation }, token) {
       if (token.rotation < rotation || token.rotation <= usedRotation) return;
-      if (pending.size < MAX_PENDING) pending.set(id, token.rotation);
+      const newest = pending.get(id) ?? 0;
+      // A slower request may record an older rotation later.
+      if (newest === 0 ? pending.size < MAX_PENDING : token.rotation > newest) pending.set(id, token.rotation);
     },
     isCurrentUsed: ({ id, rotation, usedRotation }) => Math.max(usedRotation, pending.get(id) ?? 0) >= rotation,
     flush,

@@ -8,7 +8,7 @@ import { formatScopes, type Scopes } from '../lib/scope-lists.ts';
 import type { RequestContext } from '../request-log/log.ts';
 import type { Database } from '../storage/storage.ts';
 import { type Resource, resourceMetadataUri } from './resource-indicators.ts';
-import { decodeToken, describeUnknownToken, findVerifiedToken, scopesOf } from './tokens.ts';
+import { decodeToken, describeUnknownToken, findVerifiedToken, isRevoked, scopesOf } from './tokens.ts';
 
 /** What an access token permits: some scopes, for one user, app and business. */
 export interface Access {
@@ -89,7 +89,9 @@ async function verifyBearer(
     );
   }
   rejectOtherResource(grant.resource, target.resource);
-  if (grant.accessTokenRevoked) throw invalidToken('revoked_by_app', explain('revoked_by_app'));
+  if (isRevoked(grant, token)) {
+    throw invalidToken('access_token_revoked', 'The app revoked this access token. Use the refresh token.');
+  }
   uses.record(grant, token);
   const { id: grantId, createdAt: grantedAt, userId, appId, businessId, connectedFor } = grant;
   const { withdrawnScopes, resource } = grant;

@@ -13,7 +13,7 @@ import { preparedQuery } from '../storage/prepared-query.ts';
 import type { Database, Storage } from '../storage/storage.ts';
 import type { Tables } from '../storage/tables.ts';
 import { InvalidClient, OAuthError } from './errors.ts';
-import { type DecodedToken, type VerifiedToken, verifyToken } from './tokens.ts';
+import { accessRotationOf, type DecodedToken, type VerifiedToken, verifyToken } from './tokens.ts';
 
 /** What a request presents to authenticate its client (RFC 6749 §2.3). */
 export interface ClientCredentials {
@@ -134,7 +134,12 @@ async function loadClientAndGrant(
   now: number,
 ): Promise<{ rows: ClientRow[]; grant: Grant | undefined }> {
   if (token) {
-    const { rows } = await readClientAndGrant(db, { appId, grantId: token.grantId, rotation: token.rotation, now });
+    const { rows } = await readClientAndGrant(db, {
+      appId,
+      grantId: token.grantId,
+      rotation: accessRotationOf(token),
+      now,
+    });
     if (rows[0]) return { rows, grant: grantFrom(rows[0]) };
   }
   const { rows } = await readClient(db, { appId });

@@ -12,7 +12,7 @@ import { missingField } from './errors.ts';
 import { resourceUri } from './resource-indicators.ts';
 import type { IntrospectionRequest } from './schemas.ts';
 import type { TokenDeps } from './token/endpoint.ts';
-import { ACCESS_LIFETIME, decodeAccessOrRefreshToken, scopesOf, type VerifiedToken } from './tokens.ts';
+import { ACCESS_LIFETIME, decodeAccessOrRefreshToken, isRevoked, scopesOf, type VerifiedToken } from './tokens.ts';
 
 /** RFC 7662 §2.2. */
 type Introspection =
@@ -101,5 +101,5 @@ function describeLifetime({ token: { kind, expiresAt }, grant }: VerifiedToken, 
 function isActive({ token, grant }: VerifiedToken, now: number): boolean {
   if (grant.inactiveReason || now >= token.expiresAt) return false;
   if (token.kind === 'refresh') return token.rotation >= grant.rotation;
-  return !grant.accessTokenRevoked;
+  return !isRevoked(grant, token);
 }

@@ -1,14 +1,22 @@
 import { appIdOf } from '../apps/client-ids.ts';
+import { markUsed } from '../grants/grants.ts';
 import { revokeByApp } from '../grants/revocation.ts';
-import { DAY } from '../lib/clock.ts';
+import { DAY, HOUR } from '../lib/clock.ts';
 import { networkOf } from '../lib/ip-addresses.ts';
 import { retentionStep } from '../storage/retention.ts';
-import type { Database } from '../storage/storage.ts';
+import { type Database, inTransaction } from '../storage/storage.ts';
 import { authenticateClient, type ClientCredentials, presentsSecret } from './client-authentication.ts';
 import { missingField } from './errors.ts';
 import type { RevocationRequest } from './schemas.ts';
 import type { TokenDeps } from './token/endpoint.ts';
-import { type DecodedToken, decodeAccessOrRefreshToken, findVerifiedToken, type VerifiedToken } from './tokens.ts';
+import {
+  type DecodedToken,
+  decodeAccessOrRefreshToken,
+  findVerifiedToken,
+  idOfAccessToken,
+  isRevoked,
+  type VerifiedToken,
+} from './tokens.ts';
 
 /** POST /api/v1/oauth/revoke */
 export async function respondToRevocation(
@@ -41,7 +49,7 @@ async function revokeToken({ storage, limits, uses }: TokenDeps, presented: Pres
   // An authenticated request has been counted already. Others share no counter with it, nor with those of other networks.
   if (!isAuthenticated) await limits.perApp.count(`${grant.appId} ${networkOf(address)}`);
   if (token.kind === 'refresh') await revokeByApp(storage.durable, { grantId: grant.id, address }, now);
-  else await revokeAccessToken(storage.durable, token);
+  else if (!isRevoked(grant, token)) await revokeAccessToken(storage.durable, token, now);
   uses.record(grant, token);
   return grant;
 }
@@ -59,22 +67,29 @@ function isRevocable({ token, grant }: VerifiedToken, appId: string | undefined,
   return now < token.expiresAt && (appId === undefined || appId === grant.appId);
 }
 
-/** Much longer than the lifetime of a token: it must stay revoked even if the clock is set forward and back again. */
-const RETENTION = DAY;
+/** A token lives at most an hour after its revocation. It must stay revoked even if the clock is set forward and back again. */
+const RETENTION = DAY + HOUR;
 
-/** Rows exist only for access tokens that are revoked before they expire, and are removed a day after the expiry. */
-async function revokeAccessToken(db: Database, { grantId, rotation, expiresAt }: DecodedToken): Promise<void> {
-  await db
-    .insertInto('revoked_access_tokens')
-    .values({ grant_id: grantId, rotation, expires_at: expiresAt })
-    // After a lost commit, two access tokens can have the same rotation: the row keeps the later expiry.
-    .onConflict((conflict) =>
-      conflict
-        .columns(['grant_id', 'rotation'])
-        .doUpdateSet({ expires_at: expiresAt })
-        .where('revoked_access_tokens.expires_at', '<', expiresAt),
-    )
-    .execute();
+/**
+ * Rows exist only for rotations of which an access token was revoked before it expired. It counts as a use, which is stored
+ * in the same commit: a late retry is a replay, after a crash, too.
+ */
+async function revokeAccessToken(db: Database, token: DecodedToken, now: number): Promise<void> {
+  const { grantId, rotation } = token;
+  const tokens = idOfAccessToken(token);
+  await inTransaction(db, async (tx) => {
+    await tx
+      .insertInto('revoked_access_tokens')
+      .values({ grant_id: grantId, rotation, expires_at: now, listed_at: now, tokens })
+      .onConflict((conflict) =>
+        conflict
+          .columns(['grant_id', 'rotation'])
+          .doUpdateSet(({ eb, ref }) => ({ tokens: eb(ref('revoked_access_tokens.tokens'), '||', ` ${tokens}`) }))
+          .where('revoked_access_tokens.tokens', 'is not', null),
+      )
+      .execute();
+    await markUsed(tx, { id: grantId, rotation });
+  });
 }
 
 export const expiredRevocations = retentionStep(

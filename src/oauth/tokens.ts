@@ -1,3 +1,4 @@
+import { ALL_TOKENS } from '../grants/grant.ts';
 import { findGrant, type Grant } from '../grants/grants.ts';
 import { REFRESH_LIFETIME } from '../grants/lifetimes.ts';
 import { HOUR, SECOND } from '../lib/clock.ts';
@@ -117,13 +118,31 @@ export function verifyToken(token: DecodedToken, grant: Grant | undefined): Veri
   return sameBytes(expected, token.bytes.subarray(-MAC)) ? { token, grant } : undefined;
 }
 
+type AccessToken = Pick<Token, 'expiresAt' | 'scopeBits'>;
+
+/** Among the access tokens of one rotation. */
+export function idOfAccessToken({ expiresAt, scopeBits }: AccessToken): string {
+  return `${Math.ceil(expiresAt / SECOND)}:${Buffer.from(scopeBits).toString('hex')}`;
+}
+
+/** Whether this access token has been revoked alone. */
+export function isRevoked({ revokedTokens }: Pick<Grant, 'revokedTokens'>, token: AccessToken): boolean {
+  if (revokedTokens === null) return false;
+  return revokedTokens === ALL_TOKENS || revokedTokens.split(' ').includes(idOfAccessToken(token));
+}
+
+/** The rotation whose revoked access tokens matter to a request with this token: a refresh may repeat the pair of the next one. */
+export function accessRotationOf({ kind, rotation }: Token): number {
+  return kind === 'refresh' ? rotation + 1 : rotation;
+}
+
 /** Verifies the token against the current row of its grant. */
 export async function findVerifiedToken(
   db: Database,
   token: DecodedToken,
   now: number,
 ): Promise<VerifiedToken | undefined> {
-  return verifyToken(token, await findGrant(db, token, now));
+  return verifyToken(token, await findGrant(db, { grantId: token.grantId, rotation: accessRotationOf(token) }, now));
 }
 
 /** RFC 6749 §5.1: the same five fields for both grant types. */
@@ -165,6 +184,26 @@ export function issueTokens(
     refresh_token: encodeToken(keys, salt, refresh),
     scope: formatScopes(scopes),
   };
+}
+
+/**
+ * The pair of the newest rotation again: with the access token that was issued at `accessFrom`, or if it has been revoked, with the newest
+ * one that has not.
+ */
+export function repeatTokens(
+  keys: Keyring,
+  { grant, accessFrom, scopes }: { grant: Grant & { rotatedAt: number }; accessFrom: number; scopes: Scopes },
+  now: number,
+): TokenResponse {
+  const scopeBits = scopeBitsOf(grant.grantedScopes, scopes);
+  const isFree = (from: number) => !isRevoked(grant, { expiresAt: from + ACCESS_LIFETIME, scopeBits });
+  let from = accessFrom;
+  if (!isFree(from) && grant.revokedTokens !== ALL_TOKENS) {
+    from = now;
+    // Expiries are whole seconds.
+    while (!isFree(from)) from -= SECOND;
+  }
+  return issueTokens(keys, { ...grant, accessFrom: from }, scopes, now);
 }
 
 /** The kind that the prefix of a text names. */

@@ -158,7 +158,12 @@ interface ConsentsTable {
 interface RevokedAccessTokensTable {
   grant_id: string;
   rotation: number;
+  /** A day later the row is removed. As `listed_at`, unless a node of 0.2.0 or older wrote the row: then the expiry of a token. */
   expires_at: number;
+  /** Which access tokens of the rotation are revoked: their ids, separated by spaces. */
+  tokens: string | null;
+  /** When the first of them was revoked. All tokens of the rotation are revoked if it differs from `expires_at`. */
+  listed_at: number | null;
 }
 
 /** Who may connect apps to a business: anyone, apps that an owner approved, or owners and admins. */

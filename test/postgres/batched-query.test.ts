@@ -42,8 +42,8 @@ test('of several access tokens of one grant that are read at once, only the revo
   const found = await Promise.all([0, 1, 2].map((rotation) => find(grant_id, rotation)));
 
   assert.deepEqual(
-    found.map((grant) => grant?.accessTokenRevoked),
-    [false, true, false],
+    found.map((grant) => grant?.revokedTokens),
+    [null, 'all', null],
   );
 });
 

@@ -30,7 +30,7 @@ const CHECK = [
   'SEARCH app_stop USING INDEX sqlite_autoindex_stops_1',
   'SEARCH pair_stop USING INDEX sqlite_autoindex_stops_1',
   'SEARCH user_stop USING INDEX sqlite_autoindex_stops_1',
-  'SEARCH revoked USING COVERING INDEX sqlite_autoindex_revoked_access_tokens_1',
+  'SEARCH revoked USING INDEX sqlite_autoindex_revoked_access_tokens_1',
 ];
 
 /** The first statement that `work` executes. */

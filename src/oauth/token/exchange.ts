@@ -86,20 +86,12 @@ async function rejectOtherRedirectUri({ durable }: Storage, grant: Grant, sent: 
 async function rejectWrongVerifier(storage: Storage, grant: Grant, verifier: string | undefined, now: number) {
   if (grant.codeChallenge === null && verifier === undefined) return;
   if (grant.codeChallenge !== null && verifier !== undefined && matchesChallenge(verifier, grant.codeChallenge)) return;
-  await revokeGrant(storage.durable, grant.id, 'code_verifier_wrong', now);
-  throw wrongVerifier(grant, verifier);
+  const reason = whyVerifierIsWrong(grant, verifier);
+  await revokeGrant(storage.durable, grant.id, reason, now);
+  throw new OAuthError('invalid_grant', reason, explain(reason));
 }
 
-function wrongVerifier(grant: Grant, verifier: string | undefined): OAuthError {
-  if (grant.codeChallenge === null) {
-    const description =
-      'A code_verifier was sent, but the authorize request had no code_challenge. The code no longer works.';
-    return new OAuthError('invalid_grant', 'code_verifier_unexpected', description);
-  }
-  if (verifier === undefined) {
-    const description =
-      'The code_verifier is missing: the authorize request had a code_challenge. The code no longer works.';
-    return new OAuthError('invalid_grant', 'code_verifier_missing', description);
-  }
-  return new OAuthError('invalid_grant', 'code_verifier_wrong', explain('code_verifier_wrong'));
+function whyVerifierIsWrong({ codeChallenge }: Grant, verifier: string | undefined) {
+  if (codeChallenge === null) return 'code_verifier_unexpected';
+  return verifier === undefined ? 'code_verifier_missing' : 'code_verifier_wrong';
 }

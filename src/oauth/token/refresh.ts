@@ -10,7 +10,14 @@ import type { AuthenticatedClient } from '../client-authentication.ts';
 import { OAuthError } from '../errors.ts';
 import { rejectOtherResource } from '../resource-indicators.ts';
 import { readScopes } from '../scopes.ts';
-import { findVerifiedToken, issueTokens, type TokenResponse, unknownToken, type VerifiedToken } from '../tokens.ts';
+import {
+  findVerifiedToken,
+  issueTokens,
+  repeatTokens,
+  type TokenResponse,
+  unknownToken,
+  type VerifiedToken,
+} from '../tokens.ts';
 
 interface RefreshRequest {
   refreshToken: string;
@@ -57,9 +64,10 @@ export async function refreshTokens(
   const keepsScopes = request.scope === undefined && grant.scopes.length > 0;
   const scopes = keepsScopes ? grant.scopes : narrowScopes(grant, request.scope ?? '');
 
-  if (kind === 'retry') return issueTokens(keys, { ...grant, rotatedAt: grant.rotatedAt ?? now }, scopes, now);
-  if (kind === 'late retry') {
-    return issueTokens(keys, { ...grant, rotatedAt: grant.rotatedAt ?? now, accessFrom: now }, scopes, now);
+  if (kind !== 'current') {
+    const rotatedAt = grant.rotatedAt ?? now;
+    const accessFrom = kind === 'retry' ? rotatedAt : now;
+    return repeatTokens(keys, { grant: { ...grant, rotatedAt }, accessFrom, scopes }, now);
   }
   const first = await rotate(storage.relaxed, { grant, spent: token.rotation }, now);
   if (!first) {

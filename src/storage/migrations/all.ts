@@ -5,6 +5,7 @@ import { happenings } from './004-happenings.ts';
 import { stops } from './005-stops.ts';
 import { rejectedAuthorizations } from './006-rejected-authorizations.ts';
 import { signingKeys } from './007-signing-keys.ts';
+import { revokedTokens } from './008-revoked-tokens.ts';
 import type { Migration } from './migration.ts';
 
 /** In order, forwards only. A migration that has been released is never edited. */
@@ -24,4 +25,5 @@ export const MIGRATIONS: Migration[] = [
   stops,
   rejectedAuthorizations,
   signingKeys,
+  revokedTokens,
 ];

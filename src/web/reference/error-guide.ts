@@ -78,12 +78,6 @@ const GUIDE: { [Code in ErrorCode]: Explanation & { reasons: Record<ReasonOf<Cod
       code_expired:
         'A code is valid for 10 minutes. Exchange it as soon as it arrives. Send the user to the authorize endpoint ' +
         'again.',
-      code_verifier_missing:
-        'The authorize request had a `code_challenge`, so the exchange needs its `code_verifier`. The code can no ' +
-        'longer be used; start again.',
-      code_verifier_unexpected:
-        'The exchange had a `code_verifier`, but the authorize request had no `code_challenge`. The code can no longer ' +
-        'be used; start again with both.',
       redirect_uri_different:
         'The exchange must send exactly the `redirect_uri` of the authorize request. The code still works.',
       refresh_token_expired:
@@ -183,6 +177,8 @@ const GUIDE: { [Code in ErrorCode]: Explanation & { reasons: Record<ReasonOf<Cod
       token_unknown: 'This server did not issue the token, or the token was truncated.',
       token_of_another_kind: 'An access token starts with `gat_`. A code or a refresh token is not accepted here.',
       access_token_expired: 'An access token is valid for 1 hour. Refresh, and repeat the request with the new one.',
+      access_token_revoked:
+        'The app revoked this access token, and not its grant. Refresh, and repeat the request with the new one.',
       token_for_other_resource:
         'The token was issued for another resource of this server. Send the user to the authorize endpoint with the `resource` ' +
         'of this one; the business API is the default.',

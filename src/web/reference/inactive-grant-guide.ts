@@ -2,8 +2,7 @@ import type { InactiveReason } from '../../http/errors.ts';
 
 /** Why a grant is inactive, and what to do. */
 export const INACTIVE_GRANT: Record<InactiveReason, string> = {
-  revoked_by_app:
-    'The app itself revoked the token or its grant. To connect the user again, send them to the authorize endpoint.',
+  revoked_by_app: 'The app itself revoked the grant. To connect the user again, send them to the authorize endpoint.',
   disconnected_by_user: 'The user disconnected the app. Let them connect it again when they want to.',
   disconnected_by_owner:
     'An owner of the business disconnected the app, for this user or for everyone. Ask the business before you send ' +
@@ -12,6 +11,12 @@ export const INACTIVE_GRANT: Record<InactiveReason, string> = {
     'The code was sent twice, so the tokens from its first exchange were revoked: the code may have been stolen. ' +
     'Exchange each code once, and do not repeat an exchange whose response was lost. Send the user to the authorize ' +
     'endpoint again.',
+  code_verifier_missing:
+    'The authorize request had a `code_challenge`, so the exchange needs its `code_verifier`. The code can no ' +
+    'longer be used; start again.',
+  code_verifier_unexpected:
+    'The exchange had a `code_verifier`, but the authorize request had no `code_challenge`. The code can no longer ' +
+    'be used; start again with both.',
   code_verifier_wrong:
     'The `code_verifier` does not match the `code_challenge`, and the code can no longer be used. Store the verifier ' +
     'in the user’s session, and start again.',

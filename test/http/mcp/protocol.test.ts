@@ -208,7 +208,7 @@ test('a call whose body arrives after its token was revoked is a 401, and runs n
 
   assert.equal(response.statusCode, 401);
   assert.match(response.headers['www-authenticate'] ?? '', /invalid_token/);
-  assert.equal(((await json(response)) as { reason: string }).reason, 'revoked_by_app');
+  assert.equal(((await json(response)) as { reason: string }).reason, 'access_token_revoked');
 });
 
 test('GET and DELETE are a 405: there are no streams and no sessions', async () => {

@@ -194,6 +194,36 @@ test('a use that is stored while a refresh is under way is not missed by it [T17
   await uses.stop();
 });
 
+test('a revocation is a use that no other node can miss [T17]', async () => {
+  const { first, lost } = await loseRefresh();
+  server.advanceClock(MINUTE);
+  await server.revoke(lost.access_token);
+  const keys = createKeyring(server.settings.secretKeys);
+  const token = decodeToken(keys, 'refresh', first.refresh_token);
+  assert.ok(token);
+  // The memory of another node, or of this one after a crash.
+  const uses = createTokenUses(server.storage(), () => {});
+  const deps = { storage: server.storage(), keys, issuer: server.api, retryWindow: 0, uses };
+  const verified = await findVerifiedToken(server.storage().durable, token, server.clock());
+
+  const request = { refreshToken: first.refresh_token, verified, scope: undefined, resource: undefined, context: {} };
+  await assert.rejects(refreshTokens(deps, server.ledger, request, server.clock()), { reason: 'refresh_token_reused' });
+  await uses.stop();
+});
+
+test('a use of an earlier rotation, recorded later, does not replace that of the newest [T17]', async () => {
+  const { first } = await loseRefresh();
+  const uses = createTokenUses(server.storage(), () => {});
+  const grant = { id: grantIdIn(first.refresh_token), rotation: 2, usedRotation: 0 };
+
+  uses.record(grant, { rotation: 2 });
+  uses.record({ ...grant, rotation: 1 }, { rotation: 1 });
+
+  assert.equal(uses.isCurrentUsed(grant), true);
+  await uses.stop();
+  assert.equal((await readGrant(server, first.refresh_token)).used_rotation, 2);
+});
+
 test('a use that cannot be stored is kept in memory until it can be', async () => {
   const { first } = await loseRefresh();
   const grantId = grantIdIn(first.refresh_token);

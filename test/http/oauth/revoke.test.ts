@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
+import { sql } from 'kysely';
 import { DAY, HOUR, MINUTE } from '../../../src/lib/clock.ts';
+import { createKeyring } from '../../../src/lib/keyring.ts';
+import { decodeToken } from '../../../src/oauth/tokens.ts';
 import { grantIdIn, readGrant } from '../../support/rows.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
@@ -50,6 +53,100 @@ test('revoking an access token ends only itself: the refresh token and its other
   const third = await server.refresh(second.refresh_token);
   assert.equal(third.status, 200);
   assert.equal(await works(third.body.access_token), true);
+});
+
+const isActive = async (token: string) => (await server.introspect(token)).body.active === true;
+
+test('revoking an access token leaves another one of its rotation', async () => {
+  const first = await server.connect({ scope: 'read:invoices read:contacts' });
+  const wide = (await server.refresh(first.refresh_token)).body;
+  const narrow = (await server.refresh(first.refresh_token, { scope: 'read:contacts' })).body;
+  const narrower = (await server.refresh(first.refresh_token, { scope: 'read:invoices' })).body;
+
+  await server.revoke(wide.access_token);
+  assert.deepEqual(await Promise.all([wide, narrow, narrower].map((each) => isActive(each.access_token))), [
+    false,
+    true,
+    true,
+  ]);
+  await server.revoke(narrow.access_token);
+  await server.revoke(narrow.access_token);
+
+  assert.deepEqual(await Promise.all([wide, narrow, narrower].map((each) => isActive(each.access_token))), [
+    false,
+    false,
+    true,
+  ]);
+  const { rows } = await sql<{ tokens: string }>`select tokens from revoked_access_tokens
+    where grant_id = ${grantIdIn(first.refresh_token)}`.execute(server.storage().durable);
+  assert.deepEqual(
+    rows.map(({ tokens }) => tokens.split(' ').length),
+    [2],
+  );
+});
+
+test('a refresh that is repeated after its access token was revoked gets another one, and the same refresh token', async () => {
+  const first = await server.connect();
+  const lost = (await server.refresh(first.refresh_token)).body;
+  await server.revoke(lost.access_token);
+
+  const again = await server.refresh(first.refresh_token);
+  await server.revoke(again.body.access_token);
+  const third = await server.refresh(first.refresh_token);
+
+  assert.equal(new Set([lost, again.body, third.body].map(({ access_token }) => access_token)).size, 3);
+  for (const { status, body } of [again, third]) {
+    assert.deepEqual([status, body.refresh_token], [200, lost.refresh_token]);
+  }
+  assert.equal(await works(lost.access_token), false);
+  assert.equal(await works(again.body.access_token), false);
+  assert.equal(await works(third.body.access_token), true);
+  assert.equal((await server.refresh(lost.refresh_token)).status, 200);
+});
+
+test('an access token that was revoked alone is rejected with a reason of its own, because its grant is active', async () => {
+  const { access_token } = await server.connect();
+  await server.revoke(access_token);
+
+  const { status, body } = await server.listInvoices(access_token);
+
+  assert.deepEqual([status, body.error, body.reason], [401, 'invalid_token', 'access_token_revoked']);
+});
+
+/** As nodes of 0.2.0 and older do: the row is for all access tokens of the rotation. */
+async function revokeAsOlderNode(token: string): Promise<void> {
+  const decoded = decodeToken(createKeyring(server.settings.secretKeys), 'access', token);
+  assert.ok(decoded);
+  const { grantId, rotation, expiresAt } = decoded;
+  await server
+    .storage()
+    .durable.insertInto('revoked_access_tokens')
+    .values({ grant_id: grantId, rotation, expires_at: expiresAt })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['grant_id', 'rotation'])
+        .doUpdateSet({ expires_at: expiresAt })
+        .where('revoked_access_tokens.expires_at', '<', expiresAt),
+    )
+    .execute();
+}
+
+test('what a node of an earlier release revokes is revoked, whoever revoked a token of the rotation first', async () => {
+  const narrowed = async () => {
+    const first = await server.connect({ scope: 'read:invoices read:contacts' });
+    const scopes = ['read:invoices', 'read:contacts'];
+    const [one, two] = await Promise.all(scopes.map((scope) => server.refresh(first.refresh_token, { scope })));
+    return [one?.body.access_token, two?.body.access_token];
+  };
+  const [older, other] = await narrowed();
+  const [newer, olderToo] = await narrowed();
+
+  await revokeAsOlderNode(older);
+  await server.revoke(other);
+  await server.revoke(newer);
+  await revokeAsOlderNode(olderToo);
+
+  for (const token of [older, other, newer, olderToo]) assert.equal(await isActive(token), false);
 });
 
 test('a revoked access token stays revoked for its whole hour, also after a restart', async () => {

@@ -70,7 +70,7 @@ test('each rejected request is in the log of its app, and its page has the reaso
 
   const rows = entriesOf(page);
   const expected: [row: RegExp, words: string, link: string][] = [
-    [/^401 GET \S+ revoked_by_app /, 'The app itself revoked the token', 'invalid_token#revoked_by_app'],
+    [/^401 GET \S+ revoked_by_app /, 'The app itself revoked the grant', 'invalid_token#revoked_by_app'],
     [/^403 GET \S+ business_mismatch /, 'returns the business that the token', 'business_mismatch#business_mismatch'],
     [/^400 POST \S+ token_unknown /, 'This server did not issue the token', 'invalid_grant#token_unknown'],
     [/^401 POST \S+ credentials_wrong /, 'No app has this', 'invalid_client#credentials_wrong'],

@@ -73,7 +73,7 @@ function revokedAlone({ server, connect }: Connections): Provocation[] {
     provocationsOf(name, [
       [
         401,
-        'revoked_by_app',
+        'access_token_revoked',
         'a token that was revoked alone',
         async () => server.get(path, { authorization: await revoked() }),
       ],

@@ -57,7 +57,8 @@ export function createInactiveGrants(connections: Connections): Record<string, (
   return Object.fromEntries(Object.entries(ends).map(([reason, end]) => [reason, once(end)]));
 }
 
-function endedByApp({ server, connect, newApp, allow }: Connections) {
+function endedByApp(connections: Connections) {
+  const { server, connect } = connections;
   return {
     async revoked_by_app() {
       const connected = await connect();
@@ -77,18 +78,30 @@ function endedByApp({ server, connect, newApp, allow }: Connections) {
       await refresh();
       return connected;
     },
-    /** A grant with tokens can end this way only if the code was guessed during its exchange. */
-    async code_verifier_wrong() {
-      const { app, credentials } = await newApp();
-      return retryUntilFound(async () => {
-        const code = await allow({ client_id: app.id, ...PKCE });
-        const exchange = (code_verifier: string) => () => server.exchange(code, { ...credentials, code_verifier });
-        const [first, second] = await runInSequence(server, exchange(VERIFIER), exchange(`${VERIFIER}-not`));
-        const isSo = first?.status === 200 && second?.body.reason === 'code_verifier_wrong';
-        return isSo ? { app, credentials, code, tokens: first.body as Tokens } : undefined;
-      });
-    },
+    code_verifier_missing: () => guessDuringExchange(connections, { asked: PKCE, right: VERIFIER, guess: undefined }),
+    code_verifier_unexpected: () => guessDuringExchange(connections, { asked: {}, right: undefined, guess: VERIFIER }),
+    code_verifier_wrong: () =>
+      guessDuringExchange(connections, { asked: PKCE, right: VERIFIER, guess: `${VERIFIER}-not` }),
   };
+}
+
+interface Guess {
+  asked: Record<string, string>;
+  right: string | undefined;
+  guess: string | undefined;
+}
+
+/** A grant with tokens can end this way only if the code was guessed during its exchange. */
+async function guessDuringExchange({ server, newApp, allow }: Connections, { asked, right, guess }: Guess) {
+  const { app, credentials } = await newApp();
+  return retryUntilFound(async () => {
+    const code = await allow({ client_id: app.id, ...asked });
+    const exchange = (code_verifier: string | undefined) => () =>
+      server.exchange(code, { ...credentials, ...(code_verifier !== undefined && { code_verifier }) });
+    const [first, second] = await runInSequence(server, exchange(right), exchange(guess));
+    const isSo = first?.status === 200 && second?.body.reason.startsWith('code_verifier_');
+    return isSo ? { app, credentials, code, tokens: first.body as Tokens } : undefined;
+  });
 }
 
 function endedByPeople({ server, connect }: Connections) {

@@ -109,7 +109,7 @@ test('the error equals Gatehouse’s for a revoked token, for a revoked grant an
   await server.revoke(two.refresh_token);
   await server.storage().durable.updateTable('apps').set({ paused_at: 1 }).where('id', '=', app.id).execute();
 
-  await assertSameError(bearer(one.access_token), [401, 'invalid_token', 'revoked_by_app']);
+  await assertSameError(bearer(one.access_token), [401, 'invalid_token', 'access_token_revoked']);
   await assertSameError(bearer(two.access_token), [401, 'invalid_token', 'revoked_by_app']);
   await assertSameError(bearer(paused.access_token), [401, 'invalid_token', 'app_paused']);
 });

@@ -29,8 +29,8 @@ export const API_MUTATIONS: Mutation[] = [
     promise: 'P2',
     breaks: 'a revoked access token works',
     file: 'src/oauth/bearer.ts',
-    find: 'if (grant.accessTokenRevoked) throw',
-    replace: 'if (false) throw',
+    find: 'if (isRevoked(grant, token)) {',
+    replace: 'if (false) {',
     tests: [BEARER],
   },
   {

@@ -140,7 +140,7 @@ export const TOKEN_MUTATIONS: Mutation[] = [
     promise: 'T11',
     breaks: 'a wrong code_verifier leaves the code usable',
     file: 'src/oauth/token/exchange.ts',
-    find: "await revokeGrant(storage.durable, grant.id, 'code_verifier_wrong', now);",
+    find: 'await revokeGrant(storage.durable, grant.id, reason, now);',
     replace: '',
     tests: [PKCE],
   },
