@@ -1,6 +1,5 @@
-import { setImmediate } from 'node:timers/promises';
-import type { Clock } from '../lib/clock.ts';
-import { type Polling, startPolling } from '../lib/polling.ts';
+import { type Clock, monotonicClock } from '../lib/clock.ts';
+import { type Polling, pauseFor, startPolling } from '../lib/polling.ts';
 import type { Storage } from '../storage/storage.ts';
 import { hasFollowUps, runFollowUp } from './follow-ups.ts';
 
@@ -11,8 +10,11 @@ export function startFollowUps(
 ): Polling {
   return startPolling(async (isStopped) => {
     if (!(await hasFollowUps(storage.relaxed))) return false;
-    // Other statements run in between.
-    while (!isStopped() && (await runFollowUp(storage.durable, clock()))) await setImmediate();
+    while (!isStopped()) {
+      const startedAt = monotonicClock();
+      if (!(await runFollowUp(storage.durable, clock()))) break;
+      await pauseFor(monotonicClock() - startedAt);
+    }
     return false;
   }, report);
 }

@@ -4,6 +4,9 @@ import { setTimeout } from 'node:timers/promises';
 const MIN_INTERVAL = 50;
 const MAX_INTERVAL = 500;
 
+/** The longest pause between two transactions of a job, in milliseconds. */
+const MAX_PAUSE = 50;
+
 export interface Polling {
   /** The next poll follows at once. */
   wake(): void;
@@ -40,4 +43,9 @@ export function startPolling(
       await polling;
     },
   };
+}
+
+/** After a transaction of a job. On SQLite, requests wait for it, so as long a pause follows: half of the time is theirs. */
+export async function pauseFor(took: number): Promise<void> {
+  await setTimeout(Math.min(took, MAX_PAUSE));
 }

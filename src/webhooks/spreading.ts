@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises';
 import { recordSpread } from '../events/events.ts';
 import {
   deleteHappenings,
@@ -10,7 +9,7 @@ import {
 } from '../events/happenings.ts';
 import { listAppsWithScope } from '../grants/apps-with-scope.ts';
 import { type Clock, monotonicClock } from '../lib/clock.ts';
-import { type Polling, startPolling } from '../lib/polling.ts';
+import { type Polling, pauseFor, startPolling } from '../lib/polling.ts';
 import { type Lease, LeaseLost, withLease } from '../storage/leases.ts';
 import type { Database, Storage } from '../storage/storage.ts';
 
@@ -22,8 +21,6 @@ interface SpreadingDeps {
 }
 
 const BATCH_SIZE = 200;
-/** In milliseconds. */
-const MAX_PAUSE = 50;
 const MAX_BUSINESSES = 16;
 
 const LEASE = 'happenings';
@@ -52,8 +49,7 @@ export async function spreadHappenings(
       await spreadOf(deps, lease, businesses);
       last = businesses.at(-1) ?? FIRST;
       onEvents();
-      // On SQLite, requests wait for each transaction: half of the time is theirs.
-      await setTimeout(Math.min(monotonicClock() - startedAt, MAX_PAUSE));
+      await pauseFor(monotonicClock() - startedAt);
     }
     return true;
   };
