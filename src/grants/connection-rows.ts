@@ -59,8 +59,14 @@ export function sortKeyOf({ appId, userId, businessId }: ConnectionKey): string 
   return `${appId} ${userId} ${businessId}`;
 }
 
+/** Each connection can have a thousand grants, and on SQLite a statement delays everybody. */
+const CONNECTIONS_PER_STATEMENT = 10;
+
 export async function listConnectionRows(db: Database, keys: ConnectionKey[], now: number): Promise<ConnectionRow[]> {
-  const live = await listRows(db, liveGrants(db, now), keys);
+  const live = [];
+  for (let start = 0; start < keys.length; start += CONNECTIONS_PER_STATEMENT) {
+    live.push(...(await listRows(db, liveGrants(db, now), keys.slice(start, start + CONNECTIONS_PER_STATEMENT))));
+  }
   const saved = await listRows(db, savedConsents(db, now), keys);
   return [
     ...live.map((row) => ({ ...row, isLive: true })),
