@@ -139,7 +139,12 @@ function selectSecrets(db: Database, appId: string) {
   return db.selectFrom('app_secrets').selectAll().where('app_id', '=', appId).orderBy('created_at').execute();
 }
 
-/** Records that an app has authenticated with this secret. */
+/** Records that an app has authenticated with this secret. Of many requests that arrive together, one writes. */
 export async function useSecret(db: Database, secretId: string, now: number): Promise<void> {
-  await db.updateTable('app_secrets').set({ last_used_at: now }).where('id', '=', secretId).execute();
+  await db
+    .updateTable('app_secrets')
+    .set({ last_used_at: now })
+    .where('id', '=', secretId)
+    .where(({ eb, or }) => or([eb('last_used_at', 'is', null), eb('last_used_at', '<=', now - LAST_USED_PRECISION)]))
+    .execute();
 }

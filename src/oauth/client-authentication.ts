@@ -66,7 +66,7 @@ export async function authenticateClient(
   if (!row) throw wrongCredentials(credentials);
   if (isPublic) rejectSecret(credentials);
   else if (row.secret_id !== null && now - (row.secret_used_at ?? 0) >= LAST_USED_PRECISION)
-    await useSecret(storage.durable, row.secret_id, now);
+    await useSecret(storage.relaxed, row.secret_id, now);
   // Anyone can send the `client_id` of a public client, and must not use up the limit of its users.
   await limits.perApp.count(isPublic ? `${appId} ${network}` : appId);
   const client = { id: appId, isPublic, isFirstParty: row.client_is_first_party === 1 };

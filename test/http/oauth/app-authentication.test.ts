@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { addSecret, listSecrets, removeSecret } from '../../../src/apps/secrets.ts';
+import { addSecret, listSecrets, removeSecret, useSecret } from '../../../src/apps/secrets.ts';
 import { OPERATOR } from '../../../src/audit/entries.ts';
+import { MINUTE, SECOND } from '../../../src/lib/clock.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
@@ -28,6 +29,22 @@ test('both halves of HTTP Basic are form-encoded, as RFC 6749 requires', async (
   const headers = basic(encoded(client_id), encoded(client_secret));
 
   assert.equal((await server.post('token', await refreshFields(), headers)).status, 200);
+});
+
+test('the use of a secret is written once a minute, however many requests have read that it is due', async () => {
+  const app = await server.addApp({ ownerBusinessId: server.acme.id });
+  const db = server.storage().durable;
+  const [secret] = await listSecrets(db, app.id);
+  assert.ok(secret);
+  const now = server.clock();
+  const lastUse = async () => (await listSecrets(db, app.id))[0]?.lastUsedAt;
+
+  await useSecret(db, secret.id, now);
+  await Promise.all(Array.from({ length: 20 }, (_, index) => useSecret(db, secret.id, now + index * SECOND)));
+  assert.equal(await lastUse(), now);
+  await useSecret(db, secret.id, now + MINUTE);
+
+  assert.equal(await lastUse(), now + MINUTE);
 });
 
 test('credentials in both ways at once are an invalid_request [T4]', async () => {
