@@ -1,3 +1,4 @@
+import { findFirstUser } from '../grants/transferred-grants.ts';
 import { ApiError } from '../http/errors.ts';
 import { DAY } from '../lib/clock.ts';
 import { sha256 } from '../lib/secrets.ts';
@@ -22,8 +23,8 @@ interface Attempt {
 }
 
 /**
- * Runs `work` in a transaction. With an idempotency key it runs once per app, business and user, and further
- * requests with the key get the same response. A request that fails leaves nothing behind, so that it can be sent again.
+ * Runs `work` in a transaction. With an idempotency key it runs once per app, business and the user who allowed the app, and
+ * further requests with the key get the same response. A request that fails leaves nothing behind, so that it can be sent again.
  */
 export async function runOnce(
   db: Database,
@@ -35,8 +36,9 @@ export async function runOnce(
   if (key === undefined) return inTransaction(db, work);
   if (!KEY.test(key)) throw keyMalformed();
   return inTransaction(db, async (tx) => {
-    const { businessId, appId, userId } = attempt.access;
+    const { businessId, appId } = attempt.access;
     // All users of an assistant share its app id, and models choose keys like `contact-1`.
+    const userId = await findFirstUser(tx, attempt.access);
     const id = { business_id: businessId, app_id: appId, user_id: userId, key };
     const requestHash = hashRequest(attempt);
     const earlier = await claimKey(tx, id, requestHash, now);

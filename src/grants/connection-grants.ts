@@ -33,9 +33,10 @@ export async function moveGrants(
 ): Promise<string[]> {
   const moved = await updateGroup(db, group)
     .set({ user_id: to, connected_for: 'business', created_at: now, withdrawn_scopes: formatScopes(withdrawnScopes) })
-    .set(({ eb, ref }) => ({
+    .set(({ eb, ref, fn }) => ({
       // Of the user before, the counter is subtracted, and not forgotten: a grant that was stopped stays so.
       stops: eb(eb(ref('grants.stops'), '+', selectCount(db, to)), '-', selectCount(db, group.userId)),
+      first_user_id: fn.coalesce('grants.first_user_id', 'grants.user_id'),
     }))
     .where('connected_for', 'in', connectedFor)
     .where('exchanged_at', '<=', exchangedBy)

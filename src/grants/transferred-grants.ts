@@ -1,5 +1,6 @@
 import { parseScopes, type Scopes, scopesBeyond } from '../lib/scope-lists.ts';
 import type { ConnectedFor } from '../storage/app-tables.ts';
+import { preparedQuery } from '../storage/prepared-query.ts';
 import type { Database } from '../storage/storage.ts';
 import { markForUser, moveGrants } from './connection-grants.ts';
 import type { Grant } from './grant.ts';
@@ -50,3 +51,18 @@ export async function transferGrants(db: Database, transfer: Transfer, now: numb
   const kept = await markForUser(db, parties, connectedFor);
   return { moved, isTooRecent: kept.some((exchangedAt) => exchangedAt !== null) };
 }
+
+/** The user who allowed the app. A grant that has moved is of another user now, but its app sends the same requests again. */
+export async function findFirstUser(
+  db: Database,
+  { grantId, userId, connectedFor }: Pick<Grant, 'userId' | 'connectedFor'> & { grantId: string },
+): Promise<string> {
+  // What has moved is for the business.
+  if (connectedFor === 'user') return userId;
+  const { rows } = await readFirstUser(db, { grantId });
+  return rows[0]?.userId ?? userId;
+}
+
+const readFirstUser = preparedQuery((db, { grantId }: { grantId: string }) =>
+  db.selectFrom('grants').select('first_user_id as userId').where('id', '=', grantId),
+);

@@ -80,6 +80,8 @@ interface GrantsTable {
   app_id: string;
   /** The user under whose authority the app acts. */
   user_id: string;
+  /** The user who allowed the app, if the grant has moved to another one since. */
+  first_user_id: string | null;
   business_id: string;
   connected_for: Generated<ConnectedFor>;
   /** What the user allowed. Bits of access tokens refer to their order, so they never change. */

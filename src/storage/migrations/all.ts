@@ -6,6 +6,7 @@ import { stops } from './005-stops.ts';
 import { rejectedAuthorizations } from './006-rejected-authorizations.ts';
 import { signingKeys } from './007-signing-keys.ts';
 import { revokedTokens } from './008-revoked-tokens.ts';
+import { firstUsers } from './009-first-users.ts';
 import type { Migration } from './migration.ts';
 
 /** In order, forwards only. A migration that has been released is never edited. */
@@ -26,4 +27,5 @@ export const MIGRATIONS: Migration[] = [
   rejectedAuthorizations,
   signingKeys,
   revokedTokens,
+  firstUsers,
 ];
