@@ -1,7 +1,8 @@
-import { type Actor, recordAudit, recordAuditForEach, type UserActor } from '../audit/entries.ts';
+import { type Actor, type NewAuditEntry, recordAudit, recordAuditEntries, type UserActor } from '../audit/entries.ts';
 import { type AuditEntry, listEntriesOn } from '../audit/log.ts';
 import { countRepeat } from '../audit/repeats.ts';
 import { DAY, HOUR } from '../lib/clock.ts';
+import { newId } from '../lib/ids.ts';
 import { networkOf } from '../lib/ip-addresses.ts';
 import type { Keyring } from '../lib/keyring.ts';
 import { hashSecret } from '../lib/secrets.ts';
@@ -162,27 +163,31 @@ const SHOWN_FOR = 90 * DAY;
 
 /**
  * Records the 1st, 10th, 100th … failure of an account within an hour, which limits how much an attacker can add to the
- * audit log. An unknown account is only counted: both cases take the same time.
+ * audit log. For an unknown account it runs the same statements, and only counts: neither reveals which accounts exist.
  */
-export async function recordFailedSignIn(
-  db: Database,
-  { user, method, address }: FailedSignIn,
-  now: number,
-): Promise<void> {
+export async function recordFailedSignIn(db: Database, failed: FailedSignIn, now: number): Promise<void> {
+  const { user, method, address } = failed;
   const key = `session.failed ${user?.id ?? networkOf(address)}`;
   await inTransaction(db, async (tx) => {
     const times = await countRepeat(tx, { key, window: WINDOW }, now);
-    if (!user || !isPowerOfTen(times)) return;
-    const actor: Actor = { kind: 'anonymous', id: null, name: 'Someone', email: null, address };
-    const detail = { with: method, ...(times > 1 && { attempts_within_an_hour: String(times) }) };
-    const subject = auditedUser(user);
-    const entry = { actor, personId: user.id, subject, detail };
-    await recordAudit(tx, { ...entry, action: 'session.failed', businessId: null }, now);
-    const businessIds = await listBusinessIds(tx, user.id);
-    await recordAuditForEach(tx, { ...entry, action: 'session.member_failed', businessIds }, now);
-    if (method !== 'code' && method !== 'recovery code') return;
+    const businessIds = await listBusinessIds(tx, user?.id ?? newId(now));
+    const isRecorded = user !== undefined && isPowerOfTen(times);
+    await recordAuditEntries(tx, isRecorded ? failureEntries({ ...failed, user }, { times, businessIds }) : [], now);
+    if (!isRecorded || (method !== 'code' && method !== 'recovery code')) return;
     await notify(tx, [user.id], { kind: 'wrong_code', values: { address }, cause: user.id }, now);
   });
+}
+
+/** One for the user and the platform, and one for the owners of each business. */
+function failureEntries(
+  { user, method, address }: Required<FailedSignIn> & { user: User },
+  { times, businessIds }: { times: number; businessIds: string[] },
+): NewAuditEntry[] {
+  const actor: Actor = { kind: 'anonymous', id: null, name: 'Someone', email: null, address };
+  const detail = { with: method, ...(times > 1 && { attempts_within_an_hour: String(times) }) };
+  const entry = { actor, personId: user.id, subject: auditedUser(user), detail };
+  const copies = businessIds.map((businessId) => ({ ...entry, action: 'session.member_failed' as const, businessId }));
+  return [{ ...entry, action: 'session.failed', businessId: null }, ...copies];
 }
 
 /** The latest ones, as the account page shows them. */

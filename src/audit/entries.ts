@@ -1,7 +1,7 @@
 import type { AliasableExpression, QueryCreator, SelectQueryBuilder } from 'kysely';
 import { firstIdAt, newId } from '../lib/ids.ts';
 import type { DependentQuery } from '../storage/chained-writes.ts';
-import { inChunks } from '../storage/chunks.ts';
+import { jsonRows } from '../storage/json-rows.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import type { Database } from '../storage/storage.ts';
 import type { Row, Tables } from '../storage/tables.ts';
@@ -153,16 +153,14 @@ export async function recordAudit(db: Database, entry: NewAuditEntry, now: numbe
   await insertEntry(db, rowOf(entry, now));
 }
 
-/** For each of these businesses an entry that its owners see. */
-export async function recordAuditForEach(
-  db: Database,
-  { businessIds, ...entry }: Omit<NewAuditEntry, 'businessId'> & { businessIds: string[] },
-  now: number,
-): Promise<void> {
-  for (const chunk of inChunks(businessIds)) {
-    const rows = chunk.map((businessId) => rowOf({ ...entry, businessId }, now));
-    await db.insertInto('audit_entries').values(rows).execute();
-  }
+/** One statement, also for no entries. */
+export async function recordAuditEntries(db: Database, entries: NewAuditEntry[], now: number): Promise<void> {
+  const rows = entries.map((entry) => rowOf(entry, now));
+  await db
+    .insertInto('audit_entries')
+    .columns(COLUMNS)
+    .expression(db.selectFrom(jsonRows(db, 'audit_entries', COLUMNS, rows)).select(COLUMNS))
+    .execute();
 }
 
 function rowOf(entry: NewAuditEntry, now: number): Row<'audit_entries'> {
@@ -185,24 +183,27 @@ function rowOf(entry: NewAuditEntry, now: number): Row<'audit_entries'> {
   };
 }
 
-const insertEntry = preparedQuery((db, entry: Row<'audit_entries'>) =>
-  db.insertInto('audit_entries').values({
-    id: entry.id,
-    at: entry.at,
-    action: entry.action,
-    actor_kind: entry.actor_kind,
-    actor_id: entry.actor_id,
-    person_id: entry.person_id,
-    actor_name: entry.actor_name,
-    actor_email: entry.actor_email,
-    address: entry.address,
-    business_id: entry.business_id,
-    subject_kind: entry.subject_kind,
-    subject_id: entry.subject_id,
-    subject_name: entry.subject_name,
-    detail: entry.detail,
-  }),
-);
+const COLUMNS = [
+  'id',
+  'at',
+  'action',
+  'actor_kind',
+  'actor_id',
+  'person_id',
+  'actor_name',
+  'actor_email',
+  'address',
+  'business_id',
+  'subject_kind',
+  'subject_id',
+  'subject_name',
+  'detail',
+] as const;
+
+const insertEntry = preparedQuery((db, entry: Row<'audit_entries'>) => {
+  const values = Object.fromEntries(COLUMNS.map((column) => [column, entry[column]]));
+  return db.insertInto('audit_entries').values(values as Row<'audit_entries'>);
+});
 
 type EntryColumns = { [Column in keyof Row<'audit_entries'>]: AliasableExpression<Row<'audit_entries'>[Column]> };
 

@@ -95,8 +95,8 @@ export const BUSINESS_MUTATIONS: Mutation[] = [
     promise: 'X9',
     breaks: 'every failed sign-in leaves an entry',
     file: 'src/accounts/sign-in.ts',
-    find: 'if (!user || !isPowerOfTen(times)) return;',
-    replace: 'if (!user) return;',
+    find: 'user !== undefined && isPowerOfTen(times)',
+    replace: 'user !== undefined',
     tests: [FAILED_SIGN_INS],
   },
   {
