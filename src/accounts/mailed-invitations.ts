@@ -1,4 +1,5 @@
 import type { UserActor } from '../audit/entries.ts';
+import { looksLikeAny } from '../lib/confusables.ts';
 import { type Mailer, queueMail } from '../mail/mails.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 import {
@@ -9,6 +10,7 @@ import {
   type NewInvitation,
 } from './invitations.ts';
 import { findInvitationLink, MAIL_LINK_LIFETIME, putMailLink } from './mail-links.ts';
+import { listMemberships } from './memberships.ts';
 import { findUserByEmail } from './users.ts';
 
 /**
@@ -46,6 +48,9 @@ export async function mailInvitation(
 ): Promise<void> {
   const { id, email, businessName, inviterName } = invitation;
   const invited = await findUserByEmail(db, email);
+  const own = invited ? await listMemberships(db, invited.id) : [];
+  const known = [mailer.platformName, ...own.map((membership) => membership.businessName)];
+  const isImitation = looksLikeAny(businessName, known);
   await inTransaction(db, async (tx) => {
     const token = await putMailLink(tx, { subjectId: id, purpose: 'invitation', boundTo: '' }, now);
     const mail = {
@@ -53,7 +58,7 @@ export async function mailInvitation(
       to: { address: email },
       language: invited?.language ?? language,
       cause: id,
-      values: { businessName, inviterName },
+      values: { businessName, inviterName, isImitation },
       path: `/invitation/${token}`,
     } as const;
     await queueMail(tx, mailer, { ...mail, validFor: MAIL_LINK_LIFETIME }, now);

@@ -6,10 +6,10 @@ import { FormError } from '../lib/errors.ts';
 import { formatScopes, parseScopes, type Scopes, scopesBeyond } from '../lib/scope-lists.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
+import type { AppDecision } from './app-decision-list.ts';
 import { lockAppRules } from './app-policies.ts';
 import {
   type AppInBusiness,
-  type DescribedApp,
   deleteRequests,
   findRequest,
   hasRequest,
@@ -22,41 +22,6 @@ import { countConnectedUsers } from './connected-users.ts';
 import { endForEveryone } from './connections.ts';
 import { formatCount } from './counts.ts';
 import { wasGranted } from './status.ts';
-
-/** What an owner has decided about an app, for everyone in the business. */
-export interface AppDecision extends DescribedApp {
-  appId: string;
-  /** The business that registered the app. */
-  ownerName: string | null;
-  status: 'approved' | 'blocked';
-  scopes: Scopes;
-  reason: string;
-  /** The name of the owner; null for an operator. */
-  decidedBy: string | null;
-  decidedAt: number;
-}
-
-/** At most this many: a business that approves more apps than this lets anyone connect them. */
-const MAX_LISTED = 200;
-
-/** Blocked apps first, then by name. */
-export async function listAppDecisions(db: Database, businessId: string): Promise<AppDecision[]> {
-  const rows = await db
-    .selectFrom('app_approvals')
-    .innerJoin('apps', 'apps.id', 'app_approvals.app_id')
-    .leftJoin('users', 'users.id', 'app_approvals.decided_by')
-    .leftJoin('businesses as owners', 'owners.id', 'apps.owner_business_id')
-    .select(['app_id as appId', 'apps.name', 'status', 'scopes', 'reason', 'decided_at as decidedAt'])
-    .select(['users.name as decidedBy', 'owners.name as ownerName', 'apps.owner_scope as ownerScope'])
-    .select(['apps.external_client_id as externalClientId', 'apps.redirect_uris as redirectUris'])
-    .where('business_id', '=', businessId)
-    .where('apps.deleted_at', 'is', null)
-    .orderBy('status', 'desc')
-    .orderBy('apps.name')
-    .limit(MAX_LISTED)
-    .execute();
-  return rows.map((row) => ({ ...row, scopes: parseScopes(row.scopes), redirectUris: JSON.parse(row.redirectUris) }));
-}
 
 export type Decision = 'approve_person' | 'approve_all' | 'refuse';
 

@@ -25,7 +25,7 @@ function selectRequests(db: Database, businessId: string) {
     .leftJoin('businesses as owners', 'owners.id', 'apps.owner_business_id')
     .selectAll('app_requests')
     .select(['apps.name as app_name', 'apps.owner_scope', 'apps.external_client_id', 'apps.redirect_uris'])
-    .select('owners.name as owner_name')
+    .select(['owners.name as owner_name', 'apps.owner_business_id', 'apps.verified_at', 'apps.publisher_name'])
     .select(['users.name as user_name', 'users.email as user_email'])
     .where('app_requests.business_id', '=', businessId)
     .where('apps.deleted_at', 'is', null);
@@ -43,6 +43,9 @@ function fromRow(row: SelectedRow): AppRequest {
       ownerScope: row.owner_scope,
       externalClientId: row.external_client_id,
       redirectUris: JSON.parse(row.redirect_uris),
+      ownerBusinessId: row.owner_business_id,
+      verifiedAt: row.verified_at,
+      identity: { publisherName: row.publisher_name },
     },
     ownerName: row.owner_name,
     userName: row.user_name,

@@ -1,7 +1,7 @@
 import { findBusiness } from '../accounts/businesses.ts';
 import { lockOwnership } from '../accounts/memberships.ts';
 import { notifyOwners } from '../accounts/notices.ts';
-import { type App, saveExternalApp } from '../apps/apps.ts';
+import { type App, type AppIdentity, saveExternalApp } from '../apps/apps.ts';
 import { type Action, type Actor, recordAudit, type UserActor } from '../audit/entries.ts';
 import { DAY } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
@@ -21,7 +21,10 @@ export interface RequestKey {
 }
 
 /** What owners see of an app, so that they know whose app they approve. */
-export type DescribedApp = Pick<App, 'name' | 'ownerScope' | 'externalClientId' | 'redirectUris'>;
+export interface DescribedApp
+  extends Pick<App, 'name' | 'ownerScope' | 'ownerBusinessId' | 'externalClientId' | 'redirectUris' | 'verifiedAt'> {
+  identity: Pick<AppIdentity, 'publisherName'>;
+}
 
 /** A member requested that the owners approve an app. */
 export interface AppRequest extends RequestKey {

@@ -182,7 +182,10 @@ export const de: Texts = {
       html`${app} ist eine App von ${publisher}. Sie stammt nicht von ${platform}.`,
     unknownPublisher: 'einem unbekannten Entwickler',
     verified: 'Verifizierter Anbieter',
-    thirdParty: 'App eines Drittanbieters',
+    notVerified: 'Herausgeber nicht verifiziert',
+    byBusiness: (business) => html`Sie wurde von einem Unternehmen namens <bdi>${quote(business)}</bdi> registriert.`,
+    byAnotherBusiness: (business) =>
+      html`Sie wurde von einem anderen Unternehmen namens <bdi>${quote(business)}</bdi> registriert.`,
     registered: (day) => html`Registriert am ${day}`,
     links: { supportUrl: 'Support', privacyUrl: 'Datenschutzerklärung', termsUrl: 'Nutzungsbedingungen' },
     selfRegistered: 'Diese App hat sich selbst registriert; ihr Name ist nicht überprüft.',
@@ -382,10 +385,10 @@ export const de: Texts = {
         'Wenn Sie das nicht waren, ignorieren Sie diese E-Mail. Ihr Passwort bleibt, wie es ist.',
       ],
     }),
-    invitation: ({ platformName, businessName, inviterName }) => ({
+    invitation: ({ platformName, businessName, inviterName, isImitation }) => ({
       subject: `Einladung zu einem Unternehmen bei ${platformName}`,
       paragraphs: [
-        `Sie sind eingeladen, dem Unternehmen ${quote(businessName)} bei ${platformName} beizutreten. Die Einladung kommt von ${quote(inviterName)}. Öffnen Sie diesen Link:`,
+        `Sie sind eingeladen, ${isImitation ? 'einem anderen Unternehmen namens' : 'dem Unternehmen'} ${quote(businessName)} bei ${platformName} beizutreten. Die Einladung kommt von ${quote(inviterName)}. Öffnen Sie diesen Link:`,
       ],
       action: 'Einladung ansehen',
       closing: [

@@ -176,7 +176,10 @@ export const en = {
       html`${app} is an app by ${publisher}. It is not made by ${platform}.`,
     unknownPublisher: 'an unknown developer',
     verified: 'Verified publisher',
-    thirdParty: 'Third-party app',
+    notVerified: 'Publisher not verified',
+    byBusiness: (business: string) => html`It was registered by a business called <bdi>${quote(business)}</bdi>.`,
+    byAnotherBusiness: (business: string) =>
+      html`It was registered by another business called <bdi>${quote(business)}</bdi>.`,
     registered: (day: Inline) => html`Registered on ${day}`,
     links: { supportUrl: 'Support', privacyUrl: 'Privacy policy', termsUrl: 'Terms of service' },
     selfRegistered: 'This app registered itself; its name is not verified.',
@@ -374,10 +377,11 @@ export const en = {
       platformName,
       businessName,
       inviterName,
-    }: CommonValues & { businessName: string; inviterName: string }): MailText => ({
+      isImitation,
+    }: CommonValues & { businessName: string; inviterName: string; isImitation: boolean }): MailText => ({
       subject: `Invitation to a business at ${platformName}`,
       paragraphs: [
-        `You are invited to join the business ${quote(businessName)} at ${platformName}. The invitation is from ${quote(inviterName)}. Open this link:`,
+        `You are invited to join ${isImitation ? 'another business called' : 'the business'} ${quote(businessName)} at ${platformName}. The invitation is from ${quote(inviterName)}. Open this link:`,
       ],
       action: 'See the invitation',
       closing: [

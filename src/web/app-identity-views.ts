@@ -10,11 +10,6 @@ export function appAvatar({ id, name, logoHash }: Pick<App, 'id' | 'name' | 'log
   return html`<img class="avatar square logo ${size}" src="${logoPath(logoHash)}" alt="" width="48" height="48">`;
 }
 
-/** What the platform has verified, or the business that registered the app. */
-export function publisherName({ identity, verifiedAt }: App, ownerName: string): string {
-  return (verifiedAt !== null && identity.publisherName) || ownerName;
-}
-
 export function verifiedBadge({ verifiedAt }: Pick<App, 'verifiedAt'>, { consent } = en): Html | null {
   return verifiedAt === null ? null : badge(consent.verified, 'good');
 }

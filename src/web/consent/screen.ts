@@ -9,7 +9,7 @@ import { type Html, html } from '../../lib/html.ts';
 import { isLoopbackHost } from '../../lib/ip-addresses.ts';
 import type { Scopes } from '../../lib/scope-lists.ts';
 import type { AuthorizationRequest } from '../../oauth/authorize/request.ts';
-import { appAvatar, appLinks, publisherName, verifiedBadge } from '../app-identity-views.ts';
+import { appAvatar, appLinks, verifiedBadge } from '../app-identity-views.ts';
 import { businessPath } from '../business-address.ts';
 import { avatar, badge, bdi, toast } from '../components/display.ts';
 import { ownerNameOf } from '../components/product.ts';
@@ -17,6 +17,7 @@ import type { WebDeps } from '../deps.ts';
 import { type Problem, postForm } from '../forms.ts';
 import { textsOf } from '../language.ts';
 import { businessSelect, type Page, type PageContext, sendPage } from '../layout.ts';
+import { unverifiedPublisher, verifiedPublisher } from '../publisher.ts';
 import { cspSource } from '../return-to.ts';
 import { connectedForField } from './connected-for.ts';
 import { externalOwner, redirectWarning } from './external.ts';
@@ -160,7 +161,7 @@ function terms(screen: ConsentScreen): Html | null {
 }
 
 /** Apps of the platform show no consent screen, unless they are public. */
-export function appOwner({ texts, authRequest: { app, callback }, ownerName, platformName }: Screen): Html {
+export function appOwner({ texts, authRequest: { app, callback }, ownerName, platformName, context }: Screen): Html {
   const { consent } = texts;
   const { redirectUri } = callback;
   if (app.ownerScope === 'external') return externalOwner({ texts, app, redirectUri, platformName });
@@ -170,8 +171,13 @@ export function appOwner({ texts, authRequest: { app, callback }, ownerName, pla
   if (app.ownerScope === 'platform') {
     return html`<p class="muted">${consent.byPlatform(name, platform)}</p>${links}${warning}`;
   }
-  return html`<p class="muted">${consent.byPublisher(name, bdi(publisherName(app, ownerName)), platform)}</p>
-<p class="muted status">${verifiedBadge(app, texts) ?? badge(consent.thirdParty)} <span>${consent.registered(day(texts, app.createdAt))}</span></p>
+  const publisher = verifiedPublisher(app, ownerName);
+  const { memberships } = context;
+  const by = publisher
+    ? consent.byPublisher(name, bdi(publisher), platform)
+    : html`${unverifiedPublisher(app, ownerName, { memberships, platformName }, texts)} ${consent.notChecked(platform)}`;
+  return html`<p class="muted">${by}</p>
+<p class="muted status">${verifiedBadge(app, texts) ?? badge(consent.notVerified, 'warn')} <span>${consent.registered(day(texts, app.createdAt))}</span></p>
 ${links}${warning}`;
 }
 

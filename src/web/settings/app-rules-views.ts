@@ -1,5 +1,5 @@
 import { isDynamicClientId } from '../../apps/dynamic-client-ids.ts';
-import { type AppDecision, listAppDecisions } from '../../grants/app-approvals.ts';
+import { type AppDecision, listAppDecisions } from '../../grants/app-decision-list.ts';
 import { type AppPolicy, readBusinessPolicy, WHO_CONNECTS, type WhoConnects } from '../../grants/app-policies.ts';
 import { listDecidedRequests, listWaitingRequests } from '../../grants/app-request-list.ts';
 import type { AppRequest, DescribedApp } from '../../grants/app-requests.ts';
@@ -13,6 +13,7 @@ import { ownerNameOf } from '../components/product.ts';
 import { pageHead, section, settings } from '../components/structure.ts';
 import type { WebDeps } from '../deps.ts';
 import { input, type Problem, postForm, problemText, time } from '../forms.ts';
+import { publisherLine } from '../publisher.ts';
 import type { MembersContext } from './members.ts';
 
 export function appRulesPath({ business }: Pick<MembersContext, 'business'>): string {
@@ -120,7 +121,7 @@ function requestRow(context: MembersContext, request: AppRequest, platformName: 
   const { appId, userId, app, userName, userEmail, scopes, note, requestedAt } = request;
   const isOwn = userId === context.user.id;
   return html`<li>${avatar({ id: appId, name: app.name, shape: 'square' })}<div><h3>${app.name}</h3>
-${appOrigin(app, request.ownerName, platformName)}
+${appOrigin(context, app, { owner: request.ownerName, platformName })}
 <p class="small"><strong>${userName}</strong> (${userEmail}) asked ${time(requestedAt)}.</p>
 ${note && html`<blockquote>${note}</blockquote>`}
 ${scopeList(scopes, 'requested')}
@@ -142,7 +143,13 @@ function decisionForms(context: MembersContext, { appId, userId, userName, scope
 }
 
 /** Anyone can choose the name of an app that is not registered here, so owners see where it sends its users. */
-function appOrigin(app: DescribedApp, owner: string | null, platformName: string): Html {
+function appOrigin(
+  { memberships }: MembersContext,
+  app: DescribedApp,
+  { owner, platformName }: { owner: string | null; platformName: string },
+): Html {
+  if (app.ownerScope === 'business')
+    return html`<p class="muted small">${publisherLine(app, owner ?? '', { memberships, platformName })}</p>`;
   const by = isDynamicClientId(app.externalClientId ?? '')
     ? 'Registered itself; its name is not verified'
     : `By ${ownerNameOf(app, owner, platformName)}`;
@@ -181,7 +188,7 @@ function decisionRow(context: MembersContext, decision: AppDecision, platformNam
   const isBlocked = status === 'blocked';
   const label = isBlocked ? 'Unblock' : 'Withdraw';
   return html`<li>${avatar({ id: appId, name: appName, shape: 'square' })}<div><strong>${appName}</strong> ${isBlocked ? badge('Blocked', 'warn') : badge('Approved for everyone', 'good')}
-${appOrigin(decision, decision.ownerName, platformName)}
+${appOrigin(context, decision, { owner: decision.ownerName, platformName })}
 <p class="muted small">${time(decidedAt)}${decidedBy && `, by ${decidedBy}`}</p>
 ${reason && html`<p class="small">${reason}</p>`}
 ${!isBlocked && scopeList(scopes)}</div>
@@ -193,7 +200,7 @@ function decidedRequestRow(context: MembersContext, request: AppRequest, platfor
   const { appId, userId, app, userName, status, approvedScopes, reason, decidedAt } = request;
   const isRefused = status === 'refused';
   return html`<li>${avatar({ id: appId, name: app.name, shape: 'square' })}<div><strong>${app.name}</strong> ${isRefused ? badge(`Refused for ${userName}`, 'warn') : badge(`Approved for ${userName}`, 'good')}
-${appOrigin(app, request.ownerName, platformName)}
+${appOrigin(context, app, { owner: request.ownerName, platformName })}
 <p class="muted small">${decidedAt !== null && time(decidedAt)}</p>
 ${reason && html`<p class="small">${reason}</p>`}
 ${!isRefused && scopeList(approvedScopes)}</div>

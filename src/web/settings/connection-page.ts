@@ -12,13 +12,14 @@ import { access } from '../access.ts';
 import { appAvatar, appLinks, verifiedBadge } from '../app-identity-views.ts';
 import { businessPath } from '../business-address.ts';
 import { notice } from '../components/display.ts';
-import { appBadges, ownerNameOf } from '../components/product.ts';
+import { appBadges } from '../components/product.ts';
 import { backLink, dangerZone, section, settings } from '../components/structure.ts';
 import { day } from '../days.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import { time } from '../forms.ts';
 import { sendPage } from '../layout.ts';
+import { publisherLine } from '../publisher.ts';
 import {
   assistantBadge,
   connectedForText,
@@ -78,7 +79,7 @@ function connectionBody(context: MembersContext, { connection, counted, deps }: 
   const suspended = suspendedReason(connection, deps.platformName);
   return html`${backLink({ to: connectedAppsPath(context.business), name: 'Connected apps' })}
 <div class="head"><div class="with-avatar">${appAvatar(app, 'lg')}<div><h1>${app.name} ${appBadges(app)} ${verifiedBadge(app)} ${isAssistant(connection) && assistantBadge}</h1>
-<p class="muted">${origin(connection, deps)}</p></div></div>
+<p class="muted">${origin(connection, context, deps)}</p></div></div>
 <div class="actions">${authorityLink(connection, viewer)}</div></div>
 ${suspended && notice(suspended, 'warn')}
 ${!connection.isLive && notice(NO_ACCESS)}
@@ -90,9 +91,14 @@ ${endSection(connection, viewer, counted)}`;
 const NO_ACCESS = 'It has no access now, but can get it again without asking you. Disconnect it to be asked again.';
 
 /** Who made the app, or where an app that is not registered here describes itself. */
-function origin({ app, ownerBusiness }: Connection, { platformName }: WebDeps): string {
+function origin(
+  { app, ownerBusiness }: Connection,
+  { memberships }: MembersContext,
+  { platformName }: WebDeps,
+): Html | string {
   if (app.ownerScope === 'platform') return `Part of ${platformName}`;
-  if (app.ownerScope !== 'external') return `By ${ownerNameOf(app, ownerBusiness?.name, platformName)}`;
+  if (app.ownerScope !== 'external')
+    return publisherLine(app, ownerBusiness?.name ?? '', { memberships, platformName });
   const host = URL.parse(app.externalClientId ?? '')?.host;
   return host ? `From ${host}` : 'Registered itself, so its name is all that is known about it';
 }

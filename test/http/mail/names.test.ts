@@ -145,6 +145,7 @@ test('a name cannot end its quotation', async () => {
     const words = textOf(texts as typeof en, 'invitation', {
       businessName: name,
       inviterName: 'Eve',
+      isImitation: false,
       platformName: 'Gatehouse',
     });
     const [sentence = ''] = words.paragraphs;

@@ -96,7 +96,7 @@ test('an app open to any business acts in the current business, also for users w
   const response = await browser.submit(page, '/consent', { decision: 'allow' });
 
   assert.match(page.text, /access <strong><bdi>Beta<\/bdi><\/strong>/);
-  assert.match(page.text, /an app by <bdi>Acme/);
+  assert.match(page.text, /registered by a business called <bdi>“Acme”/);
   assert.deepEqual(await actingIn(open, redirectParams(response.leftTo?.href).code ?? ''), ['Beta']);
 });
 

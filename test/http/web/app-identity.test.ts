@@ -97,7 +97,7 @@ test('until the platform has verified the publisher, users see the business that
 
   const text = await openConsent(app);
 
-  assert.match(text, /Ledger<\/bdi> is an app by <bdi>Acme<\/bdi>\./);
+  assert.match(text, /It was registered by a business called <bdi>“Acme”<\/bdi>\./);
   assert.doesNotMatch(text, /Incorporated|Verified publisher/);
 });
 

@@ -138,5 +138,8 @@ test('owners see who made the app that they have decided about', async () => {
 
   const page = await decideRequest(owner, request, 'approve_all');
 
-  assert.match(page.text, /Approved for everyone<\/span>\s*<p class="muted small">By Acme<\/p>/);
+  assert.match(
+    page.text,
+    /Approved for everyone<\/span>\s*<p class="muted small">Publisher not verified\. It was registered by a business called <bdi>“Acme”<\/bdi>\.<\/p>/,
+  );
 });

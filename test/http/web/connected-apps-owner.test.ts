@@ -59,7 +59,7 @@ test('an owner sees all connections of the business, and others only their own',
   const { text: seen } = await openConnection(ada, app.name);
 
   assert.match(listed, /<strong>Ben<\/strong>.*<strong>Cyd<\/strong>/s);
-  assert.match(seen, /By Acme/);
+  assert.match(seen, /a business called <bdi>“Acme”/);
   assert.match(seen, /Can<\/h3>.*View invoices.*Create, update and send invoices/s);
   assert.doesNotMatch(rowsOf(await ben.browser.open(PATH), app), /Cyd/);
   assert.equal(rowsOf(await admin.open(PATH), app), '');

@@ -78,7 +78,7 @@ test('a registered app is an assistant only if it is connected to an MCP server'
   const after = await connectionOf(browser, 'Courier');
 
   assert.doesNotMatch(before, /AI assistant|\/mcp/);
-  assert.match(after, /AI assistant.*By Acme.*\/mcp/);
+  assert.match(after, /AI assistant.*a business called “Acme”.*\/mcp/);
 });
 
 test('the page shows what the assistant did, and its last call', async () => {

@@ -14,8 +14,11 @@ test('the screen says whose app it is, that the platform did not make it, and si
   server.advanceClock(40 * DAY);
   const page = await (await arrive()).open(server.authorizeUrl());
 
-  assert.match(page.text, /Ledger<\/bdi> is an app by <bdi>Acme<\/bdi>\. It is not made by <bdi>Gatehouse<\/bdi>\./);
-  assert.match(page.text, /<span class="badge">Third-party app<\/span>/);
+  assert.match(
+    page.text,
+    /It was registered by a business called <bdi>“Acme”<\/bdi>\. It is not made or checked by <bdi>Gatehouse<\/bdi>\./,
+  );
+  assert.match(page.text, /<span class="badge warn">Publisher not verified<\/span>/);
   assert.match(page.text, /Registered on <time datetime="2030-01-01" data-precise="day">1 Jan 2030<\/time>/);
 });
 
