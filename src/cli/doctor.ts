@@ -22,7 +22,7 @@ export const doctorCommand: Command = {
     const source = areInvalid ? undefined : hasNoKeys(env) ? NO_KEYS : readSecretKeys(env);
     return {
       findings: [
-        ...checkSettings(settings, findings),
+        ...checkSettings(settings, findings, env),
         ...checkClock(systemClock()),
         ...(source ? checkKeys(source) : []),
         ...(await checkDatabase(settings, source?.keys)),

@@ -1,4 +1,6 @@
+import cluster from 'node:cluster';
 import { createLocalKey, hasNoKeys } from '../config/keys.ts';
+import { findMisspelled } from '../config/misspelled.ts';
 import { readSettings, type Settings } from '../config/settings.ts';
 import { isPublic, readOrigin } from '../config/values.ts';
 import { InvalidSetting } from '../lib/errors.ts';
@@ -9,6 +11,12 @@ import { withCreatedStorage } from './command.ts';
 
 /** The settings of a server. Creates the key of a development machine, if its database is empty. */
 export async function readServerSettings(env: NodeJS.ProcessEnv): Promise<Settings> {
+  // A worker process has the variables of the primary process.
+  if (cluster.isPrimary) {
+    for (const { name, setting } of findMisspelled(env)) {
+      console.error(`Warning: ${name} is not a setting. Did you mean ${setting}?`);
+    }
+  }
   const isDevelopment = !isPublic(readOrigin(env, 'BASE_URL', 'http://localhost:4000'));
   if (isDevelopment && hasNoKeys(env)) {
     // Rejects the other settings before anything is created.

@@ -6,7 +6,7 @@ import type { Storage } from '../storage/storage.ts';
 import { BODY_LIMIT } from './body-parsers.ts';
 import { type ErrorOptions, respondToUnparsable, routeError, sendError } from './error-handler.ts';
 import { ApiError } from './errors.ts';
-import { LIVENESS } from './health-paths.ts';
+import { LIVENESS, READINESS } from './health-paths.ts';
 import { shedLoad } from './load-shedding.ts';
 import type { OverloadLimit, ServerTimeouts } from './timeouts.ts';
 import { readTraceparent } from './traceparent.ts';
@@ -22,6 +22,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Set while requests are traced. */
     traceId: string | undefined;
+    /** What the request is about, once that is known. The log names it. */
+    subject: { appId?: string | undefined; businessId?: string | undefined } | undefined;
   }
   interface FastifyReply {
     /** The reason of an API error, for the log and the metrics. */
@@ -65,6 +67,7 @@ export function createHost(options: HostOptions): FastifyInstance {
   host.decorate('methodsByPath', collectMethods(host));
   host.decorate('responseListeners', []);
   host.decorateRequest('traceId', undefined);
+  host.decorateRequest('subject', undefined);
   host.decorateReply('reason', undefined);
   host.decorateReply('operation', undefined);
   // A child logger per request costs time even if it is never used; log lines name the request themselves.
@@ -191,7 +194,10 @@ function reportResponse(request: FastifyRequest, reply: FastifyReply): void {
   const status = operation?.status ?? statusCode;
   const sent = headers.traceparent === undefined ? undefined : readTraceparent(headers.traceparent);
   const traceId = request.traceId ?? sent?.traceId;
-  log.info({ requestId, method, route, status, reason, traceId, ms: Math.round(took) });
+  const { appId: app, businessId: business } = request.subject ?? {};
+  // Load balancers send several probes a second.
+  const level = status === 200 && (route === LIVENESS || route === READINESS) ? 'debug' : 'info';
+  log[level]({ requestId, method, route, status, reason, app, business, traceId, ms: Math.round(took) });
   const response = { method, route, status, reason, took };
   for (const listener of server.responseListeners) listener(response, request);
 }

@@ -15,6 +15,7 @@ export function recordRequests(host: FastifyInstance, requestLog: RequestRecorde
   host.decorateRequest('requestContext');
   host.addHook('onRequest', (request, _, done) => {
     request.requestContext = {};
+    request.subject = request.requestContext;
     done();
   });
   host.responseListeners.push(({ method, route, status, reason = null, took = 0 }, request) => {

@@ -27,13 +27,13 @@ async function buildPageContext(deps: WebDeps, request: FastifyRequest): Promise
   const session = requireSession(request);
   const db = deps.storage.durable;
   const memberships = await listMemberships(db, session.user.id);
+  const named = isBusinessRoute(request.routeOptions.url) ? findBusinessOf(request, memberships) : undefined;
+  if (named) request.subject = { businessId: named.businessId };
   return {
     session,
     user: session.user,
     csrf: request.csrfToken,
-    current: isBusinessRoute(request.routeOptions.url)
-      ? findBusinessOf(request, memberships)
-      : await findCurrentMembership(db, session.user),
+    current: isBusinessRoute(request.routeOptions.url) ? named : await findCurrentMembership(db, session.user),
     memberships,
     menuPath: request.url,
     // The URL of a POST cannot be opened with GET.

@@ -60,6 +60,7 @@ const WRONG: [what: string, env: Record<string, string>, level: string, message:
     'warning',
     /does not look random/,
   ],
+  ['a misspelled setting', { CONSENT_URI: 'https://x.example' }, 'warning', /^CONSENT_URI is not a setting/],
   ['a key twice', { SECRET_KEYS: `${KEYS[0]},${KEYS[0]}` }, 'warning', /listed twice/],
   ['a missing key file', { SECRET_KEYS_FILE: 'nothing' }, 'problem', /^SECRET_KEYS_FILE .*ENOENT/],
   [

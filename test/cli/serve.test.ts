@@ -94,6 +94,13 @@ test('serve rejects a port that is in use with one sentence that names the setti
   assert.match(forPublicWeb.stderr, /\(EADDRINUSE\)\. Set CONSENT_LISTEN to another address\.\n$/);
 });
 
+test('serve warns of a variable that resembles a setting, without its value', async () => {
+  const { stderr } = await cli.run(['serve'], { env: { BASE_URI: 'https://secret.example', SECRET_KEYS: 'short' } });
+
+  assert.match(stderr, /^Warning: BASE_URI is not a setting\. Did you mean BASE_URL\?\n/);
+  assert.equal(stderr.includes('secret.example'), false);
+});
+
 test('serve adds nothing to a new database, creates a key that only its owner can read, and stops on a signal', async () => {
   const fresh = createCommandLine();
   const started = await fresh.serve();

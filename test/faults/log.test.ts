@@ -16,7 +16,7 @@ const DROPPED = /^gatehouse_log_dropped_lines_total (\d+)$/m;
 async function startLogging(stdout: number | 'pipe') {
   const server = await createSqliteServer();
   const metrics = `127.0.0.1:${await freePort()}`;
-  const serving = server.serve({ stdout, env: { LOG_LEVEL: 'info', METRICS_LISTEN: metrics } });
+  const serving = server.serve({ stdout, env: { LOG_LEVEL: 'debug', METRICS_LISTEN: metrics } });
   await serving.start();
   const health = async () => (await fetch(`${serving.api}/healthz`)).status;
   return {

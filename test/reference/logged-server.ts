@@ -22,6 +22,8 @@ export interface Line {
   route?: string;
   method?: string;
   reason?: string;
+  app?: string;
+  business?: string;
   err?: { type: string; stack: string };
 }
 
@@ -65,7 +67,7 @@ function keepLog(child: ChildProcess, api: string) {
 
   /** A line is written after its response. The line of a later request shows that all earlier lines are complete. */
   async function catchUp(): Promise<void> {
-    const response = await fetch(`${api}/healthz`);
+    const response = await fetch(`${api}/none`);
     await response.text();
     const later = response.headers.get('x-request-id') ?? '';
     while (linesOf(later).length === 0) await once(reader, 'line', { signal: AbortSignal.timeout(60_000) });

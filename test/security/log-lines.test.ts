@@ -16,7 +16,7 @@ test('no line break in a request starts a new line of the log, and each line nam
     for (const address of [
       `${api}/${text}`,
       `${web}/${text}`,
-      `${api}/healthz?x=${text}`,
+      `${api}/openapi.json?x=${text}`,
       `${web}/sign-in?return_to=${text}`,
     ]) {
       await (await fetch(address, { redirect: 'manual' })).text();

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { hasNoKeys } from '../../config/keys.ts';
+import { findMisspelled } from '../../config/misspelled.ts';
 import { readSettings, type Settings } from '../../config/settings.ts';
 import { InvalidSetting } from '../../lib/errors.ts';
 import { type Address, isLoopbackHost } from '../../lib/ip-addresses.ts';
@@ -33,10 +34,16 @@ export function readValidSettings(env: NodeJS.ProcessEnv): { settings: Settings;
   }
 }
 
-export function checkSettings(settings: Settings, invalid: Finding[]): Finding[] {
+export function checkSettings(settings: Settings, invalid: Finding[], env: NodeJS.ProcessEnv): Finding[] {
   const { baseUrl, consentUrl, trustProxy, logLevel } = settings;
   const isPublic = baseUrl.startsWith('https:');
-  const findings = [...invalid, ...checkListeners(settings), ...checkProxies(trustProxy)];
+  const misspelled = findMisspelled(env).map(({ name, setting }) =>
+    warning(
+      `${name} is not a setting.`,
+      `Did you mean ${setting}? Otherwise ignore this: another program may read it.`,
+    ),
+  );
+  const findings = [...invalid, ...misspelled, ...checkListeners(settings), ...checkProxies(trustProxy)];
   if (baseUrl === consentUrl) {
     const fix = 'Give the web pages their own host, so that no cookie reaches the API.';
     findings.push(warning('BASE_URL and CONSENT_URL are the same origin.', fix));

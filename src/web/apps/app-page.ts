@@ -92,6 +92,7 @@ export function createAppPages(deps: WebDeps, section: AppSection) {
     async loadApp(request: AppRequest): Promise<LoadedApp> {
       const viewer = await section.loadViewer(request);
       const app = await findOwnApp(db, viewer, request.params.id);
+      request.subject = { ...request.subject, appId: app.id };
       return { viewer, app, path: `${viewer.path}/${app.id}` };
     },
   };
