@@ -9,6 +9,7 @@ import {
   createApp,
   GatehouseError,
   type PendingAuthorization,
+  type Scope,
   type Tokens,
   verifyWebhook,
   type WebhookEvent,
@@ -20,7 +21,7 @@ import { type Branding, connectedPage, errorPage, welcomePage } from './pages.ts
 export interface DemoApp {
   branding: Branding;
   connection: AppOptions;
-  scope: string;
+  scope: Scope;
   port: number;
   /** Undefined if the app has no webhook endpoint. */
   signingSecret?: string;
@@ -59,7 +60,7 @@ export async function startDemoApp(options: DemoApp): Promise<{ close(): Promise
 interface Deps {
   branding: Branding;
   app: App;
-  scope: string;
+  scope: Scope;
   sessions: ReturnType<typeof createSessions>;
   events: readonly WebhookEvent[];
 }
@@ -78,7 +79,7 @@ function mountHome(server: FastifyInstance, { branding, sessions, events }: Deps
     const { api } = session;
     const [business] = (await api?.businesses()) ?? [];
     if (!api || !business || !session.tokens) return sendPage(reply, welcomePage(branding, events));
-    const { invoices } = await api.invoicePage(business.id, { limit: 12 });
+    const { items: invoices } = await api.business(business.id).invoices.listPage({ limit: 12 });
     const { tokens, refreshes } = session;
     return sendPage(reply, connectedPage(branding, { business, invoices, tokens, refreshes, events }));
   });

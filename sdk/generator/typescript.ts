@@ -35,7 +35,6 @@ function resourceFile(model: ResourceModel): string {
   const body = resourceTypes(model);
   const imports = [
     importTypes(body, ['ChangeOptions', 'ListOptions', 'Records', 'WritableRecords'], './records.ts'),
-    importTypes(body, ['OtherName'], './names.ts'),
     importTypes(body, ['Stage'], './reports.ts'),
     importTypes(body, ['CallOptions'], './signals.ts'),
   ];
@@ -54,7 +53,7 @@ function resourceTypes(model: ResourceModel): string {
   const choices = (record?.members ?? []).filter(({ schema }) => enumOf(schema));
   const choiceTypes = choices.map(({ name, schema }) => {
     const values = enumOf(schema)?.map((value) => `'${value}'`);
-    return `/** The known values; more may be added. */\nexport type ${title}${capitalized(name)} = ${values?.join(' | ')} | OtherName;\n`;
+    return `/** The known values; a newer Gatehouse may send others. */\nexport type ${title}${capitalized(name)} = ${values?.join(' | ')};\n`;
   });
   const bodies = actions.flatMap(({ body }) => body ?? []);
   return [

@@ -103,7 +103,7 @@ async function startOn<Started>(port: number, start: () => Promise<Started>): Pr
 /** The apps use the two ports after the web host's, so that a second demo can run on other ports. */
 function demoApps({ baseUrl, consentListen }: Settings) {
   const [third, first] = [consentListen.port + 1, consentListen.port + 2];
-  const scope = 'read:invoices';
+  const scope = 'read:invoices' as const;
   return {
     thirdParty: {
       port: third,

@@ -10,6 +10,7 @@ import {
 } from './invoice-pages.ts';
 import type { Invoice } from './invoices.ts';
 import { type Me, readMe } from './me.ts';
+import { type RequestOptions, toOwnRequest } from './own-requests.ts';
 import { readPage, walkPages } from './paging.ts';
 import { openBusiness } from './records.ts';
 import { type ApiResponse, type Connection, fieldsOf, invalidResponse, type Request } from './requests.ts';
@@ -30,9 +31,19 @@ export interface Api {
   businesses(options?: CallOptions): Promise<Business[]>;
   /** The records and reports of a business. Sends nothing yet. */
   business(businessId: string): BusinessApi;
-  /** One page of a business's invoices, the newest first. */
+  /** Sends a request to any other path of the API, with a valid token, and returns the response if it is successful. */
+  request(path: string, options?: RequestOptions): Promise<ApiResponse>;
+  /** An access token for requests of your own. `app.api` refreshes it before if it is about to expire. */
+  getAccessToken(options?: CallOptions): Promise<string>;
+  /**
+   * One page of a business's invoices, the newest first.
+   * @deprecated Use `business(businessId).invoices.listPage`.
+   */
   invoicePage(businessId: string, options?: InvoicePageOptions): Promise<InvoicePage>;
-  /** Every invoice of a business, the newest first; pages are read as they are needed. */
+  /**
+   * Every invoice of a business, the newest first; pages are read as they are needed.
+   * @deprecated Use `business(businessId).invoices.list`.
+   */
   invoices(businessId: string, options?: InvoicesOptions): AsyncGenerator<Invoice, void, undefined>;
 }
 
@@ -49,18 +60,19 @@ export function createApi(options: ApiOptions): Api {
   const given = requireObject(options, 'The argument of createApi');
   const connection = readConnection(given);
   const accessToken = requireToken(given.accessToken, 'accessToken');
-  return newApi(connection, (call) => call(accessToken));
+  return newApi(connection, { current: async () => accessToken, use: (call) => call(accessToken) });
 }
 
-/** Calls with a token that is valid at that moment. */
-export type WithToken = (
-  call: (accessToken: string) => Promise<ApiResponse>,
-  signal: AbortSignal | undefined,
-) => Promise<ApiResponse>;
+/** Where the access tokens of an `Api` come from. */
+export interface TokenSource {
+  current(signal: AbortSignal | undefined): Promise<string>;
+  /** Calls with a token that is valid at that moment. */
+  use(call: (accessToken: string) => Promise<ApiResponse>, signal: AbortSignal | undefined): Promise<ApiResponse>;
+}
 
-export function newApi(connection: Connection, withToken: WithToken): Api {
+export function newApi(connection: Connection, tokens: TokenSource): Api {
   const ask = (request: Request) =>
-    withToken((accessToken) => {
+    tokens.use((accessToken) => {
       const headers = { ...request.headers, authorization: `Bearer ${accessToken}` };
       return send(connection, { ...request, headers }, IDEMPOTENT);
     }, request.signal);
@@ -76,6 +88,11 @@ export function newApi(connection: Connection, withToken: WithToken): Api {
     me: async (options = {}) => readMe(await get('/api/v1/me', options, 'me')),
     businesses: async (options = {}) => readBusinesses(await get('/api/v1/businesses', options, 'businesses')),
     business: (businessId) => openBusiness(ask, businessId),
+    request: async (path, options = {}) => ask(toOwnRequest(path, options)),
+    async getAccessToken(options = {}) {
+      const { signal } = requireObject(options, 'The argument of getAccessToken');
+      return tokens.current(optionalSignal(signal));
+    },
     async invoicePage(businessId, options = {}) {
       const { items, nextCursor } = await readInvoices(businessId, options);
       return { invoices: items, nextCursor };
@@ -84,7 +101,8 @@ export function newApi(connection: Connection, withToken: WithToken): Api {
       // Checked here, since a generator would check them only when the first invoice is read.
       requireUuid(businessId, 'businessId');
       const given = requireObject(options, 'The second argument of invoices');
-      const status = optionalText(given.status, 'status');
+      const { status } = given;
+      optionalText(status, 'status');
       const limit = optionalCount(given.pageSize, 'pageSize');
       const signal = optionalSignal(given.signal);
       return walkPages(undefined, (cursor) => readInvoices(businessId, { status, limit, cursor, signal }));

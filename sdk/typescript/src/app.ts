@@ -1,4 +1,4 @@
-import { type Api, newApi, type WithToken } from './api.ts';
+import { type Api, newApi, type TokenSource } from './api.ts';
 import {
   requireFunction,
   requireObject,
@@ -116,20 +116,23 @@ function readKept(kept: KeptTokens): KeptTokens {
 }
 
 /** A token may also be revoked before it expires. It is then refreshed, and the call repeated, once. */
-function refreshing(refresher: TokenRefresher): WithToken {
+function refreshing(refresher: TokenRefresher): TokenSource {
   // A refresh is shared: aborting one call does not abort it for the others.
   const tokenFor = (signal: AbortSignal | undefined, rejected?: string) => {
     signal?.throwIfAborted();
     return abortable(refresher.accessToken(rejected), signal);
   };
-  return async (call, signal) => {
-    const accessToken = await tokenFor(signal);
-    try {
-      return await call(accessToken);
-    } catch (error) {
-      const isRejected = error instanceof GatehouseError && error.status === 401 && error.code === 'invalid_token';
-      if (!isRejected) throw error;
-      return call(await tokenFor(signal, accessToken));
-    }
+  return {
+    current: (signal) => tokenFor(signal),
+    async use(call, signal) {
+      const accessToken = await tokenFor(signal);
+      try {
+        return await call(accessToken);
+      } catch (error) {
+        const isRejected = error instanceof GatehouseError && error.status === 401 && error.code === 'invalid_token';
+        if (!isRejected) throw error;
+        return call(await tokenFor(signal, accessToken));
+      }
+    },
   };
 }

@@ -8,6 +8,7 @@ const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/;
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const ORIGIN = /^https?:\/\/[^\s/\\?#@]+\/?$/i;
 const ADDRESS = /^https?:\/\/[^\s\p{Cc}/\\?#]+(?:[/?][^\s\p{Cc}#]*)?$/iu;
+const PATH = /^\/[\x21\x22\x24-\x5b\x5d-\x7e]*$/;
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]'];
 
 const MAX_TIMEOUT = 600_000;
@@ -57,6 +58,18 @@ export function requirePrompt(value: unknown): 'none' | 'login' | undefined {
   if (value !== undefined && value !== 'none' && value !== 'login')
     rejectArgument('prompt', "'none' or 'login' if it is given");
   return value;
+}
+
+const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
+
+export function requireMethod(value: (typeof METHODS)[number]): (typeof METHODS)[number] {
+  if (!METHODS.includes(value)) rejectArgument('method', `one of ${METHODS.join(', ')}`);
+  return value;
+}
+
+/** Appended to the origin, so that the token can be sent nowhere else. */
+export function requirePath(value: unknown): string {
+  return matching(value, PATH, 'path', 'the path of an endpoint, such as /api/v1/me, in visible ASCII characters');
 }
 
 export function requireTimeout(value: unknown): number {

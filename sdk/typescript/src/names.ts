@@ -15,8 +15,8 @@ export const SCOPES = [
   'read:orders',
 ] as const;
 
-/** The scopes that an app can request. More may be added. */
-export type Scope = (typeof SCOPES)[number] | OtherName;
+/** The scopes that an app can request. For one that a newer Gatehouse has, write `'read:stock' as Scope`. */
+export type Scope = (typeof SCOPES)[number];
 
 /** The error codes that this version of the library knows. */
 export const ERROR_CODES = [

@@ -115,7 +115,7 @@ function writesOf(ask: Ask, path: string, actions: Declaration['actions']) {
 }
 
 /** The key is chosen here, once for all attempts, so that a repeated request does not run twice. */
-function toWrite(request: Request, options: ChangeOptions): Request {
+export function toWrite(request: Request, options: ChangeOptions): Request {
   const { idempotencyKey = crypto.randomUUID(), ifMatch, signal } = requireObject(options, 'The options of a write');
   const headers = {
     'idempotency-key': requireToken(idempotencyKey, 'idempotencyKey'),

@@ -15,7 +15,7 @@ export interface Request {
   path: string;
   headers?: Record<string, string>;
   /** By default POST with a body, and GET without one. */
-  method?: 'POST' | 'PATCH';
+  method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** Sent as JSON. */
   body?: object;
   signal?: AbortSignal | undefined;

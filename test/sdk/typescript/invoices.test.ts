@@ -78,6 +78,7 @@ test('a rejected request is an error with its code and status', async () => {
   const { api } = newApi();
   const rejections = [
     [() => api.invoicePage(BUSINESS), 403, 'business_mismatch'],
+    // @ts-expect-error: a misspelled status does not compile.
     [() => api.invoicePage(server.acme.id, { status: 'LOST' }), 400, 'invalid_request'],
     [() => api.invoicePage(server.acme.id, { cursor: 'nonsense' }), 400, 'invalid_request'],
     [() => createApi({ baseUrl: server.api, accessToken: 'gat_none' }).businesses(), 401, 'invalid_token'],

@@ -142,9 +142,18 @@ for (const [version, node] of nodes) {
 }
 
 const TYPED = `
-import { type Api, createApi, GatehouseError, type Tokens } from '@gatehouse/client';
+import { type Api, type ApiResponse, createApi, createApp, GatehouseError, type Tokens } from '@gatehouse/client';
 
 const api: Api = createApi({ baseUrl: 'https://api.example.com', accessToken: 'gat_1', fetch });
+const app = createApp({ baseUrl: 'https://api.example.com', clientId: 'a', clientSecret: 'b', redirectUri: 'https://a.example/c' });
+export const begin = () => app.beginAuthorization({ scopes: ['read:invoices'], optionalScopes: ['write:invoices'] });
+// @ts-expect-error: there is no such scope.
+export const misspelled = () => app.beginAuthorization({ scopes: ['read:invoice'] });
+// @ts-expect-error: there is no such status.
+export const lost = () => api.business('id').invoices.list({ status: 'LOST' });
+// @ts-expect-error: nor can a record have it.
+export const isLost = async () => (await api.business('id').invoices.get('id')).status === 'LOST';
+export const own: Promise<ApiResponse> = api.request('/api/v1/events', { query: { limit: 2 } });
 export async function sum(id: string): Promise<string[]> {
   const totals: string[] = [];
   for await (const invoice of api.invoices(id, { status: 'PAID' })) totals.push(invoice.total);

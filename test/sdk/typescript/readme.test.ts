@@ -108,7 +108,7 @@ declare const store: { read(id: string): Promise<Tokens>; write(id: string, toke
 
 test('the examples of the README compile', async () => {
   const blocks = blocksOf('ts');
-  assert.equal(blocks.length, 7);
+  assert.equal(blocks.length, 8);
   for (const [i, block] of blocks.entries()) workspace.save(`example-${i}.ts`, known + block);
   const typeRoots = [join(ROOT, 'node_modules/@types')];
   const checks = { strict: true, noEmit: true, target: 'es2022', module: 'nodenext', types: ['node'], typeRoots };
