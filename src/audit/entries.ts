@@ -31,6 +31,7 @@ export const ACTIONS = {
   'app.disabled': 'Disabled the app',
   'app.enabled': 'Enabled the app',
   'app.deleted': 'Deleted the app',
+  'app.tokens_ended': 'Ended every token of the app',
   'app.paused': 'Paused the app everywhere',
   'app.resumed': 'Resumed the app',
   'app.verified': 'Verified the publisher of the app',

@@ -5,6 +5,7 @@ import { appIdOf, clientIdOf } from '../apps/client-ids.ts';
 import { addSecret, listSecrets, removeSecret } from '../apps/secrets.ts';
 import { OPERATOR } from '../audit/entries.ts';
 import { readPrivateSchemes } from '../config/external-clients.ts';
+import { endTokensOfApp } from '../grants/app-tokens.ts';
 import { disableApp, enableApp, pauseApp, resumeApp } from '../grants/suspension.ts';
 import { systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
@@ -120,6 +121,9 @@ export const appCommands: Command[] = [
   onApp('app delete', 'Delete an app permanently; all its tokens stop working', (db, app, now) =>
     deleteApp(OPERATOR, db, app, now),
   ),
+  onApp('app end-tokens', 'End every token and code that an app has got until now', async (db, app, now) => ({
+    ended_connections: await endTokensOfApp(OPERATOR, db, app, now),
+  })),
   onApp('app add-secret', 'Add a second secret; it is printed only once', async (db, app, now) => ({
     client_secret: await addSecret(OPERATOR, db, app, now),
   })),

@@ -12,6 +12,7 @@ const INACTIVE_REASONS = [
   'app_paused',
   'app_disabled',
   'app_closed',
+  'app_tokens_ended',
   'app_blocked',
   'user_disabled',
   'member_removed',

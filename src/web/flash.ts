@@ -12,6 +12,7 @@ const MESSAGES = {
   app_disabled: 'The app is disabled. None of its tokens work.',
   app_enabled: 'The app is enabled.',
   pkce_required: 'The app now requires PKCE. A request without a code_challenge is rejected.',
+  app_tokens_ended: 'Every token and code that the app had is ended.',
   app_deleted: 'The app is deleted.',
   app_paused: 'The app is paused everywhere.',
   app_resumed: 'The app is resumed.',

@@ -45,6 +45,7 @@ const COMMANDS: Record<string, string[]> = {
   'app pause': ['app'],
   'app resume': ['app'],
   'app delete': ['app'],
+  'app end-tokens': ['app'],
   'app add-secret': ['app'],
   'app list-secrets': ['app'],
   'app remove-secret': ['app', 'secret'],

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { type App, deleteApp } from '../../apps/apps.ts';
+import { endTokensOfApp } from '../../grants/app-tokens.ts';
 import { countAffected } from '../../grants/impact.ts';
 import { disableApp, enableApp } from '../../grants/suspension.ts';
 import { type Html, html } from '../../lib/html.ts';
@@ -7,13 +8,15 @@ import { impactText } from '../components/product.ts';
 import { dangerZone, question } from '../components/structure.ts';
 import { redirectWithFlash } from '../flash.ts';
 import { postForm } from '../forms.ts';
-import { actorOf } from '../session.ts';
+import { actorOf, requireRecentSignIn } from '../session.ts';
+import { END_TOKENS, endTokensAction, endTokensQuestion } from '../token-ends.ts';
 import type { AppPages, Viewer } from './app-page.ts';
 
-/** Disabling and deleting an app are confirmed first, with the number of users affected. */
+/** Disabling and deleting an app, and ending its tokens, are confirmed first, with the number of users affected. */
 export function mountAppStatus(host: FastifyInstance, pages: AppPages): void {
   mountConfirmations(host, pages);
   mountChanges(host, pages);
+  mountEndOfTokens(host, pages);
 }
 
 type ForApp = { Params: { id: string } };
@@ -61,6 +64,23 @@ function mountChanges(host: FastifyInstance, { section, db, clock, loadApp }: Ap
   }
 }
 
+function mountEndOfTokens(host: FastifyInstance, { section, db, clock, show, loadApp }: AppPages): void {
+  const route = `${section.route}/:id/${END_TOKENS}`;
+  host.get<ForApp>(route, section.edit, async (request, reply) => {
+    const { viewer, app, path } = await loadApp(request);
+    requireRecentSignIn(request, `${path}/${END_TOKENS}`, clock());
+    const impact = await countAffected(db, { appId: app.id }, clock());
+    return show(reply, viewer, endTokensQuestion({ app, path, impact, csrf: viewer.context.csrf }));
+  });
+
+  host.post<ForApp>(route, section.edit, async (request, reply) => {
+    const { app, path } = await loadApp(request);
+    requireRecentSignIn(request, `${path}/${END_TOKENS}`, clock());
+    await endTokensOfApp(actorOf(request), db, app, clock());
+    return redirectWithFlash(reply, path, 'app_tokens_ended');
+  });
+}
+
 export function stopSection({ viewer, app }: { viewer: Viewer; app: App }): Html {
   const path = `${viewer.path}/${app.id}`;
   const enable = postForm({
@@ -80,6 +100,7 @@ export function stopSection({ viewer, app }: { viewer: Viewer; app: App }): Html
           text: 'Disabling stops every token of the app at once. You can enable it again.',
           action: html`<a class="button danger" href="${path}/disable">Disable…</a>`,
         },
+    endTokensAction(path),
     {
       title: 'Delete the app',
       text: 'Deleting cannot be undone.',

@@ -17,6 +17,8 @@ import { redirectWithFlash } from '../flash.ts';
 import { copyable, type Form, type Problem, postForm, text, time, tryForm } from '../forms.ts';
 import { loadPageContext } from '../page-context.ts';
 import { actorOf } from '../session.ts';
+import { endTokensAction } from '../token-ends.ts';
+import { mountEndOfTokens } from './app-tokens.ts';
 import { findReason, mountPlatformList, reasonDetail, reasonField, reasonText, sendPlatformPage } from './page.ts';
 import { verificationSection } from './verification.ts';
 
@@ -41,6 +43,7 @@ export function mountAllApps(host: FastifyInstance, deps: WebDeps): void {
   mountApp(host, deps);
   mountSwitches(host, deps);
   mountVerification(host, deps);
+  mountEndOfTokens(host, deps);
 }
 
 function mountApp(host: FastifyInstance, deps: WebDeps): void {
@@ -183,13 +186,15 @@ function pauseSection(app: OwnedApp, { reason, csrf }: { reason: string | undefi
         text: 'Pausing stops every token of the app, in every business, at once. Its owner cannot undo it; a platform admin can.',
         action: html`<a class="button danger" href="${path}/pause">Pause…</a>`,
       },
+      endTokensAction(path),
     ]);
   }
   const body = html`<p>Paused since ${time(app.pausedAt)}: none of its tokens work, and nobody can connect it. Once it is resumed, the same tokens work again.</p>
 ${reasonText(reason)}
 ${app.disabledAt !== null && html`<p>Its owner has disabled it, too. It stays disabled after you resume it.</p>`}
 ${postForm({ action: `${path}/resume`, csrf, body: html`<button class="primary">Resume</button>` })}`;
-  return settings({ title: 'Paused everywhere', body });
+  return html`${settings({ title: 'Paused everywhere', body })}
+${dangerZone([endTokensAction(path)])}`;
 }
 
 /** The confirmation, with the number of users affected. */

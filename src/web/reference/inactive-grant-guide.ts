@@ -29,6 +29,9 @@ export const INACTIVE_GRANT: Record<InactiveReason, string> = {
     'The platform has paused the app everywhere. Contact the platform: once it resumes the app, the same tokens work again.',
   app_disabled: 'The app is disabled. Its owner can enable it again, and then the same tokens work again.',
   app_closed: 'The app’s owner closed it to businesses other than its own.',
+  app_tokens_ended:
+    'Every token and code that the app had got was ended, by its owner or the platform, such as after a leak. Send the ' +
+    'user to the authorize endpoint again: they are not asked again for what they have allowed.',
   app_blocked: 'An owner of the business blocked the app. Nobody there can connect it, until an owner unblocks it.',
   user_disabled: 'The user who allowed the app is disabled. Another member of the business can connect it.',
   member_removed: 'The user who allowed the app is no longer a member of the business. Another member can connect it.',

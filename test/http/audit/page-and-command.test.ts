@@ -190,6 +190,10 @@ const ON_APPS: Record<string, AppOperation> = {
     onPage: (app) => submitOnAppPage(app, 'delete'),
     command: 'app delete',
   },
+  'ending every token of an app': {
+    onPage: (app) => submitOnAppPage(app, 'end-tokens'),
+    command: 'app end-tokens',
+  },
   'pausing an app': { onPage: (app) => submitOnPlatformPage(app, 'pause', '/pause'), command: 'app pause' },
   'resuming an app': {
     before: 'app pause',

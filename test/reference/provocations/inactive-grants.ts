@@ -6,6 +6,7 @@ import { deleteApp } from '../../../src/apps/apps.ts';
 import { OPERATOR } from '../../../src/audit/entries.ts';
 import { resetAccount } from '../../../src/grants/account-reset.ts';
 import { blockApp } from '../../../src/grants/app-approvals.ts';
+import { endTokensOfApp } from '../../../src/grants/app-tokens.ts';
 import { limitGrants } from '../../../src/grants/connection-grants.ts';
 import { endConnection, endForEveryone } from '../../../src/grants/connections.ts';
 import { revokeGrant } from '../../../src/grants/revocation.ts';
@@ -147,6 +148,11 @@ function endedByPeople({ server, connect }: Connections) {
         { appId: connected.app.id, change: () => ({ ...connected.app, openToAnyBusiness: false }) },
         server.clock(),
       );
+      return connected;
+    },
+    async app_tokens_ended() {
+      const connected = await connect();
+      await endTokensOfApp(OPERATOR, db(), connected.app, server.clock());
       return connected;
     },
     async app_blocked() {
