@@ -1,6 +1,5 @@
-import { createInterface } from 'node:readline/promises';
 import type { Readable } from 'node:stream';
-import { type CsvError, parse } from 'csv-parse';
+import { type CsvError, type Options, parse } from 'csv-parse';
 import { escapeFormulas, unescapeFormulas } from '../lib/csv.ts';
 import type { Resource, Values } from '../resources/resource.ts';
 import { shownFields } from './rows.ts';
@@ -16,28 +15,46 @@ export interface FileLine {
   problem?: { field: string; message: string };
 }
 
-/** Reads records one by one. `names` are the columns that a CSV file may have. */
-export function readRecords(input: Readable, format: FileFormat, names: string[]): AsyncIterable<FileLine> {
-  return format === 'csv' ? readCsv(input, names) : readJsonLines(input);
+/** What a CSV file may have. */
+export interface Columns {
+  names: string[];
+  /** Those whose value may be an empty text. */
+  texts: string[];
 }
 
+/** Reads records one by one. */
+export function readRecords(input: Readable, format: FileFormat, columns: Columns): AsyncIterable<FileLine> {
+  return format === 'csv' ? readCsv(input, columns) : readJsonLines(input);
+}
+
+/** Null is nothing between two commas, and `""` an empty text. */
+type Cell = string | null;
+
 interface CsvRecord {
-  record: string[];
+  record: Cell[];
   info: { lines: number };
 }
 
-/** The first record is the header. An empty value counts as absent. */
-async function* readCsv(input: Readable, names: string[]): AsyncIterable<FileLine> {
-  const parser = input.pipe(parse({ bom: true, info: true, relax_column_count: true, skip_empty_lines: true }));
+const CSV_OPTIONS: Options = {
+  bom: true,
+  info: true,
+  relax_column_count: true,
+  skip_empty_lines: true,
+  cast: (value, { quoting }) => (value === '' && !quoting ? null : value),
+};
+
+/** The first record is the header. An empty value counts as absent, unless it is an empty text. */
+async function* readCsv(input: Readable, { names, texts }: Columns): AsyncIterable<FileLine> {
+  const parser = input.pipe(parse(CSV_OPTIONS));
   input.once('error', (error) => parser.destroy(error));
   let header: string[] | undefined;
   try {
     for await (const { record, info } of parser as AsyncIterable<CsvRecord>) {
       if (header) {
-        yield toLine(header, record, info.lines);
+        yield toLine({ header, texts }, record, info.lines);
         continue;
       }
-      header = record.map((name) => name.trim());
+      header = record.map((name) => name?.trim() ?? '');
       const problems = checkHeader(header, names);
       if (problems.length > 0) return yield* problems;
     }
@@ -63,7 +80,7 @@ function checkHeader(header: string[], names: string[]): FileLine[] {
   });
 }
 
-function toLine(header: string[], record: string[], line: number): FileLine {
+function toLine({ header, texts }: { header: string[]; texts: string[] }, record: Cell[], line: number): FileLine {
   if (record.length !== header.length) {
     const message = `has ${record.length} values, and the header names ${header.length}`;
     return { line, values: {}, problem: { field: '', message } };
@@ -71,17 +88,31 @@ function toLine(header: string[], record: string[], line: number): FileLine {
   const values: Values = {};
   for (const [index, name] of header.entries()) {
     const cell = record[index];
-    if (cell) values[name] = unescapeFormulas(cell);
+    if (cell || (cell === '' && texts.includes(name))) values[name] = unescapeFormulas(cell);
   }
   return { line, values };
 }
 
 async function* readJsonLines(input: Readable): AsyncIterable<FileLine> {
   let line = 0;
-  for await (const text of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
+  for await (const text of splitLines(input)) {
     line++;
     if (text.trim() !== '') yield { line, ...parseObject(text) };
   }
+}
+
+/** `readline` also splits at U+2028 and U+2029, which JSON does not escape. */
+async function* splitLines(input: Readable): AsyncIterable<string> {
+  let rest = '';
+  for await (const part of input.setEncoding('utf8')) {
+    const [first = '', ...others] = String(part).split('\n');
+    rest += first;
+    for (const line of others) {
+      yield rest;
+      rest = line;
+    }
+  }
+  yield rest;
 }
 
 function parseObject(text: string): Omit<FileLine, 'line'> {
@@ -114,5 +145,5 @@ function namesOf(resource: Resource): string[] {
 function quote(value: unknown): string {
   if (value === null || value === undefined) return '';
   const text = escapeFormulas(typeof value === 'object' ? JSON.stringify(value) : String(value));
-  return /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  return /[",\r\n]|^\s|\s$|^$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

@@ -8,7 +8,7 @@ import { findBusiness } from '../accounts/businesses.ts';
 import { OPERATOR } from '../audit/entries.ts';
 import { exportRecords } from '../business/export.ts';
 import { type ImportJob, type ImportResult, importRecords, kindOf } from '../business/import/import.ts';
-import { importableNames } from '../business/import/values.ts';
+import { importableColumns } from '../business/import/values.ts';
 import { FILE_FORMATS, type FileFormat, readRecords } from '../business/record-files.ts';
 import { systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
@@ -117,7 +117,7 @@ async function openFile(file: string, resource: Resource, format: FileFormat) {
     open() {
       const stream = createReadStream(file);
       bytesRead = () => stream.bytesRead;
-      return readRecords(stream, format, importableNames(resource));
+      return readRecords(stream, format, importableColumns(resource));
     },
     onProgress,
     finish: bar.clear,

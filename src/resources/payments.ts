@@ -66,6 +66,9 @@ export function withStatus(invoice: Values, status: string, today: string): Valu
   }
   const { amountDue } = balanceOf({ ...invoice, status: 'SENT', payments: earlier });
   const isDue = amountOf({ ...invoice, amountDue }, 'amountDue') > 0n;
+  if (earlier.length > 0 && !isDue && status !== 'PAID') {
+    throw new FieldError('status', `cannot be ${status}: nothing is due`);
+  }
   const payment = { date: today, amount: amountDue, method: null };
   const payments = status === 'PAID' && isDue ? [...earlier, payment] : earlier;
   return { ...invoice, status, payments, ...balanceOf({ ...invoice, status, payments }) };

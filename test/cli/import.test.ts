@@ -310,6 +310,62 @@ test('an export can be imported into an empty business, for every kind and both 
   assert.match(stdout, /line 2: id is taken/);
 });
 
+test('every text survives an export and its import, empty ones and those with line separators, in both formats', async () => {
+  const { business: source } = await connectBusiness(server, 'Texts');
+  const { status: loaded } = await load(source, 'contacts', [
+    { name: 'Line\u2028separator', jobTitle: 'Para\u2029graph', notes: '' },
+    { name: 'Two\u0085lines', notes: '\u2028\n"\u2029"\n' },
+    { name: 'Nothing', notes: null },
+  ]);
+  assert.equal(loaded, 0);
+  for (const format of ['csv', 'jsonl']) {
+    const { business: target } = await connectBusiness(server, `Texts in ${format}`);
+    const output = join(cli.folder, `texts.${format}`);
+    await cli.json(['export', ...argsOf(source, 'contacts'), '--output', output], { env });
+
+    const { status, stdout } = await cli.run(['import', output, ...argsOf(target, 'contacts')], { env });
+
+    assert.equal(status, 0, stdout);
+    const [before, after] = await Promise.all([source, target].map((each) => dump(each, 'contacts')));
+    assert.deepEqual(after?.map(withoutIds), before?.map(withoutIds));
+  }
+});
+
+test('a quoted empty value counts as absent where an empty text is not allowed', async () => {
+  const { business } = await connectBusiness(server, 'Quoted');
+
+  const { status, stdout } = await load(business, 'contacts', ['name,email,notes', '"Mara","",""']);
+
+  assert.equal(status, 0, stdout);
+  const [contact] = await dump(business, 'contacts');
+  assert.deepEqual([contact?.email, contact?.notes], [null, '']);
+});
+
+test('an invoice that is paid cannot be set to another status, so that its export can be imported', async () => {
+  const { business: source } = await connectBusiness(server, 'Settled');
+  const { business: target } = await connectBusiness(server, 'Settled again');
+  const invoice = { customer: 'Mara', currency: 'GBP', total: '10.00' };
+  await load(source, 'contacts', [{ name: 'Mara' }]);
+  await load(source, 'invoices', [
+    { ...invoice, number: 'A-1', status: 'PAID' },
+    { ...invoice, number: 'A-2', status: 'SENT' },
+  ]);
+  const setStatus = (number: string, status: string) =>
+    cli.run(['invoice', 'set-status', '--business', source.id, '--number', number, '--status', status], { env });
+
+  const rejected = [await setStatus('A-1', 'SENT'), await setStatus('A-1', 'OVERDUE')];
+  const paid = await setStatus('A-2', 'PAID');
+  for (const kind of ['contacts', 'invoices']) {
+    const output = join(cli.folder, `settled-${kind}.jsonl`);
+    await cli.json(['export', ...argsOf(source, kind), '--output', output], { env });
+    const { status, stdout } = await cli.run(['import', output, ...argsOf(target, kind)], { env });
+    assert.equal(status, 0, stdout);
+  }
+
+  for (const { stderr } of rejected) assert.match(stderr, /^--status: .*nothing is due/);
+  assert.equal(paid.status, 0, paid.stderr);
+});
+
 test('a CSV export has no cell that a spreadsheet computes, and the import gets the texts back', async () => {
   const { business: source } = await connectBusiness(server, 'Formulas');
   const { business: target } = await connectBusiness(server, 'Formulas again');

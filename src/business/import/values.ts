@@ -1,7 +1,9 @@
 import { type TSchema, Type } from 'typebox';
+import { Compile } from 'typebox/compile';
 import { ApiError } from '../../http/errors.ts';
 import { isId, timeOfId } from '../../lib/ids.ts';
 import { type Field, FieldError, type Resource, type Values } from '../../resources/resource.ts';
+import type { Columns } from '../record-files.ts';
 import { dayOf } from '../records.ts';
 import { bodySchema, createValidator, type FieldProblem } from '../validation.ts';
 import { linesFromTotal, settleInvoice } from './invoices.ts';
@@ -13,9 +15,11 @@ const TIMES = ['createdAt', 'updatedAt'];
 export const keyNameOf = (field: string) => field.replace(/Id$/, '');
 
 /** Every name that a record in a file may have. */
-export function importableNames({ fields }: Resource): string[] {
-  const keys = Object.entries(fields).flatMap(([name, { references }]) => (references ? [keyNameOf(name)] : []));
-  return ['id', ...Object.keys(fields), ...keys, ...TIMES];
+export function importableColumns({ fields }: Resource): Columns {
+  const entries = Object.entries(fields);
+  const keys = entries.flatMap(([name, { references }]) => (references ? [keyNameOf(name)] : []));
+  const texts = entries.filter(([, { stored, schema }]) => stored === 'text' && Compile(schema).Check(''));
+  return { names: ['id', ...Object.keys(fields), ...keys, ...TIMES], texts: texts.map(([name]) => name) };
 }
 
 /** States and payments are stored as the file has them. Sums are computed again, and must match those in the file. */
