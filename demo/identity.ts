@@ -11,15 +11,14 @@ const IDENTITY = {
   termsUrl: 'https://ledgerly.example/terms',
 };
 
-/** An L on green, as WebP. */
+/** An L on green, as PNG. */
 const LOGO =
-  'UklGRjICAABXRUJQVlA4TCUCAAAvX8AXECfiqJEkR8rsNW/PdAEs2qXg74qGokaSouL6Yg2NKG1XkWQ71QzpGx/4QgdqsZBeGAZtIznOnWe+dw' +
-  'IfwO7o4TRYt9OlvdNUDel72ZDXx9ui79dqnD5fdcbl56cZPv/+beb4/6vW8Z9ORfH/yNMss4AEIaOEwCSawrQoZqON4aIQawaHRAQkwmCFUSWn' +
-  'iJTRJkWI2cEegAWxBKQIiMNubx/r3wYkSJJt2pZt27btWqvnP6Zr9fP/ERH9Z+C2kaKo1THzdV4gSZIkSVLvxNLe2T0AAAAAAAAAAAAAAAAAwP' +
-  '3Z7tJEtyRJkqRafQbmzwEAAFo36encQJ1tK08AHi1PywN1tzm19NRwxzqAV8t6R1V3H4OfjqudYO0n4Kij9ko2wFMbFZ4BV82Uue+5OmbL6a/o' +
-  '56tVScPvBbwb21CS8SRX3lxpFLw1OuvO7I47OwfuHFwXMB/xxZ0WPuMBAAAAAAAAAAAAAAAAAAAAAMB9p2ZmZmZmZv4/QERERERERERERMTvJ9' +
-  '//+97P97r7HSczMzMzMzMzs/o2//vAR/83af/j1d5X9v+l/f+r++cC/rmGfy7jnytp1ZsFaejZ2c+9khasm6Xcs8v41vHQWRbcTvoyUQqeS71s' +
-  '+1Xm5m2Hnt5vq1YucuPo2y7zuojNjlqFHdNm8fb7VB11KSObrz5tb1sj9VW+DK6Z3EIelwcbKN0ZXzm+uHtu4W3o7vJ4cazGlggA';
+  'iVBORw0KGgoAAAANSUhEUgAAAGAAAABgBAMAAAAQtmoLAAAAMFBMVEUPdm4Pdm4Pdm4Pdm4Pdm4Pdm4Pdm4Pdm4Pdm4Pdm4Pdm4Pdm4Pdm4Pdm' +
+  '7///9e6tRVNhnDAAAADXRSTlMAFCc7TmJ2iZ2xxNjri7wSJwAAAR9JREFUeNrtmL9Kw1AUxr8WpNIud3BswRdw7mrfwBfwEQqCU5GALyC4ORXc' +
+  'Okigc9HByUE6KNikMecV8gpK/hgSKPF8keJyfvP34164CZzvADlHs0dp4PVugiqdK/mVhavkPVEQOC5fMQ5FyXVxgK8VovyIvqi5z4QbvRCm+Q' +
+  'MhOAMwYoQ37kYiAdAVCqd/hJ+nGHDCEiec8I4pJ2ww54QtfE6I8MQJn+DyErOC/FVIMkwwwYS68FViwn8K9i3ZO5iQ7MAEE9oI+5gq1+ygS4/S' +
+  '9LBO1wG6cNCVhi5NPU644IsfPCYfABgywjNbj0/TQu1xN6Iq/m2+RFB/f7Frt6YAznX5j3LV0lXV/PC4spxRGC+utv8ZPzT+q/Hqsgh+A/5rJb' +
+  'KzLfNWAAAAAElFTkSuQmCC';
 
 /** What the consent screen of the demo shows about its third-party app. */
 export async function addDemoIdentity(db: Database, appId: string, now: number): Promise<void> {

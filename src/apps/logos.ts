@@ -38,6 +38,6 @@ export async function removeLogo(db: Database, appId: string): Promise<void> {
 }
 
 /** Apps with the same logo share its address. */
-export async function findLogo(db: Database, hash: string): Promise<Pick<Image, 'type' | 'bytes'> | undefined> {
+export async function findLogo(db: Database, hash: string): Promise<Image | undefined> {
   return db.selectFrom('app_logos').select(['type', 'bytes']).where('hash', '=', hash).limit(1).executeTakeFirst();
 }

@@ -21,7 +21,7 @@ export const appIdentityCommands: Command[] = [
       support: { value: 'URL', help: 'Where its users get help' },
       privacy: { value: 'URL', help: 'Its privacy policy' },
       terms: { value: 'URL', help: 'Its terms of service' },
-      logo: { value: 'FILE', help: 'A PNG, JPEG or WebP file of at most 256 kB, 32 to 512 pixels wide and high' },
+      logo: { value: 'FILE', help: 'A PNG file of at most 256 kB, 32 to 512 pixels wide and high' },
     },
     needsOneOf: somethingToChange('publisher', 'homepage', 'support', 'privacy', 'terms', 'logo'),
     examples: [

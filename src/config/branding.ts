@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { type BrandingSettings, leastContrast, MIN_CONTRAST, type Theme, toReadable } from '../lib/branding.ts';
 import { type Color, formatColor, parseColor } from '../lib/colors.ts';
 import { InvalidSetting } from '../lib/errors.ts';
-import { checkImage, InvalidImage } from '../lib/images.ts';
+import { checkOwnImage, InvalidImage } from '../lib/images.ts';
 import { hasHiddenCharacters } from '../lib/names.ts';
 import { parseWebAddress } from '../lib/web-addresses.ts';
 import type { Environment } from './values.ts';
@@ -18,7 +18,7 @@ function readLogo(env: Environment): Buffer | undefined {
   const [, encoded] = /^data:[^,]*;base64,(.*)$/s.exec(text) ?? [];
   const file = encoded === undefined ? readLogoFile(text) : Buffer.from(encoded, 'base64');
   try {
-    checkImage(file);
+    checkOwnImage(file);
     return file;
   } catch (error) {
     if (!(error instanceof InvalidImage)) throw error;

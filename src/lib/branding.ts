@@ -2,7 +2,7 @@ import { BLACK, type Color, contrastOf, mixColors, parseColor, WHITE } from './c
 
 /** What makes pages and mails look like those of the platform. */
 export interface BrandingSettings {
-  /** A PNG, JPEG or WebP file. Undefined: the pages show ours. */
+  /** A PNG, JPEG or WebP file of the operator. Undefined: the pages show ours. */
   logo: Buffer | undefined;
   /** Of links and buttons. Undefined: ours. */
   accent: { light: Color; dark: Color } | undefined;

@@ -1,6 +1,5 @@
 import { promisify } from 'node:util';
 import { crc32, deflate, inflate } from 'node:zlib';
-import { damaged, type ParsedImage, trailingData } from './parsed-image.ts';
 
 const SIGNATURE = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
 
@@ -26,12 +25,32 @@ interface Chunk {
   data: Buffer;
 }
 
+/** The message is a sentence for the person who chose the file. */
+export class InvalidImage extends Error {}
+
+/** The parts of a file that are needed to show it. */
+export interface ParsedPng {
+  width: number;
+  height: number;
+  /** The file without anything else. Only called if the dimensions are acceptable. */
+  encode(): Promise<Uint8Array>;
+}
+
 /**
  * Keeps the header, the palette, transparency and pixels. The pixels are decompressed and compressed again, so that a file
  * that was hidden in the compressed data is gone, too. Text, profiles, EXIF and the frames of an animation are left out.
  */
-export function readPng(file: Buffer): ParsedImage {
-  const chunks = readChunks(file);
+export function readPng(file: Buffer): ParsedPng {
+  try {
+    return parsePng(readChunks(file));
+  } catch (error) {
+    // A read beyond the end of the file.
+    if (error instanceof RangeError) throw new InvalidImage('The file is cut off.');
+    throw error;
+  }
+}
+
+function parsePng(chunks: Chunk[]): ParsedPng {
   const [first] = chunks;
   if (first?.type !== 'IHDR') throw damaged('it has no header');
   const header = readHeader(first.data);
@@ -63,7 +82,9 @@ function readChunks(file: Buffer): Chunk[] {
     chunks.push({ type, data: file.subarray(at + 8, end) });
     at = end + 4;
     if (type !== 'IEND') continue;
-    if (at !== file.length) throw trailingData();
+    // A second file, such as an archive or a script.
+    if (at !== file.length)
+      throw new InvalidImage('The file contains something else after the image. Export it again.');
     return chunks;
   }
 }
@@ -151,4 +172,8 @@ function writeChunk({ type, data }: Chunk): Buffer {
   data.copy(chunk, 8);
   chunk.writeUInt32BE(crc32(chunk.subarray(4, data.length + 8)), data.length + 8);
   return chunk;
+}
+
+function damaged(problem: string): InvalidImage {
+  return new InvalidImage(`The file is damaged: ${problem}. Export it again.`);
 }

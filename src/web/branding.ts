@@ -3,7 +3,7 @@ import { type BrandingSettings, inkOn, softAccent } from '../lib/branding.ts';
 import { BLACK, type Color, formatColor, mixColors, WHITE } from '../lib/colors.ts';
 import { InvalidSetting } from '../lib/errors.ts';
 import { type Html, html } from '../lib/html.ts';
-import { type Image, InvalidImage, readImage } from '../lib/images.ts';
+import { type Image, InvalidImage, readOwnImage } from '../lib/images.ts';
 import { sha256 } from '../lib/secrets.ts';
 import { outboundLink } from './app-identity-views.ts';
 
@@ -27,7 +27,6 @@ declare module 'fastify' {
   }
 }
 
-/** The logo is read like that of an app: only its pixels are kept. */
 export async function createBranding({ logo, accent, links }: BrandingSettings): Promise<Branding> {
   const image = logo && (await readPlatformLogo(logo));
   return {
@@ -38,7 +37,7 @@ export async function createBranding({ logo, accent, links }: BrandingSettings):
 }
 
 async function readPlatformLogo(file: Buffer): Promise<Image> {
-  return readImage(file).catch((error) => {
+  return readOwnImage(file).catch((error) => {
     throw error instanceof InvalidImage ? new InvalidSetting(`PLATFORM_LOGO cannot be used. ${error.message}`) : error;
   });
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { findAxeViolations, launchChromium, signIn } from '../support/chromium.ts';
 import { PASSWORD } from '../support/fixtures.ts';
-import { JPEG, makePng, WEBP, WEBP_LOSSLESS, WEBP_LOSSY } from '../support/images.ts';
+import { JPEG, makePng } from '../support/images.ts';
 import { startTestServer } from '../support/test-server.ts';
 
 const chromium = await launchChromium();
@@ -24,33 +24,23 @@ const sizeOf = (page: Page, selector: string) =>
     return [image.naturalWidth, image.naturalHeight];
   });
 
-test('an owner uploads logos of each format without a script, and the browser shows the stored ones', async () => {
+test('an owner uploads a logo without a script, and the browser shows the stored one', async () => {
   const { page } = await openIdentity({ javaScriptEnabled: false });
-  for (const [name, buffer, size] of [
-    ['logo.png', makePng(), [64, 64]],
-    ['logo.jpg', JPEG, [48, 40]],
-    ['logo.webp', WEBP, [48, 40]],
-    ['lossy.webp', WEBP_LOSSY, [48, 40]],
-    ['lossless.webp', WEBP_LOSSLESS, [48, 40]],
-  ] as const) {
-    await page.getByLabel('Logo file').setInputFiles({ name, mimeType: 'application/octet-stream', buffer });
-    await page.getByRole('button', { name: 'Upload logo' }).click();
-    await page.getByText('Saved.').waitFor();
+  await page.getByLabel('Logo file').setInputFiles({ name: 'logo.png', mimeType: 'image/png', buffer: makePng() });
+  await page.getByRole('button', { name: 'Upload logo' }).click();
+  await page.getByText('Saved.').waitFor();
 
-    assert.deepEqual(await sizeOf(page, 'main img.logo.lg'), size, name);
-  }
-
+  assert.deepEqual(await sizeOf(page, 'main img.logo.lg'), [64, 64]);
   const topOf = async (name: string) => (await page.getByRole('button', { name }).boundingBox())?.y;
   assert.equal(await topOf('Remove logo'), await topOf('Upload logo'));
 });
 
-test('a file that is no image is rejected at its field, and the page stays accessible', async () => {
+test('a file that is no PNG is rejected at its field, and the page stays accessible', async () => {
   const { page } = await openIdentity({ viewport: { width: 360, height: 700 } });
-  const buffer = Buffer.from('<svg xmlns="http://www.w3.org/2000/svg"/>');
-  await page.getByLabel('Logo file').setInputFiles({ name: 'logo.png', mimeType: 'image/png', buffer });
+  await page.getByLabel('Logo file').setInputFiles({ name: 'logo.jpg', mimeType: 'image/jpeg', buffer: JPEG });
 
   await page.getByRole('button', { name: 'Upload logo' }).click();
-  await page.getByText('Use a PNG, JPEG or WebP file.').waitFor();
+  await page.getByText('This is a JPEG file.').waitFor();
 
   assert.deepEqual(await findAxeViolations(page), []);
   const [width, shown] = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);

@@ -42,7 +42,7 @@ test('the third-party app of the demo has a logo, a verified publisher and addre
   const app = await db.selectFrom('apps').selectAll().where('id', '=', thirdParty.clientId).executeTakeFirstOrThrow();
   const logo = await fetch(`${server.web}/logos/${app.logo_hash}`);
 
-  assert.equal(logo.headers.get('content-type'), 'image/webp');
+  assert.equal(logo.headers.get('content-type'), 'image/png');
   assert.notEqual(app.verified_at, null);
   assert.equal(app.homepage_url, 'https://ledgerly.example/');
 });

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { readBranding } from '../../src/config/branding.ts';
 import { BACKGROUNDS, inkOn, softAccent } from '../../src/lib/branding.ts';
 import { type Color, contrastOf, formatColor, parseColor } from '../../src/lib/colors.ts';
-import { makePng } from '../support/images.ts';
+import { JPEG, makePng, WEBP } from '../support/images.ts';
 
 const color = (text: string): Color => parseColor(text) ?? assert.fail(text);
 const message = (env: Record<string, string>): string => {
@@ -79,10 +79,16 @@ test('links have a name and an address, which may contain an equals sign', () =>
   ]);
 });
 
-test('a logo can be a data URL, and its content is checked like that of an app', () => {
+test('a logo can be a data URL; a PNG is checked like that of an app, a JPEG or WebP by its size only', () => {
   const data = (file: Buffer) => `data:image/png;base64,${file.toString('base64')}`;
 
-  assert.deepEqual(readBranding({ PLATFORM_LOGO: data(makePng()) }).logo, makePng());
-  assert.match(message({ PLATFORM_LOGO: data(Buffer.from('<svg/>')) }), /^PLATFORM_LOGO cannot be used\. Use a PNG/);
+  for (const file of [makePng(), JPEG, WEBP, JPEG.subarray(0, 9)]) {
+    assert.deepEqual(readBranding({ PLATFORM_LOGO: data(file) }).logo, file);
+  }
+  assert.match(
+    message({ PLATFORM_LOGO: data(Buffer.from('<svg/>')) }),
+    /^PLATFORM_LOGO cannot be used\. .*PNG, JPEG or WebP/,
+  );
   assert.match(message({ PLATFORM_LOGO: data(makePng({ width: 8, height: 8 })) }), /8 × 8 pixels/);
+  assert.match(message({ PLATFORM_LOGO: data(Buffer.concat([JPEG, Buffer.alloc(300_000)])) }), /larger than 256 kB/);
 });

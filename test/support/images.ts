@@ -1,6 +1,6 @@
 import { crc32, deflateSync } from 'node:zlib';
 
-/** The images come from Chromium: 48 × 40 pixels, with color profiles. */
+/** Both images come from Chromium: 48 × 40 pixels, with color profiles. */
 const decode = (text: string) => Buffer.from(text, 'base64');
 
 export const JPEG = decode(
@@ -19,7 +19,6 @@ export const JPEG = decode(
     'c9QP1I5ARj6Yx63DX3PaB9QOIMRAz9Wnd/J2qq0prFdSBEXwABsBJxEDR4f/2Q==',
 );
 
-/** Lossy, with transparency. */
 export const WEBP = decode(
   'UklGRpgDAABXRUJQVlA4WAoAAAAwAAAALwAAJwAASUNDUMgBAAAAAAHIAAAAAAQwAABtbnRyUkdCIFhZWiAH4AABAAEAAAAAAABhY3NwAAAAAA' +
     'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAQAA9tYAAQAAAADTLQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA' +
@@ -33,33 +32,6 @@ export const WEBP = decode(
     'VnirAQBoQPrTTzlRhO024C6afOIr9Q8V942tQK5M/z20wddOTleR48OBrdAq58Ozdy7sGDz/CvDABWUDggeAAAAFAFAJ0BKjAAKAA+8WCnUCml' +
     'o6K1TVEwHgloAM5S4D1AbYDn//QBvAAJLkjlegF5wDW8AAD+7SH/+4jUQlNlfHAIRMIi/LKmyUSzN8WvNPHAKVo/TrlKFRis9QLdQjm2/UnFO7' +
     'jk/0kqo5jP9JKo3iR43AOhaI6AAA==',
-);
-
-export const WEBP_LOSSY = decode(
-  'UklGRrACAABXRUJQVlA4WAoAAAAgAAAALwAAJwAASUNDUMgBAAAAAAHIAAAAAAQwAABtbnRyUkdCIFhZWiAH4AABAAEAAAAAAABhY3NwAAAAAA' +
-    'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAQAA9tYAAQAAAADTLQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA' +
-    'AAAAAAlkZXNjAAAA8AAAACRyWFlaAAABFAAAABRnWFlaAAABKAAAABRiWFlaAAABPAAAABR3dHB0AAABUAAAABRyVFJDAAABZAAAAChnVFJDAA' +
-    'ABZAAAAChiVFJDAAABZAAAAChjcHJ0AAABjAAAADxtbHVjAAAAAAAAAAEAAAAMZW5VUwAAAAgAAAAcAHMAUgBHAEJYWVogAAAAAAAAb6IAADj1' +
-    'AAADkFhZWiAAAAAAAABimQAAt4UAABjaWFlaIAAAAAAAACSgAAAPhAAAts9YWVogAAAAAAAA9tYAAQAAAADTLXBhcmEAAAAAAAQAAAACZmYAAP' +
-    'KnAAANWQAAE9AAAApbAAAAAAAAAABtbHVjAAAAAAAAAAEAAAAMZW5VUwAAACAAAAAcAEcAbwBvAGcAbABlACAASQBuAGMALgAgADIAMAAxADZW' +
-    'UDggwgAAAFAHAJ0BKjAAKAA+5WiiUCknIyK8e/gBIByJagDPz8Fs/9MAA3ABvbx47LSM9oZq6TEpQUElh7OdwuoXVeATJ7kjLgAA/vNqc9EIr9' +
-    'xyT1BcbW7SAN/zRge2ebvyWkheryPpSkWWuYyE+YqUt5liVBfOpgpbqDWl6yoQM6d0VaRtQ/UkaobTYZBnhq2IEAi+nsSchtASlS6QOT77Gqj1' +
-    'FYqKiPYyPfarK3b84HYOXMCGx+3jZO1FL8NbrrPRLfqKgAAA',
-);
-
-export const WEBP_LOSSLESS = decode(
-  'UklGRowDAABXRUJQVlA4WAoAAAAwAAAALwAAJwAASUNDUMgBAAAAAAHIAAAAAAQwAABtbnRyUkdCIFhZWiAH4AABAAEAAAAAAABhY3NwAAAAAA' +
-    'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAQAA9tYAAQAAAADTLQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA' +
-    'AAAAAAlkZXNjAAAA8AAAACRyWFlaAAABFAAAABRnWFlaAAABKAAAABRiWFlaAAABPAAAABR3dHB0AAABUAAAABRyVFJDAAABZAAAAChnVFJDAA' +
-    'ABZAAAAChiVFJDAAABZAAAAChjcHJ0AAABjAAAADxtbHVjAAAAAAAAAAEAAAAMZW5VUwAAAAgAAAAcAHMAUgBHAEJYWVogAAAAAAAAb6IAADj1' +
-    'AAADkFhZWiAAAAAAAABimQAAt4UAABjaWFlaIAAAAAAAACSgAAAPhAAAts9YWVogAAAAAAAA9tYAAQAAAADTLXBhcmEAAAAAAAQAAAACZmYAAP' +
-    'KnAAANWQAAE9AAAApbAAAAAAAAAABtbHVjAAAAAAAAAAEAAAAMZW5VUwAAACAAAAAcAEcAbwBvAGcAbABlACAASQBuAGMALgAgADIAMAAxADZW' +
-    'UDhMnQEAAC8vwAkQF+K4kSRFylxmeK636/MxlhvhOJIkqaniBhOwFmv10/uWynHbSI4cBbXe7939Ls6r4zbsp+nuOtXO4+WhOXyst+dbtag+vl' +
-    'Y6/oaV/1CM+Mx//xkmE5JfjP/pAOb04iBTWOGQKxxSWhQJVJoUDTiTyCCaUCLiZEI4SIFBEIkMghmyJNk2bcu2bdv2zP436nLPte697/1G9J+B' +
-    '27aNhKi9vc/9AwAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA7ZMre+dPj2e7KxOtNaZ6Fh8iIiIiIm4Xe0qn2uZuIiK+m7iZbSuyaz0iomlita' +
-    'vAkcOITB2Mpu07jsjVUX/S1q2IbG0kTzsfka/5lP33JdwNZFiOKKnlhN2vZbx0NzMVUVZTqfnKszul7DRzWsppMy9vFG5Yn/oz9Tepf6Dq38l4' +
-    '4jss3PC1rfp3nvkvBp9LfB5I/XhLJSwkQ2k/73ZHMjiGLrKe9KWDaewu5/VwQfD1bmZc6y0K1pbpy6apq5mW0uTuXPg+5xc6q4wjEyu7Z49P53' +
-    'srk63/oVESAA==',
 );
 
 export interface PngOptions {
@@ -99,26 +71,4 @@ export function pngChunk(type: string, data: Uint8Array): Buffer {
   length.writeUInt32BE(data.length);
   checksum.writeUInt32BE(crc32(body));
   return Buffer.concat([length, body, checksum]);
-}
-
-/** A segment of a JPEG file, with its length. */
-export function jpegSegment(marker: number, data: Uint8Array): Buffer {
-  const head = Buffer.from([0xff, marker, 0, 0]);
-  head.writeUInt16BE(data.length + 2, 2);
-  return Buffer.concat([head, data]);
-}
-
-/** The file with a segment after its start. */
-export function withSegment(file: Buffer, marker: number, data: Uint8Array): Buffer {
-  return Buffer.concat([file.subarray(0, 2), jpegSegment(marker, data), file.subarray(2)]);
-}
-
-/** The file with another chunk at its end, and its length corrected. */
-export function withWebpChunk(file: Buffer, type: string, data: Buffer): Buffer {
-  const head = Buffer.alloc(8);
-  head.write(type, 'latin1');
-  head.writeUInt32LE(data.length, 4);
-  const whole = Buffer.concat([file, head, data, Buffer.alloc(data.length % 2)]);
-  whole.writeUInt32LE(whole.length - 8, 4);
-  return whole;
 }

@@ -101,7 +101,7 @@ function verification({ ownerScope, verifiedAt }: App, platformName: string): Ht
 }
 
 function logoSection({ path, csrf }: { path: string; csrf: string }, app: App, problem: Problem | undefined): Html {
-  const hint = 'PNG, JPEG or WebP, at most 256 kB, 32 to 512 pixels wide and high. Square looks best.';
+  const hint = 'A PNG file, at most 256 kB, 32 to 512 pixels wide and high. Square looks best.';
   const wrong = problem?.field === 'logo';
   const body = html`<p>${appAvatar(app, 'lg')}</p>
 <form method="post" action="${path}/logo" enctype="multipart/form-data" id="logo-form">
@@ -109,7 +109,7 @@ function logoSection({ path, csrf }: { path: string; csrf: string }, app: App, p
 <div class="field">
 <label for="logo">Logo file</label>
 <p class="hint" id="logo-hint">${hint}</p>
-<input id="logo" name="logo" type="file" accept="image/png,image/jpeg,image/webp" required ${ariaAttributes('logo', { hint, wrong })}>
+<input id="logo" name="logo" type="file" accept="image/png" required ${ariaAttributes('logo', { hint, wrong })}>
 ${wrong && problemText(problem)}
 </div>
 </form>

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { deflateSync } from 'node:zlib';
+import { sha256 } from '../../../src/lib/secrets.ts';
 import { PLATFORM } from '../../support/app-pages.ts';
 import { type Browser, hiddenFields } from '../../support/browser.ts';
-import { JPEG, makePng, WEBP, withSegment } from '../../support/images.ts';
+import { JPEG, makePng, WEBP } from '../../support/images.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
@@ -37,22 +38,43 @@ async function logoOf(appId = server.ledger.id): Promise<string | null> {
   return (await apps.executeTakeFirstOrThrow()).logo_hash;
 }
 
-for (const [name, file, type] of [
-  ['a PNG', makePng(), 'image/png'],
-  ['a JPEG', JPEG, 'image/jpeg'],
-  ['a WebP', WEBP, 'image/webp'],
-] as const) {
-  test(`${name} that an owner uploads is the logo of the app, served with the type that its content has`, async () => {
-    // The declared type and name are wrong on purpose.
-    const { status } = await upload(owner, file, { type: 'text/html', name: '../../<script>.html' });
+test('a PNG that an owner uploads is the logo of the app, served with the type that its content has', async () => {
+  // The declared type and name are wrong on purpose.
+  const { status } = await upload(owner, makePng(), { type: 'text/html', name: '../../<script>.html' });
 
-    assert.equal(status, 303);
-    const logo = await fetch(`${server.web}/logos/${await logoOf()}`);
-    assert.equal(logo.status, 200);
+  assert.equal(status, 303);
+  const logo = await fetch(`${server.web}/logos/${await logoOf()}`);
+  assert.equal(logo.status, 200);
+  assert.equal(logo.headers.get('content-type'), 'image/png');
+  assert.ok((await logo.arrayBuffer()).byteLength > 50);
+});
+
+for (const [type, file] of [
+  ['image/jpeg', JPEG],
+  ['image/webp', WEBP],
+] as const) {
+  test(`a logo of the type ${type} that was stored before is served as it is`, async () => {
+    const app = await server.addApp({ ownerBusinessId: server.acme.id });
+    const hash = sha256(file);
+    const { durable } = server.storage();
+    await durable.insertInto('app_logos').values({ app_id: app.id, hash, type, bytes: file }).execute();
+    await durable.updateTable('apps').set({ logo_hash: hash }).where('id', '=', app.id).execute();
+
+    const page = await owner.open(`${BASE}/${app.id}/identity`);
+    const logo = await fetch(`${server.web}/logos/${hash}`);
+
+    assert.ok(page.text.includes(`src="/logos/${hash}"`));
     assert.equal(logo.headers.get('content-type'), type);
-    assert.ok((await logo.arrayBuffer()).byteLength > 50);
+    assert.deepEqual(Buffer.from(await logo.arrayBuffer()), file);
   });
 }
+
+test('the page for the logo asks for a PNG, and the browser offers no other files', async () => {
+  const { text } = await owner.open(`${PATH}/identity`);
+
+  assert.match(text, /id="logo-hint">A PNG file, at most 256 kB/);
+  assert.match(text, /type="file" accept="image\/png" /);
+});
 
 test('a logo is served without cookies, with a policy that runs nothing, and can be cached forever', async () => {
   await upload(owner, makePng());
@@ -85,9 +107,9 @@ test('a request for a logo, existing or not, sets no cookie', async () => {
   }
 });
 
-test('metadata of a photo is not stored', async () => {
-  const photo = withSegment(JPEG, 0xe1, Buffer.from('Exif\0\0 51.5007 N 0.1246 W', 'latin1'));
-  assert.equal((await upload(owner, photo)).status, 303);
+test('metadata of a picture is not stored', async () => {
+  const picture = makePng({ chunks: [['eXIf', Buffer.from('MM\0*\0\0\0\x08 51.5007 N 0.1246 W', 'latin1')]] });
+  assert.equal((await upload(owner, picture)).status, 303);
 
   const stored = await server.storage().durable.selectFrom('app_logos').select('bytes').execute();
 
@@ -95,11 +117,10 @@ test('metadata of a photo is not stored', async () => {
 });
 
 const HOSTILE: Record<string, [file: Buffer, sentence: RegExp]> = {
-  'an SVG': [
-    Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>'),
-    /Use a PNG, JPEG or WebP file/,
-  ],
-  'a page': [Buffer.from('<!doctype html><script>alert(1)</script>'), /Use a PNG, JPEG or WebP file/],
+  'an SVG': [Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>'), /^A logo is a PNG file/],
+  'a page': [Buffer.from('<!doctype html><script>alert(1)</script>'), /^A logo is a PNG file/],
+  'a JPEG': [JPEG, /^This is a JPEG file.* save it as PNG/],
+  'a WebP': [WEBP, /^This is a WebP file.* save it as PNG/],
   'a page behind the first bytes of a PNG': [Buffer.concat([makePng().subarray(0, 8), SCRIPT]), /cut off|damaged/],
   'an image with a page behind it': [Buffer.concat([makePng(), SCRIPT]), /something else after the image/],
   'a PNG that decompresses to more than it says': [makePng({ width: 32, pixels: bomb() }), /damaged/],
@@ -160,9 +181,9 @@ test('an upload without the token of a page, or from another site, stores nothin
   await upload(owner, makePng());
   const before = await logoOf();
 
-  assert.equal((await upload(owner, JPEG, { csrf: 'forged' })).status, 403);
-  assert.equal((await upload(owner, JPEG, { headers: { origin: 'https://evil.example' } })).status, 403);
-  assert.equal((await upload(owner, JPEG, { headers: { 'sec-fetch-site': 'cross-site' } })).status, 403);
+  assert.equal((await upload(owner, makePng(), { csrf: 'forged' })).status, 403);
+  assert.equal((await upload(owner, makePng(), { headers: { origin: 'https://evil.example' } })).status, 403);
+  assert.equal((await upload(owner, makePng(), { headers: { 'sec-fetch-site': 'cross-site' } })).status, 403);
 
   assert.equal(await logoOf(), before);
 });

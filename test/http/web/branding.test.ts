@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startServer } from '../../../src/server.ts';
-import { makePng } from '../../support/images.ts';
+import { JPEG, makePng, WEBP } from '../../support/images.ts';
 import { startMailServer } from '../../support/mail-server.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
@@ -101,3 +101,18 @@ test('a logo whose pixels are damaged stops the start, with a sentence about the
 
   await assert.rejects(startServer(settings), /^Error: PLATFORM_LOGO cannot be used\. The file is damaged/);
 });
+
+for (const [type, file] of [
+  ['image/jpeg', JPEG],
+  ['image/webp', WEBP],
+] as const) {
+  test(`a logo of the type ${type} is served as the operator gave it`, async () => {
+    const given = Buffer.concat([file, Buffer.from('an EXIF orientation, or anything else')]);
+    const { web } = await startTestServer({ PLATFORM_LOGO: `data:;base64,${given.toString('base64')}` });
+
+    const logo = await fetch(`${web}/assets/brand-logo`);
+
+    assert.equal(logo.headers.get('content-type'), type);
+    assert.deepEqual(Buffer.from(await logo.arrayBuffer()), given);
+  });
+}
