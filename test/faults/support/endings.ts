@@ -43,6 +43,20 @@ export const ENDINGS: Ending[] = [
       post(owner, `/businesses/${businessId}/connected-apps/${app.id}/${member.user.id}/disconnect`),
   },
   {
+    what: 'disconnected for everyone in the business',
+    end: ({ owner, app, businessId }) => post(owner, `/businesses/${businessId}/connected-apps/${app.id}/disconnect`),
+  },
+  {
+    what: 'blocked in the business',
+    end: ({ owner, app, businessId }) => post(owner, `/businesses/${businessId}/settings/apps/${app.id}/block`),
+    undo: ({ owner, app, businessId }) =>
+      retryUntilAvailable(() => post(owner, `/businesses/${businessId}/settings/apps/${app.id}/withdraw`)),
+  },
+  {
+    what: 'ended with every token of the app',
+    end: ({ owner, app, businessId }) => post(owner, `/businesses/${businessId}/developer/${app.id}/end-tokens`),
+  },
+  {
     what: 'stopped as the app is disabled',
     end: ({ owner, app, businessId }) => post(owner, `/businesses/${businessId}/developer/${app.id}/disable`),
     undo: ({ owner, app, businessId }) =>

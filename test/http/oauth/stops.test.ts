@@ -64,12 +64,14 @@ const STOPS: [string, (connected: Connected) => Stopped, boolean][] = [
 ];
 
 for (const [what, of, isEnded] of STOPS) {
-  test(`a stop of ${what} ${isEnded ? 'ends' : 'does not end'} a grant, and never one of somebody else for another app`, async () => {
+  test(`a stop of ${what} ${isEnded ? 'ends' : 'does not end'} a grant and a code, and never one of somebody else for another app`, async () => {
     const [connected, other] = [await connect(), await connect()];
+    const code = await server.allow({ client_id: connected.app.id }, connected.browser);
 
     await stopNow(of(connected));
 
     assert.equal((await server.listInvoices(connected.tokens.access_token)).status, isEnded ? 401 : 200);
+    assert.equal((await server.exchange(code, connected.credentials)).status, isEnded ? 400 : 200);
     assert.equal((await server.listInvoices(other.tokens.access_token)).status, 200);
   });
 }
@@ -107,20 +109,34 @@ test('a grant that was created with the counters from before a stop has ended', 
   assert.deepEqual(counters, { ofGrant: 2, ofConsent: 1 });
 });
 
-test('a refresh token that is ahead of its row, and a late retry, do not survive a stop', async () => {
-  const [ahead, late] = [await connect(), await connect()];
-  const newest = (await server.refresh(ahead.tokens.refresh_token, ahead.credentials)).body;
-  await db().updateTable('grants').set({ rotation: 0 }).where('id', '=', grantIdIn(newest.refresh_token)).execute();
-  await server.refresh(late.tokens.refresh_token, late.credentials);
-  server.advanceClock(MINUTE);
+const AHEAD_AND_LATE = [
+  {
+    what: 'a refresh token that is ahead of its row',
+    async prepare({ credentials, tokens }: Connected) {
+      const { refresh_token } = (await server.refresh(tokens.refresh_token, credentials)).body;
+      await db().updateTable('grants').set({ rotation: 0 }).where('id', '=', grantIdIn(refresh_token)).execute();
+      return refresh_token;
+    },
+  },
+  {
+    what: 'a late retry of a refresh',
+    async prepare({ credentials, tokens }: Connected) {
+      await server.refresh(tokens.refresh_token, credentials);
+      server.advanceClock(MINUTE);
+      return tokens.refresh_token;
+    },
+  },
+];
 
-  for (const connected of [ahead, late]) await stopNow(pairOf(connected));
+for (const { what, prepare } of AHEAD_AND_LATE) {
+  test(`${what} is served, and never after a counter`, async () => {
+    const [served, stopped] = [await connect(), await connect()];
+    const [working, ended] = [await prepare(served), await prepare(stopped)];
 
-  for (const [token, { credentials }] of [
-    [newest.refresh_token, ahead],
-    [late.tokens.refresh_token, late],
-  ] as const) {
-    const { status, body } = await server.refresh(token, credentials);
+    await stopNow(pairOf(stopped));
+
+    assert.equal((await server.refresh(working, served.credentials)).status, 200);
+    const { status, body } = await server.refresh(ended, stopped.credentials);
     assert.deepEqual([status, body.reason], [400, 'disconnected_by_owner']);
-  }
-});
+  });
+}
