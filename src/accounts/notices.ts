@@ -10,6 +10,7 @@ import { preparedQuery } from '../storage/prepared-query.ts';
 import { retentionStep } from '../storage/retention.ts';
 import type { Database } from '../storage/storage.ts';
 import { listOwnerIds } from './memberships.ts';
+import { noticePage } from './notice-pages.ts';
 import { findUser, listPlatformAdminIds, recipientOf } from './users.ts';
 
 interface NewNotice<Kind extends NoticeKind> {
@@ -22,6 +23,7 @@ interface NewNotice<Kind extends NoticeKind> {
 export interface Notice extends NoticeText {
   id: string;
   at: number;
+  path: string;
 }
 
 const KEPT_FOR = 90 * DAY;
@@ -97,8 +99,9 @@ export async function listNotices(
     .limit(limit)
     .execute();
   return rows.flatMap(({ id, at, kind, detail }) => {
-    const text = noticeText(en, kind, JSON.parse(detail));
-    return text ? [{ id, at, ...text }] : [];
+    const stored = JSON.parse(detail);
+    const [text, path] = [noticeText(en, kind, stored), noticePage(kind, stored)];
+    return text && path ? [{ id, at, path, ...text }] : [];
   });
 }
 
@@ -115,9 +118,10 @@ export async function mailNotices(tx: Database, mailer: Mailer, now: number): Pr
     const user = await findUser(tx, userId);
     const language = user?.language;
     const texts = findLanguage(mailer.languages, language ?? '') ?? mailer.languages[0];
-    const values = noticeText(texts, kind, JSON.parse(detail));
+    const stored = JSON.parse(detail);
+    const [values, path] = [noticeText(texts, kind, stored), noticePage(kind, stored)];
     // An address that is not verified may belong to someone else.
-    if (!values || !user || user.disabledAt !== null || user.emailVerifiedAt === null) continue;
+    if (!values || !path || !user || user.disabledAt !== null || user.emailVerifiedAt === null) continue;
     if (now - at >= MAILED_WITHIN) continue;
     const cause = `${userId} ${kind}`;
     await queueMail(
@@ -130,7 +134,7 @@ export async function mailNotices(tx: Database, mailer: Mailer, now: number): Pr
         language,
         cause,
         values,
-        path: kind === 'app_connected' ? '/settings/connected-apps' : '/settings/account',
+        path,
       },
       now,
     );

@@ -39,7 +39,8 @@ export async function addSecret(
     const secret = await insertSecret(tx, app, now);
     const detail = { secret: secretName(secret.slice(-4)) };
     await recordAppAudit(actor, tx, { action: 'secret.added', app, detail }, now);
-    const values = { app: app.name, by: actor.kind === 'operator' ? '' : actor.name };
+    const by = actor.kind === 'operator' ? '' : actor.name;
+    const values = { app: app.name, appId: app.id, businessId: app.ownerBusinessId ?? '', by };
     await notifyOwners(tx, app.ownerBusinessId, { kind: 'secret_added', values, cause: app.id }, now);
     return secret;
   });

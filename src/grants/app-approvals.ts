@@ -116,11 +116,12 @@ async function recordRequestDecision(actor: Actor, tx: Database, { app, member, 
 }
 
 async function notifyMember(tx: Database, { app, member, decided }: Decided, now: number): Promise<void> {
-  const { businessName: business, decision, reason } = decided;
+  const { businessId, businessName: business, decision, reason } = decided;
+  const values = { app: app.name, business, businessId };
   const notice =
     decision === 'refuse'
-      ? ({ kind: 'app_refused', values: { app: app.name, business, reason } } as const)
-      : ({ kind: 'app_approved', values: { app: app.name, business } } as const);
+      ? ({ kind: 'app_refused', values: { ...values, reason } } as const)
+      : ({ kind: 'app_approved', values } as const);
   await notify(tx, [member.id], notice, now);
 }
 

@@ -91,7 +91,7 @@ export async function requestApproval(
       .execute();
     if (before?.status === 'requested' && before.scopes === request.scopes) return true;
     const business = (await findBusiness(tx, businessId))?.name ?? '';
-    const values = { app: app.name, business, by: actor.name };
+    const values = { app: app.name, business, businessId, by: actor.name };
     await notifyOwners(tx, businessId, { kind: 'approval_requested', values, cause: `${actor.id} ${app.id}` }, now);
     const detail = { scope: request.scopes, ...(note && { note }) };
     await recordDecision(actor, tx, { action: 'grant.approval_requested', app, businessId, detail }, now);

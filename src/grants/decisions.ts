@@ -6,6 +6,7 @@ import { type Action, recordAudit, type UserActor } from '../audit/entries.ts';
 import { countRepeat, isRepeat } from '../audit/repeats.ts';
 import { DAY, HOUR } from '../lib/clock.ts';
 import { formatScopes, type Scopes } from '../lib/scope-lists.ts';
+import type { NoticeValues } from '../mail/notice-texts.ts';
 import type { ConnectedFor } from '../storage/app-tables.ts';
 import { preparedQuery } from '../storage/prepared-query.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
@@ -33,13 +34,13 @@ export async function countConnectedNotice(actor: UserActor, tx: Database, { app
     findBusiness(tx, businessId),
     isFirstNotice(tx, { kind: 'app_connected', cause }, now),
   ]);
-  return isFirst ? { app: app.name, business: business?.name ?? '' } : undefined;
+  return isFirst ? { app: app.name, business: business?.name ?? '', businessId } : undefined;
 }
 
 interface AllowedOnScreen extends Allowed {
   expiresAt: number | null;
   /** From `countConnectedNotice`. */
-  notice: { app: string; business: string } | undefined;
+  notice: NoticeValues<'app_connected'> | undefined;
 }
 
 /** Needs a transaction. */

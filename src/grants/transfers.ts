@@ -107,7 +107,7 @@ async function notifyOfTransfer(
   now: number,
 ): Promise<void> {
   const business = (await findBusiness(tx, businessId))?.name ?? '';
-  const values = { app: app.name, business, from: from.name };
+  const values = { app: app.name, business, businessId, from: from.name };
   await notify(tx, [to.id], { kind: 'connection_transferred', values }, now);
 }
 

@@ -434,40 +434,46 @@ export const de: Texts = {
         `Wenn Sie das nicht waren, wenden Sie sich sofort an einen Plattform-Administrator von ${platformName}.`,
       ],
     }),
-    notice: ({ platformName, title, sentence, advice }) => ({
+    notice: ({ platformName, title, sentence, advice, action }) => ({
       subject: `${title} (${platformName})`,
       paragraphs: [sentence, advice],
-      action: 'Kontoseite öffnen',
+      action,
     }),
   },
   notices: {
     new_sign_in: ({ browser, system, address }) => ({
       title: 'Neue Anmeldung',
+      action: 'Angemeldete Browser ansehen',
       sentence: `Bei Ihrem Konto hat sich ein bisher nicht verwendeter Browser angemeldet: ${nameOf({ browser, system })}, IP-Adresse ${address}.`,
       advice: NOT_YOU,
     }),
     wrong_code: ({ address }) => ({
       title: 'Falscher Code nach Ihrem Passwort',
+      action: 'Passwort ändern',
       sentence: `Jemand hat von der IP-Adresse ${address} aus Ihr Passwort und danach einen falschen Code eingegeben.`,
       advice: 'Wenn Sie das nicht waren, kennt jemand Ihr Passwort. Ändern Sie es.',
     }),
     app_connected: ({ app, business }) => ({
       title: 'App verbunden',
+      action: 'Verbundene Apps ansehen',
       sentence: `Sie haben ${quote(app)} den Zugriff auf ${quote(business)} erlaubt.`,
       advice: 'Wenn Sie das nicht waren, trennen Sie die App unter „Connected apps“ und ändern Sie Ihr Passwort.',
     }),
     approval_requested: ({ app, business, by }) => ({
       title: 'Genehmigung angefragt',
+      action: 'Anfrage prüfen',
       sentence: `${quote(by)} möchte ${quote(app)} mit ${quote(business)} verbinden.`,
       advice: 'Entscheiden Sie darüber unter „Business“, „Apps“.',
     }),
     app_approved: ({ app, business }) => ({
       title: 'App genehmigt',
+      action: 'Verbundene Apps ansehen',
       sentence: `Ein Inhaber von ${quote(business)} hat Ihre Anfrage genehmigt, ${quote(app)} zu verbinden.`,
       advice: `Öffnen Sie ${quote(app)} und verbinden Sie die App erneut.`,
     }),
     app_refused: ({ app, business, reason }) => ({
       title: 'App abgelehnt',
+      action: 'Entscheidung ansehen',
       sentence: `Ein Inhaber von ${quote(business)} hat Ihre Anfrage abgelehnt, ${quote(app)} zu verbinden.`,
       advice: reason
         ? `Begründung: ${quote(reason)}`
@@ -475,12 +481,14 @@ export const de: Texts = {
     }),
     connection_transferred: ({ app, business, from }) => ({
       title: 'Sie sind für eine Verbindung verantwortlich',
+      action: 'Verbundene Apps ansehen',
       sentence: `${quote(app)} ist für ${quote(business)} verbunden. Bisher war ${quote(from)} für die Verbindung verantwortlich, jetzt sind Sie es.`,
       advice:
         'Unter „Connected apps“ sehen Sie, was sie darf. Trennen Sie sie, wenn das Unternehmen sie nicht mehr braucht.',
     }),
     secret_added: ({ app, by }) => ({
       title: 'Secret hinzugefügt',
+      action: 'Secrets ansehen',
       sentence: `${by ? quote(by) : 'Ein Betreiber'} hat der App ${quote(app)} ein Secret hinzugefügt.`,
       advice: 'Wenn Sie das nicht erwartet haben, sehen Sie im Audit-Protokoll des Unternehmens nach.',
     }),
@@ -492,12 +500,14 @@ export const de: Texts = {
       };
       return {
         title: 'Webhook-Endpunkt abgeschaltet',
+        action: 'Endpunkte ansehen',
         sentence: `Der Endpunkt unter ${host} der App ${quote(app)} ist abgeschaltet. Grund: ${reasons[why]}.`,
         advice: 'Seine Ereignisse bleiben eine Weile erhalten. Schalten Sie ihn auf der Seite der App wieder ein.',
       };
     },
     factor_added: ({ passkey }) => ({
       title: 'Neue Anmeldemethode',
+      action: 'Anmeldemethoden prüfen',
       sentence: `${passkey ? `Der Passkey ${quote(passkey)}` : 'Die Authenticator-App'} wurde Ihrem Konto hinzugefügt.`,
       advice: NOT_YOU,
     }),
@@ -509,17 +519,20 @@ export const de: Texts = {
       };
       return {
         title: 'Anmeldemethode entfernt',
+        action: 'Anmeldemethoden prüfen',
         sentence: `${names[factor]} von ${by === 'user' ? 'Ihnen' : 'einem Betreiber'} aus Ihrem Konto entfernt.`,
         advice: NOT_YOU,
       };
     },
     recovery_code_used: ({ left }) => ({
       title: 'Wiederherstellungscode verwendet',
+      action: 'Anmeldung in zwei Schritten prüfen',
       sentence: `Ein Wiederherstellungscode Ihres Kontos wurde verwendet. Verbleibende Codes: ${left}.`,
       advice: NOT_YOU,
     }),
     recovery_codes_renewed: () => ({
       title: 'Neue Wiederherstellungscodes',
+      action: 'Anmeldung in zwei Schritten prüfen',
       sentence: 'Für Ihr Konto wurden neue Wiederherstellungscodes erstellt. Die bisherigen funktionieren nicht mehr.',
       advice: NOT_YOU,
     }),
@@ -535,6 +548,7 @@ export const de: Texts = {
       const more = two_step === 'removed' ? ', und die Anmeldung in zwei Schritten wurde entfernt' : '';
       return {
         title: 'Passwort geändert',
+        action: 'Kontoseite öffnen',
         sentence: `Ihr Passwort wurde ${ways[how]} geändert${more}.`,
         advice:
           'Wenn Sie das nicht waren, fordern Sie auf der Anmeldeseite einen Link an, mit dem Sie ein neues Passwort festlegen können, oder fragen Sie einen Inhaber Ihres Unternehmens.',

@@ -14,6 +14,7 @@ import type {
   Inline,
   MailText,
   NoticeText,
+  OfApp,
   PasswordChange,
   RemovedFactor,
 } from './texts.ts';
@@ -432,40 +433,46 @@ export const en = {
         `If this was not you, contact a platform admin of ${platformName} at once.`,
       ],
     }),
-    notice: ({ platformName, title, sentence, advice }: CommonValues & NoticeText): MailText => ({
+    notice: ({ platformName, title, sentence, advice, action }: CommonValues & NoticeText): MailText => ({
       subject: `${title} (${platformName})`,
       paragraphs: [sentence, advice],
-      action: 'Open your account page',
+      action,
     }),
   },
   notices: {
     new_sign_in: ({ browser, system, address }: Browser & { address: string }): NoticeText => ({
       title: 'New sign-in',
+      action: 'See where you are signed in',
       sentence: `Someone signed in to your account using ${nameOf({ browser, system })} from the IP address ${address}. This browser had not been used before.`,
       advice: NOT_YOU,
     }),
     wrong_code: ({ address }: { address: string }): NoticeText => ({
       title: 'Wrong code after the correct password',
+      action: 'Change your password',
       sentence: `Someone entered your password and then a wrong code, from the IP address ${address}.`,
       advice: 'If this was not you, someone knows your password. Change it.',
     }),
     app_connected: ({ app, business }: InBusiness): NoticeText => ({
       title: 'App connected',
+      action: 'See connected apps',
       sentence: `You allowed ${quote(app)} to access ${quote(business)}.`,
       advice: 'If this was not you, disconnect the app under Connected apps, and change your password.',
     }),
     approval_requested: ({ app, business, by }: InBusiness & { by: string }): NoticeText => ({
       title: 'Approval requested',
+      action: 'Review the request',
       sentence: `${quote(by)} wants to connect ${quote(app)} to ${quote(business)}.`,
       advice: 'Approve or refuse it under Business, Apps.',
     }),
     app_approved: ({ app, business }: InBusiness): NoticeText => ({
       title: 'App approved',
+      action: 'See connected apps',
       sentence: `An owner of ${quote(business)} has approved your request to connect ${quote(app)}.`,
       advice: `Go to ${quote(app)} and connect it again.`,
     }),
     app_refused: ({ app, business, reason }: InBusiness & { reason: string }): NoticeText => ({
       title: 'App refused',
+      action: 'See the decision',
       sentence: `An owner of ${quote(business)} has refused your request to connect ${quote(app)}.`,
       advice: reason
         ? `Their reason: ${quote(reason)}`
@@ -473,16 +480,18 @@ export const en = {
     }),
     connection_transferred: ({ app, business, from }: InBusiness & { from: string }): NoticeText => ({
       title: 'You are responsible for a connection',
+      action: 'See connected apps',
       sentence: `${quote(app)} is connected for ${quote(business)}. ${quote(from)} was responsible for the connection, and now you are.`,
       advice: 'Connected apps shows what it may do. Disconnect it if the business no longer needs it.',
     }),
     /** `by` is empty for an operator. */
-    secret_added: ({ app, by }: { app: string; by: string }): NoticeText => ({
+    secret_added: ({ app, by }: OfApp & { by: string }): NoticeText => ({
       title: 'Secret added',
+      action: 'See the secrets',
       sentence: `${by ? quote(by) : 'An operator'} added a secret to the app ${quote(app)}.`,
       advice: 'If you did not expect it, check the audit log of the business.',
     }),
-    endpoint_disabled: ({ app, host, why }: { app: string; host: string; why: EndpointEnd }): NoticeText => {
+    endpoint_disabled: ({ app, host, why }: OfApp & { host: string; why: EndpointEnd }): NoticeText => {
       const reasons: Record<EndpointEnd, string> = {
         by_owner: 'someone who may change the app switched it off',
         failing: 'it had been failing for days',
@@ -490,12 +499,14 @@ export const en = {
       };
       return {
         title: 'Webhook endpoint switched off',
+        action: 'See the endpoints',
         sentence: `The endpoint of the app ${quote(app)} at ${host} is off: ${reasons[why]}.`,
         advice: 'Its events are kept for a while. Switch it on again on the page of the app.',
       };
     },
     factor_added: ({ passkey }: AddedFactor): NoticeText => ({
       title: 'Sign-in method added',
+      action: 'Check your sign-in methods',
       sentence: `${passkey ? `The passkey ${quote(passkey)}` : 'The authenticator app'} was added to your account.`,
       advice: NOT_YOU,
     }),
@@ -507,17 +518,20 @@ export const en = {
       };
       return {
         title: 'Sign-in method removed',
+        action: 'Check your sign-in methods',
         sentence: `${names[factor]} was removed from your account by ${by === 'user' ? 'you' : 'an operator'}.`,
         advice: NOT_YOU,
       };
     },
     recovery_code_used: ({ left }: { left: string }): NoticeText => ({
       title: 'Recovery code used',
+      action: 'Check two-step sign-in',
       sentence: `A recovery code for your account was used. Codes left: ${left}.`,
       advice: NOT_YOU,
     }),
     recovery_codes_renewed: (_: Record<string, never>): NoticeText => ({
       title: 'New recovery codes',
+      action: 'Check two-step sign-in',
       sentence: 'New recovery codes were created for your account. The previous ones no longer work.',
       advice: NOT_YOU,
     }),
@@ -532,6 +546,7 @@ export const en = {
       };
       return {
         title: 'Password changed',
+        action: 'Open your account page',
         sentence: `Your password was changed ${ways[how]}${two_step === 'removed' ? ', and two-step sign-in was removed' : ''}.`,
         advice:
           'If this was not you, ask for a new password on the sign-in page, or ask an owner of your business for help.',

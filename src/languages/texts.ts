@@ -21,6 +21,8 @@ export interface NoticeText {
   sentence: string;
   /** What to do if it is unexpected. */
   advice: string;
+  /** The label of the link to the page where the reader can do it. */
+  action: string;
 }
 
 /** The body of an error page. */
@@ -47,9 +49,18 @@ export interface FromDevice {
   address: string;
 }
 
+/** The ids are part of the address of the notice's page. */
 export interface InBusiness {
   app: string;
   business: string;
+  businessId: string;
+}
+
+/** `businessId` is the owner of the app; empty for an app of the platform. */
+export interface OfApp {
+  app: string;
+  appId: string;
+  businessId: string;
 }
 
 export type EndpointEnd = 'by_owner' | 'failing' | 'gone';

@@ -23,12 +23,13 @@ export async function switchEndpointOff(
   const found = await tx
     .selectFrom('endpoints')
     .innerJoin('apps', 'apps.id', 'endpoints.app_id')
-    .select(['endpoints.url', 'apps.name as app', 'apps.owner_business_id as businessId'])
+    .select(['endpoints.url', 'apps.name as app', 'apps.id as appId', 'apps.owner_business_id as businessId'])
     .where('endpoints.id', '=', id)
     .executeTakeFirst();
   if (!found) return true;
   const { host } = new URL(found.url);
-  const values = { app: found.app, host, why: reason };
+  const { app, appId, businessId } = found;
+  const values = { app, appId, businessId: businessId ?? '', host, why: reason };
   if (reason !== 'by_owner') {
     const subject = { kind: 'endpoint', id, name: host } as const;
     const detail = { app: found.app, why: REASONS[reason] };

@@ -82,7 +82,13 @@ test('a user who clicks Allow while they delete their account in another tab blo
     (tx) => lockSession(tx, id),
     () => deleteOwnAccount(user),
     // The last statement of Allow.
-    (tx) => notify(tx, [user.id], { kind: 'app_connected', values: { app: 'Ledger', business: 'Acme' } }, Date.now()),
+    (tx) =>
+      notify(
+        tx,
+        [user.id],
+        { kind: 'app_connected', values: { app: 'Ledger', business: 'Acme', businessId: 'b' } },
+        Date.now(),
+      ),
   );
 
   assert.equal(isDeleted, true);
@@ -97,7 +103,12 @@ test('a notice to one platform admin does not stop another one from deleting the
     (tx) => lockOwnership(tx, partiesOf(staying)),
     () => deleteOwnAccount(leaving),
     (tx) =>
-      notify(tx, [staying.id], { kind: 'app_connected', values: { app: 'Ledger', business: 'Acme' } }, Date.now()),
+      notify(
+        tx,
+        [staying.id],
+        { kind: 'app_connected', values: { app: 'Ledger', business: 'Acme', businessId: 'b' } },
+        Date.now(),
+      ),
   );
 
   assert.equal(isDeleted, true);

@@ -45,7 +45,7 @@ export async function startMailServer({ wantsNotices = false } = {}) {
       const bytes = await buffer(stream);
       const parsed = await PostalMime.parse(bytes);
       const recipients = envelope.rcptTo.map(({ address }) => address);
-      const isNotice = /\/settings\/(account|connected-apps)\s/.test(parsed.text ?? '');
+      const isNotice = /\/(?:settings\/account|businesses\/[\w-]+|platform\/developer)\S*\s/.test(parsed.text ?? '');
       if (wantsNotices || !isNotice) received.push({ ...parsed, recipients, raw: bytes.toString('latin1') });
       for (const [, kind = '', token] of parsed.text?.matchAll(/\/(password|invitation|address)\/([\w-]{43})/g) ?? []) {
         rememberSecret(LINK_KINDS[kind] ?? kind, token);

@@ -21,8 +21,9 @@ ${notices.length > SHOWN && html`<p class="muted small">These are the ${SHOWN} m
   });
 }
 
-function noticeRow({ at, title, sentence }: Notice): Html {
+function noticeRow({ at, title, sentence, path, action }: Notice): Html {
   return html`<li><div><strong>${title}</strong>
 <p class="small">${sentence}</p>
-<p class="muted small">${time(at)}</p></div></li>`;
+<p class="muted small">${time(at)}</p></div>
+${!path.startsWith('/settings/account') && html`<a class="button secondary" href="${path}">${action}</a>`}</li>`;
 }
