@@ -6,6 +6,7 @@ import { brotliCompressSync, constants } from 'node:zlib';
 import { extractScalar } from '../src/web/reference/scalar.ts';
 import { bundle } from './build/bundle.ts';
 import { listPackages } from './build/licences.ts';
+import { linkToRepository } from './build/links.ts';
 import { ROOT } from './build/metafile.ts';
 import { renderNotices } from './build/notices.ts';
 
@@ -29,10 +30,14 @@ writeFileSync(join(out, 'THIRD-PARTY-NOTICES.txt'), renderNotices(listPackages(m
 cpSync(join(ROOT, 'src/cli/launcher.js'), join(out, 'gatehouse.js'));
 cpSync(join(ROOT, 'src/cli/source-maps.js'), join(out, 'source-maps.js'));
 chmodSync(join(out, 'gatehouse.js'), 0o755);
-for (const file of globSync(FILES, { cwd: ROOT, exclude: [SECRETS] })) {
+const files = globSync(FILES, { cwd: ROOT, exclude: [SECRETS] });
+for (const file of files) {
   mkdirSync(dirname(join(out, file)), { recursive: true });
   cpSync(join(ROOT, file), join(out, file));
 }
+const { version, repository, ...manifest } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
+const published = { url: repository.url.replace(/^git\+|\.git$/g, ''), tag: `v${version}` };
+for (const file of files.filter((file) => file.endsWith('.md'))) linkToRepository(out, file, published);
 // @fastify/static sends the compressed file to browsers that accept it.
 const scalar = await extractScalar();
 writeFileSync(join(out, 'src/web/assets/scalar.js'), scalar);
@@ -42,9 +47,7 @@ writeFileSync(join(out, 'src/web/assets/scalar.js.br'), brotliCompressSync(scala
 writeFileSync(join(out, 'package.json'), `${JSON.stringify(describePackage(), null, 2)}\n`);
 
 function describePackage() {
-  const { name, version, description, license, optionalDependencies } = JSON.parse(
-    readFileSync(join(ROOT, 'package.json'), 'utf8'),
-  );
+  const { name, description, license, optionalDependencies } = manifest;
   const [node] = Object.values<string>(optionalDependencies);
   const engines = { node: `>=${node?.split('.')[0]}` };
   const bin = { gatehouse: 'gatehouse.js' };

@@ -1,6 +1,6 @@
 import { cpSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { after } from 'node:test';
 import { ROOT } from '../support/guides.ts';
 
@@ -11,9 +11,11 @@ const RECORDED = ['docker', 'kubectl', 'helm', 'chown', 'useradd', 'systemctl', 
 export function createDeployment() {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-deploy-'));
   after(() => rmSync(folder, { recursive: true, force: true }));
-  cpSync(join(ROOT, 'deploy'), join(folder, 'deploy'), { recursive: true });
+  // A checkout may have the secrets of the Compose file.
+  const filter = (path: string) => basename(path) !== 'secrets';
+  cpSync(join(ROOT, 'deploy'), join(folder, 'deploy'), { recursive: true, filter });
   const installed = join(folder, 'opt/gatehouse/lib/node_modules/gatehouse/deploy');
-  cpSync(join(ROOT, 'deploy'), installed, { recursive: true });
+  cpSync(join(ROOT, 'deploy'), installed, { recursive: true, filter });
   mkdirSync(join(folder, 'etc/systemd/system'), { recursive: true });
   const functions = RECORDED.map((name) => `${name}() { echo ${name} "$@"; }`);
   return {

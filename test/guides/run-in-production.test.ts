@@ -113,7 +113,8 @@ test('the guide creates every secret and names every variable of the Compose fil
   const DATABASE_URL_FILE = join(folder, 'deploy', compose.secrets.database_url?.file ?? '');
   const settings = readSettings({ ...compose.services.node1?.environment, SECRET_KEYS_FILE, DATABASE_URL_FILE });
   assert.match(settings.databaseUrl, /^postgres:\/\/gatehouse:[0-9a-f]{48}@postgres\/gatehouse$/);
-  assert.match(printed, /^docker compose up --build --detach$/m);
+  assert.match(printed, new RegExp(`^docker build --tag ${compose.services.node1?.image} \\.$`, 'm'));
+  assert.match(printed, /^docker compose up --detach$/m);
 });
 
 test('the guide sets values of the chart, and creates the Secret that it mounts', async () => {

@@ -77,6 +77,35 @@ test('the package is small, and has no dependencies', () => {
   assert.deepEqual([manifest.dependencies, manifest.scripts], [undefined, undefined]);
 });
 
+test('every link and picture of a page in the package leads to a file in it, or to this version in the repository', () => {
+  const pages = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.md'));
+  const targets = pages.flatMap((page) => {
+    // Code contains no links.
+    const text = readFileSync(join(root, page), 'utf8').replaceAll(/^```.*?^```$|`[^`\n]*`/gms, '');
+    const found = text.matchAll(/(?:\]\(|\s(?:src|srcset|href)=")([^)\s"#]+)/g);
+    return [...found].map(([, target = '']) => ({ page, target }));
+  });
+  const repository = `https://github.com/gatehouse/gatehouse/`;
+  const checkout = fileURLToPath(new URL('../../', import.meta.url));
+  const isThere = ({ page, target }: { page: string; target: string }) => {
+    const [, path] = target.split(new RegExp(`^${repository}(?:blob|raw)/v${version}/`));
+    if (path !== undefined) return existsSync(join(checkout, path)) && !existsSync(join(root, path));
+    return /^https?:/.test(target) || existsSync(join(root, dirname(page), target));
+  };
+
+  assert.deepEqual(
+    targets.filter((each) => !isThere(each)),
+    [],
+  );
+  const ofReadme = targets.filter(({ page }) => page === 'README.md').map(({ target }) => target);
+  assert.ok(ofReadme.includes(`${repository}raw/v${version}/docs/pictures/film.webp`));
+  assert.ok(ofReadme.includes('docs/guides/run-in-production.md'));
+});
+
+test('the Compose file in the package builds nothing', () => {
+  assert.doesNotMatch(readFileSync(join(root, 'deploy', 'compose.yaml'), 'utf8'), /^\s*build:/m);
+});
+
 test('the package contains the systemd unit, and no secrets of the Compose file', () => {
   assert.deepEqual(readdirSync(join(root, 'deploy', 'systemd')), ['gatehouse.service']);
   assert.equal(existsSync(join(root, 'deploy', 'secrets')), false);
