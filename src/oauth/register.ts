@@ -1,5 +1,6 @@
 import { type ClientMetadata, InvalidClientMetadata, readRegistration } from '../apps/client-metadata.ts';
 import { encodeDynamicClientId } from '../apps/dynamic-client-ids.ts';
+import { ApiError } from '../http/errors.ts';
 import { SECOND } from '../lib/clock.ts';
 import { networkOf } from '../lib/ip-addresses.ts';
 import type { Keyring } from '../lib/keyring.ts';
@@ -38,6 +39,13 @@ export async function respondToRegistration(
     token_endpoint_auth_method: 'none',
     scope: formatScopes(allowedScopesOf(metadata)),
   };
+}
+
+/** The metadata names no registration endpoint, but an agent may know it from a server that has one. */
+export async function rejectRegistration(): Promise<never> {
+  const description =
+    'Apps cannot register themselves here: DYNAMIC_REGISTRATION is off. Use the URL of a client metadata document as client_id, or a public app that a business has registered under Settings, Developer.';
+  throw new ApiError({ status: 404, code: 'not_found', reason: 'not_found', description });
 }
 
 function register(keys: Keyring, { privateSchemes }: ExternalClients, fields: Record<string, unknown>) {

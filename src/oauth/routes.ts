@@ -27,7 +27,7 @@ import {
   revokeOperation,
   tokenOperation,
 } from './operations.ts';
-import { type RegistrationDeps, respondToRegistration } from './register.ts';
+import { type RegistrationDeps, rejectRegistration, respondToRegistration } from './register.ts';
 import { REGISTRATION, registerOperation } from './register-operation.ts';
 import { mcpResource, resourceMetadataUri } from './resource-indicators.ts';
 import { respondToRevocation } from './revoke.ts';
@@ -86,7 +86,7 @@ export function mountOAuth(host: FastifyInstance, deps: OAuthDeps): void {
   });
 
   const { documents, acceptsRegistrations } = deps.externalClients;
-  if (acceptsRegistrations) mountRegistration(host, deps);
+  mountRegistration(host, deps);
 
   const described = serverMetadata(issuer, {
     acceptsDocuments: documents !== undefined,
@@ -120,9 +120,13 @@ function mountResourceMetadata(host: FastifyInstance, deps: OAuthDeps): void {
 }
 
 function mountRegistration(host: FastifyInstance, deps: OAuthDeps): void {
-  host.addSchema(REGISTRATION);
   const path = '/api/v1/oauth/register';
   mountPreflight(host, path);
+  if (!deps.externalClients.acceptsRegistrations) {
+    host.post(path, { schema: { hide: true }, onRequest: [allowBrowsers, rejectRegistration] }, () => {});
+    return;
+  }
+  host.addSchema(REGISTRATION);
   host.post(path, { schema: registerOperation, onRequest: allowBrowsers }, async (request, reply) => {
     reply.code(201).header('cache-control', 'no-store');
     const fields = request.body as Record<string, unknown>;

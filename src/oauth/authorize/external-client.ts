@@ -91,7 +91,9 @@ function readDynamicClient(
   if (!metadata) {
     throw new UntrustedRequest(
       (texts) => texts.unknownApp,
-      'The client_id was not issued by this server, or is no longer valid. Register the app again.',
+      externalClients.acceptsRegistrations
+        ? 'The client_id was not issued by this server, or is no longer valid. Register the app again.'
+        : 'Apps cannot register themselves here: DYNAMIC_REGISTRATION is off. Use the URL of a client metadata document, or a public app that a business has registered.',
     );
   }
   // The operator may have removed a scheme since the client registered.

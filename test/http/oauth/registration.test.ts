@@ -55,6 +55,20 @@ test('without the setting there is no registration, it is not advertised, and no
   await refuse(await newClientId(), /This server does not know the app/, strict);
 });
 
+test('without the setting, the registration endpoint and the authorize endpoint name the setting and what to use instead', async () => {
+  const strict = await startTestServer({ SECRET_KEYS: FIRST });
+  const origin = { origin: 'https://inspector.example' };
+
+  const { status, body, headers } = await strict.sendJson('POST', '/api/v1/oauth/register', CLIENT, origin);
+  const preflight = await fetch(`${strict.api}/api/v1/oauth/register`, { method: 'OPTIONS', headers: origin });
+  const page = await open(await newClientId(), {}, strict);
+
+  assert.deepEqual([status, body.error], [404, 'not_found']);
+  assert.match(body.error_description, /DYNAMIC_REGISTRATION is off\. .*client metadata document.*public app/);
+  assert.deepEqual([headers.get('access-control-allow-origin'), preflight.status], ['*', 204]);
+  assert.match(page.text, /DYNAMIC_REGISTRATION is off/);
+});
+
 const INVALID: [changes: object, error: string, sentence: RegExp][] = [
   [{ redirect_uris: undefined }, 'invalid_redirect_uri', /has to be a list/],
   [{ redirect_uris: 'https://a.example/' }, 'invalid_redirect_uri', /has to be a list/],

@@ -50,6 +50,8 @@ const RULES: Record<
   '/api/v1/oauth/token': { authentication: 'secret', methods: ['OPTIONS', 'POST'] },
   '/api/v1/oauth/revoke': { authentication: 'secret', methods: ['OPTIONS', 'POST'] },
   '/api/v1/oauth/introspect': { authentication: 'secret', methods: ['POST'] },
+  // Without DYNAMIC_REGISTRATION.
+  '/api/v1/oauth/register': { authentication: 'nothing', methods: ['OPTIONS', 'POST'], status: 404 },
   '/api/v1/events': { authentication: 'secret', methods: ['GET'] },
   // test/http/mcp tests its tools.
   '/mcp': { authentication: 'token', methods: ['OPTIONS', 'POST'] },
