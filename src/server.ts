@@ -93,6 +93,7 @@ export async function startServer(
   api.register(async (scope) => serveApi(scope, deps));
   web.register(async (scope) => serveWeb(scope, deps));
   web.register(async (scope) => mountLogos(scope, deps));
+  if (web !== api) web.register(async (scope) => mountHealthChecks(scope, deps));
   const stopJobs = startJobs(deps, api.log);
   let stopMetrics = async () => {};
   const close = async (drainTimeout = 0) => {

@@ -33,6 +33,7 @@ const DEFAULTS: Settings = {
   secretKeys: [KEY],
   retryWindow: 30_000,
   trustProxy: false,
+  hstsIncludesSubdomains: true,
   platformName: 'Gatehouse',
   branding: { logo: undefined, accent: undefined, links: [] },
   servesResources: true,

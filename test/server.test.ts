@@ -6,14 +6,23 @@ import { startServer } from '../src/server.ts';
 import { freePort } from './support/ports.ts';
 import { startTestServer } from './support/test-server.ts';
 
-test('/healthz reports that the process runs, and /readyz that its database responds', async () => {
+test('/healthz reports that the process runs, and /readyz that its database responds, on the port of either host', async () => {
   const server = await startTestServer();
 
   for (const path of ['/healthz', '/readyz']) {
-    const response = await fetch(server.api + path);
-    assert.equal(response.status, 200);
-    assert.deepEqual(await response.json(), { status: 'ok' });
+    for (const host of [server.api, server.web]) {
+      const response = await fetch(host + path);
+      assert.equal(response.status, 200);
+      assert.deepEqual(await response.json(), { status: 'ok' });
+    }
   }
+});
+
+test('a server of one host has both health checks', async () => {
+  const address = `http://127.0.0.1:${await freePort()}`;
+  await startTestServer({ BASE_URL: address, CONSENT_URL: address });
+
+  for (const path of ['/healthz', '/readyz']) assert.equal((await fetch(address + path)).status, 200);
 });
 
 test('a closed server frees both ports for the next one', async () => {

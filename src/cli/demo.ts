@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import type { DemoApp } from '../../demo/app.ts';
 import {
   DEMO_PASSWORD,
@@ -7,9 +9,12 @@ import {
   ensureDemoData,
   ensureDemoEndpoint,
 } from '../../demo/data.ts';
-import type { Settings } from '../config/settings.ts';
+import { readConsentListen, readListen, type Settings } from '../config/settings.ts';
+import type { Environment } from '../config/values.ts';
+import { cannotListen } from '../http/lifecycle.ts';
 import { systemClock } from '../lib/clock.ts';
 import { InvalidSetting } from '../lib/errors.ts';
+import type { Address } from '../lib/ip-addresses.ts';
 import { createKeyring } from '../lib/keyring.ts';
 import { confirmReading } from '../storage/plausible-clock.ts';
 import type { Storage } from '../storage/storage.ts';
@@ -34,7 +39,9 @@ export const demoCommand: Command = {
   options: {},
   examples: ['BASE_URL=http://127.0.0.1:5000 CONSENT_URL=http://localhost:5001 gatehouse demo'],
   async run(_, env) {
-    const settings = await readServerSettings({ ...DEFAULTS, ...env });
+    const given = { ...DEFAULTS, ...env };
+    await rejectTakenPorts(given);
+    const settings = await readServerSettings(given);
     if (settings.baseUrl.startsWith('https:')) {
       throw new InvalidSetting('BASE_URL is public, and the demo is only for your own machine. Use: gatehouse serve');
     }
@@ -61,6 +68,30 @@ export const demoCommand: Command = {
     return undefined;
   },
 };
+
+/** Before anything is created, so that a demo that cannot start leaves no data behind. */
+async function rejectTakenPorts(env: Environment): Promise<void> {
+  const web = readConsentListen(env);
+  await tryPort(readListen(env), 'BASE_URL or LISTEN');
+  await tryPort(web, 'CONSENT_URL or CONSENT_LISTEN');
+  for (const port of [1, 2, 3].map((n) => web.port + n)) {
+    await startOn(port, () => listenOnce({ host: '127.0.0.1', port }));
+  }
+}
+
+async function tryPort(address: Address, setting: string): Promise<void> {
+  try {
+    await listenOnce(address);
+  } catch (error) {
+    throw cannotListen(address, error, setting);
+  }
+}
+
+async function listenOnce({ host, port }: Address): Promise<void> {
+  const server = createServer().listen(port, host);
+  await once(server, 'listening');
+  await once(server.close(), 'close');
+}
 
 async function prepareApps(storage: Storage, settings: Settings) {
   const businessId = await ensureDemoData(storage, systemClock());
@@ -145,7 +176,7 @@ Gatehouse is running. Open the first address and click Connect.
   http://127.0.0.1:${third}   Ledgerly, a third-party app: sign in, allow, see the invoices
   http://127.0.0.1:${first}   Workbench, a first-party app: no consent screen
   ${consentUrl}   the web host: connected apps, developer settings, account
-  ${baseUrl}   the API, described at /docs${servesMcp ? `\n  ${baseUrl}/mcp   the MCP server: add this address to an AI assistant on this machine` : ''}${smtp ? '' : `\n  http://127.0.0.1:${mail}   the mail that the demo would send`}
+  ${baseUrl}   the API, described at /docs${servesMcp ? mcpLines(baseUrl) : ''}${smtp ? '' : `\n  http://127.0.0.1:${mail}   the mail that the demo would send`}
 
 Sign in with the password "${DEMO_PASSWORD}" as
   ${owner.email.padEnd(24)} owner of Harbour Coffee
@@ -154,4 +185,10 @@ Sign in with the password "${DEMO_PASSWORD}" as
 
 Press Ctrl+C to stop. The data stays in data/.
 `;
+}
+
+function mcpLines(baseUrl: string): string {
+  return `
+  ${baseUrl}/mcp   the MCP server: add this address to an AI assistant on this machine.
+    Here, assistants may register themselves. A server accepts that only with DYNAMIC_REGISTRATION=on.`;
 }

@@ -40,6 +40,8 @@ export interface Settings {
   retryWindow: number;
   /** Proxies whose X-Forwarded-For is trusted: addresses and ranges, separated by commas. */
   trustProxy: string | false;
+  /** Whether browsers use https for the subdomains of both hosts, too. */
+  hstsIncludesSubdomains: boolean;
   /** Shown on the pages. */
   platformName: string;
   branding: BrandingSettings;
@@ -80,13 +82,14 @@ export function readSettings(env: Environment): Settings {
     baseUrl,
     consentUrl,
     listen: readListen(env),
-    consentListen: readAddress(env, 'CONSENT_LISTEN', consentUrl, 4001),
+    consentListen: readConsentListen(env),
     metricsListen: env.METRICS_LISTEN ? readAddress(env, 'METRICS_LISTEN', baseUrl, 0) : undefined,
     traces: readTraces(env),
     databaseUrl: readDatabaseUrl(env),
     secretKeys: readSecretKeys(env).keys,
     retryWindow: readNumber(env, 'REFRESH_RETRY_SECONDS', 30, { min: 0, max: 300 }) * SECOND,
     trustProxy: env.TRUST_PROXY && env.TRUST_PROXY !== 'off' ? env.TRUST_PROXY : false,
+    hstsIncludesSubdomains: readOneOf(env, 'HSTS_INCLUDE_SUBDOMAINS', 'on', ['on', 'off']) === 'on',
     platformName: readPlatformName(env),
     branding: readBranding(env),
     servesResources: readServesResources(env),
@@ -131,6 +134,11 @@ export function readListen(env: Environment): Address {
 
 export function readConsentUrl(env: Environment): string {
   return readOrigin(env, 'CONSENT_URL', 'http://localhost:4001');
+}
+
+/** Where the pages listen. */
+export function readConsentListen(env: Environment): Address {
+  return readAddress(env, 'CONSENT_LISTEN', readConsentUrl(env), 4001);
 }
 
 export function readDatabaseUrl(env: Environment): string {

@@ -49,8 +49,12 @@ export interface ResponseSummary {
 /** There is no request if it could not be parsed. */
 type ResponseListener = (response: ResponseSummary, request: FastifyRequest | undefined) => void;
 
+/** Two years, in seconds. */
+const HSTS = 'max-age=63072000';
+
 interface HostOptions {
   publicUrl: string;
+  hstsIncludesSubdomains: boolean;
   timeouts: ServerTimeouts;
   overload: OverloadLimit;
   /** Proxies whose X-Forwarded-For is trusted: addresses and ranges, separated by commas. */
@@ -129,14 +133,14 @@ async function sendRouterError(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<void> {
-  addCommonHeaders(request, reply, options.publicUrl);
+  addCommonHeaders(request, reply, options);
   await sendError(options.errors, error, request, reply);
   reportResponse(request, reply);
 }
 
 function addHooks(host: FastifyInstance, options: HostOptions): void {
   host.addHook('onRequest', (request, reply, done) => {
-    addCommonHeaders(request, reply, options.publicUrl);
+    addCommonHeaders(request, reply, options);
     // RFC 9112 §3.2.
     const hasHost = request.headers.host !== undefined || request.raw.httpVersion === '1.0';
     if (!hasHost) return done(missingHost());
@@ -153,14 +157,14 @@ function addHooks(host: FastifyInstance, options: HostOptions): void {
   });
 }
 
-function handleErrors(host: FastifyInstance, { publicUrl, errors }: HostOptions): void {
+function handleErrors(host: FastifyInstance, options: HostOptions): void {
   const send = async (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     // Again, because no hook runs for a request with an unknown method.
-    addCommonHeaders(request, reply, publicUrl);
-    return sendError(errors, error, request, reply);
+    addCommonHeaders(request, reply, options);
+    return sendError(options.errors, error, request, reply);
   };
   host.setErrorHandler(send);
-  host.setNotFoundHandler((request, reply) => send(routeError(errors, request, reply), request, reply));
+  host.setNotFoundHandler((request, reply) => send(routeError(options.errors, request, reply), request, reply));
 }
 
 function configureServer({ server }: FastifyInstance, { maxConnections }: ServerTimeouts): void {
@@ -173,11 +177,16 @@ function configureServer({ server }: FastifyInstance, { maxConnections }: Server
   });
 }
 
-function addCommonHeaders(request: FastifyRequest, reply: FastifyReply, publicUrl: string): void {
+function addCommonHeaders(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { publicUrl, hstsIncludesSubdomains }: HostOptions,
+): void {
   reply.header('x-request-id', request.id);
   reply.header('x-content-type-options', 'nosniff');
   if (publicUrl.startsWith('https:')) {
-    reply.header('strict-transport-security', 'max-age=63072000; includeSubDomains');
+    const hsts = hstsIncludesSubdomains ? `${HSTS}; includeSubDomains` : HSTS;
+    reply.header('strict-transport-security', hsts);
   }
 }
 

@@ -41,9 +41,9 @@ const LARGE = 'x'.repeat(70_000);
 type Case = [what: string, status: number, url: string, init?: RequestInit];
 
 const CASES: Case[] = [
-  ['a success of the API', 200, `${api}/healthz`],
-  ['the same success once more', 200, `${api}/healthz`],
-  ['a success that has no body', 200, `${api}/healthz`, { method: 'HEAD' }],
+  ['a success of the API', 200, `${api}/openapi.json`],
+  ['the same success once more', 200, `${api}/openapi.json`],
+  ['a success that has no body', 200, `${api}/openapi.json`, { method: 'HEAD' }],
   ['the metadata', 200, `${api}/.well-known/oauth-authorization-server`],
   ['a refusal of the token endpoint', 400, api + TOKEN, json('{}')],
   ['a refusal of an app', 401, api + TOKEN, json('{"grant_type":"refresh_token"}')],
@@ -122,7 +122,7 @@ for (const [what, status, bytes] of UNSOUND) {
 /** The HTTP layer responds to these itself, before any handler runs. */
 const UNASKED: [what: string, bytes: string][] = [
   ['a request without Host', 'GET /healthz HTTP/1.1\r\nConnection: close\r\n\r\n'],
-  ['an unknown expectation', 'GET /healthz HTTP/1.1\r\nHost: x\r\nExpect: y\r\nConnection: close\r\n\r\n'],
+  ['an unknown expectation', 'GET /openapi.json HTTP/1.1\r\nHost: x\r\nExpect: y\r\nConnection: close\r\n\r\n'],
 ];
 
 for (const [what, bytes] of UNASKED) {

@@ -43,7 +43,7 @@ test('no rule of a page allows more than the page declares, and the declarations
       .map((visitor) => `${page.method} ${page.route} for ${visitor}`),
   );
   const ruled = Object.entries(RULES)
-    .filter(([route]) => !/^\/(assets|logos)\//.test(route))
+    .filter(([route]) => !/^\/(?:assets\/|logos\/|healthz|readyz)/.test(route))
     .flatMap(([route, rule]) =>
       (['GET', 'POST'] as const).filter((method) => rule[method]).map((m) => `${m} ${route}`),
     );

@@ -145,6 +145,8 @@ function shortRules(page: string, without: number): Record<string, Rule> {
 /** The access rules of every page. */
 export const RULES: Record<string, Rule> = {
   '/': { who: 'anyone', GET: 303 },
+  '/healthz': { who: 'anyone', GET: 200 },
+  '/readyz': { who: 'anyone', GET: 200 },
   '/assets/*': { who: 'anyone', GET: 200 },
   '/assets/gatehouse.css': { who: 'anyone', GET: 200 },
   '/logos/:logo': { who: 'anyone', GET: 200, foreign: { other: 200, unknown: 404, malformed: 404 } },

@@ -212,14 +212,20 @@ test('no address below /assets leads out of that folder', async () => {
   }
 });
 
-test('under https every response of both hosts sends HSTS for over a year [D7]', async () => {
+async function startUnderHttps(settings: Record<string, string> = {}) {
   const [api, web] = [await freePort(), await freePort()];
   await startTestServer({
     BASE_URL: 'https://auth.gatehouse.example',
     CONSENT_URL: 'https://login.gatehouse.example',
     LISTEN: `127.0.0.1:${api}`,
     CONSENT_LISTEN: `127.0.0.1:${web}`,
+    ...settings,
   });
+  return { api, web };
+}
+
+test('under https every response of both hosts sends HSTS for over a year [D7]', async () => {
+  const { api, web } = await startUnderHttps();
   const addresses = [
     `http://127.0.0.1:${web}/sign-in`,
     `http://127.0.0.1:${web}/`,
@@ -235,6 +241,14 @@ test('under https every response of both hosts sends HSTS for over a year [D7]',
     const { headers } = await fetch(address, { redirect: 'manual' });
     const [, seconds] = /^max-age=(\d+); includeSubDomains$/.exec(headers.get('strict-transport-security') ?? '') ?? [];
     assert.ok(Number(seconds) >= 31_536_000, address);
+  }
+});
+
+test('HSTS_INCLUDE_SUBDOMAINS=off leaves the subdomains of both hosts out of HSTS', async () => {
+  const { api, web } = await startUnderHttps({ HSTS_INCLUDE_SUBDOMAINS: 'off' });
+
+  for (const address of [`http://127.0.0.1:${web}/sign-in`, `http://127.0.0.1:${api}/healthz`]) {
+    assert.equal((await fetch(address)).headers.get('strict-transport-security'), 'max-age=63072000', address);
   }
 });
 

@@ -103,7 +103,7 @@ test('neither host serves what belongs to the other [D6]', async () => {
   for (const path of ['/sign-in', '/settings/account', '/consent', '/platform/developer/apps']) {
     assert.equal((await fetch(server.api + path, { redirect: 'manual' })).status, 404, path);
   }
-  for (const path of ['/api/v1/businesses', '/.well-known/oauth-authorization-server', '/healthz']) {
+  for (const path of ['/api/v1/businesses', '/.well-known/oauth-authorization-server', '/openapi.json']) {
     assert.equal((await fetch(server.web + path, { redirect: 'manual' })).status, 404, path);
   }
 });

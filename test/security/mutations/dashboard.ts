@@ -83,7 +83,7 @@ export const DASHBOARD_MUTATIONS: Mutation[] = [
     promise: 'D7',
     breaks: 'browsers are not told to use https',
     file: 'src/http/host.ts',
-    find: "reply.header('strict-transport-security', 'max-age=63072000; includeSubDomains');",
+    find: "reply.header('strict-transport-security', hsts);",
     replace: '',
     tests: [HEADERS],
   },
