@@ -11,7 +11,7 @@ import type { Database } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 import type { ValueTypes } from '../storage/value-lists.ts';
 import type { Grant } from './grant.ts';
-import { ROTATED_TYPES, rotatedNow } from './lifetimes.ts';
+import { ROTATED_TYPES, removableOn, rotatedNow } from './lifetimes.ts';
 import { GRANT_TYPES, type GrantRow, type NewCode, type NewGrant, newGrantRow } from './new-grants.ts';
 import { type GrantParties, needsWarning } from './status.ts';
 
@@ -170,6 +170,12 @@ export function updateRevoked(db: Database, { reason, now }: { reason: InactiveR
     .set({ revoked_at: now, revoked_reason: reason })
     .where('revoked_at', 'is', null)
     .returning(['id as grantId', 'app_id as appId', 'business_id as businessId', 'user_id as userId']);
+}
+
+/** As many as a connection has beyond its limit. Their rows can be removed a day later: an app may always be at the limit. */
+export function updateBeyondLimit(db: Database, ids: string[], now: number): Promise<Revoked[]> {
+  const removable_on = removableOn(now);
+  return updateRevoked(db, { reason: 'connection_limit', now }).set({ removable_on }).where('id', 'in', ids).execute();
 }
 
 export type Revoked = Pick<Grant, 'appId' | 'businessId' | 'userId'> & { grantId: string };

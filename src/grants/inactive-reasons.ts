@@ -18,6 +18,8 @@ const INACTIVE_SENTENCES: Record<InactiveReason, string> = {
   app_disabled: 'The app is disabled.',
   app_closed: 'The app is no longer open to businesses other than its own.',
   app_tokens_ended: 'Every token that the app had got was ended, such as after a leak.',
+  connection_limit:
+    'The app has got more than 1,000 grants of this user in the business, and the one that expired first was ended.',
   app_blocked: 'An owner of the business has blocked the app.',
   user_disabled: 'The user who allowed this is disabled.',
   member_removed: 'The user who allowed this is no longer a member of the business.',

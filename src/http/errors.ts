@@ -13,6 +13,7 @@ const INACTIVE_REASONS = [
   'app_disabled',
   'app_closed',
   'app_tokens_ended',
+  'connection_limit',
   'app_blocked',
   'user_disabled',
   'member_removed',

@@ -6,6 +6,7 @@ import { userActor } from '../../src/accounts/users.ts';
 import { OPERATOR } from '../../src/audit/entries.ts';
 import { listEndedMemberships } from '../../src/grants/account-deletion.ts';
 import { changeAppPolicy } from '../../src/grants/app-policies.ts';
+import { MAX_GRANTS } from '../../src/grants/connection-limit.ts';
 import { endConnection } from '../../src/grants/connections.ts';
 import { forgetConsentsOfUser, saveConsent } from '../../src/grants/consents.ts';
 import { findGrant } from '../../src/grants/grants.ts';
@@ -15,6 +16,7 @@ import { findPermission } from '../../src/oauth/authorize/permission.ts';
 import { issueCodeSilently } from '../../src/oauth/authorize/silent.ts';
 import { requestInvoices } from '../support/authorization-requests.ts';
 import { untilLockWait } from '../support/lock-waits.ts';
+import { addExchangedGrants } from '../support/new-grants.ts';
 import { startPostgresFixtures } from '../support/postgres-fixtures.ts';
 
 const { storage, ada, acme, ledger, addUser } = await startPostgresFixtures();
@@ -148,4 +150,21 @@ test('a repeat gets no code if the rules of the business, the role or the consen
   await decide('anyone');
   assert.ok(await authorizeCarl(async () => {}));
   assert.equal(await authorizeCarl(() => forgetConsentsOfUser(db, carl.id)), undefined);
+});
+
+test('authorizations of a full connection in parallel, on several connections, end one grant, and one event tells of it', async () => {
+  const authorizations = await newRepeats(8);
+  const grants = await addExchangedGrants(storage, { ...parties, count: MAX_GRANTS }, Date.now());
+
+  const codes = await Promise.all(authorizations.map(authorize));
+
+  assert.equal(new Set(codes.filter(Boolean)).size, 8);
+  const ended = await db.selectFrom('grants').select('id').where('revoked_reason', '=', 'connection_limit').execute();
+  assert.deepEqual(
+    ended.map(({ id }) => id),
+    grants.slice(0, 1),
+  );
+  const told = db.selectFrom('events').select('data').where('type', '=', 'grant.revoked');
+  const events = (await told.execute()).filter(({ data }) => JSON.parse(data).reason === 'connection_limit');
+  assert.equal(events.length, 1);
 });

@@ -3,6 +3,7 @@ import { lockSession } from '../../accounts/sessions.ts';
 import { type App, saveExternalApp } from '../../apps/apps.ts';
 import type { UserActor } from '../../audit/entries.ts';
 import { limitGrants } from '../../grants/connection-grants.ts';
+import { makeRoom, mayBeFull } from '../../grants/connection-limit.ts';
 import { addDecision, type Consent, changeConsent, lockConsent } from '../../grants/consents.ts';
 import { countConnectedNotice, recordAllowed } from '../../grants/decisions.ts';
 import { confirmGrant, createGrant, findGrant, type Grant } from '../../grants/grants.ts';
@@ -79,12 +80,13 @@ async function allowOnScreen(
   const { expiresAt } = decision;
   const parties = { userId: actor.id, appId: app.id, businessId };
   // In this order: the removal of a member locks the membership before the consent, too.
-  const [counters, isSignedIn, permit, role, before, earlier, notice] = await Promise.all([
+  const [counters, isSignedIn, permit, role, before, isFull, earlier, notice] = await Promise.all([
     readCounters(tx, parties),
     lockSession(tx, authorization.sessionId),
     lockPermission(tx, { request, userId: actor.id, businessId }),
     canConnectForBusiness(app) ? lockRole(tx, parties) : undefined,
     lockConsent(tx, parties, now),
+    mayBeFull(tx, parties),
     findGrant(tx, { grantId, rotation: 0 }, now),
     countConnectedNotice(actor, tx, { app, businessId }, now),
   ]);
@@ -94,6 +96,7 @@ async function allowOnScreen(
   // The consent may have grown since it was compared with the screen.
   const scopes = commonScopes(permit(scopesToGrant(request, before, decision)), shown);
   if (app.ownerScope === 'external') await saveExternalApp(tx, app, now);
+  if (isFull) await makeRoom(tx, parties, now);
   const grant = grantOf(actor, authorization, { scopes, connectedFor, expiresAt, stops: counters.ofGrant });
   const created = createGrant(tx, grant, now);
   await pipelineWrites(tx, [

@@ -1,6 +1,7 @@
 import { lockSession } from '../../accounts/sessions.ts';
 import type { UserActor } from '../../audit/entries.ts';
 import { selectRepeat } from '../../audit/repeats.ts';
+import { makeRoom, mayBeFull, selectLast } from '../../grants/connection-limit.ts';
 import { type Consent, findConsentForShare, selectConsent } from '../../grants/consents.ts';
 import { isSilentRepeat, recordSilentlyAllowed, selectOneUnrevoked, silentRepeat } from '../../grants/decisions.ts';
 import { createGrant, createGrantIf } from '../../grants/grants.ts';
@@ -112,6 +113,7 @@ const createIfUnchanged = createGrantIf(EXPECTED_TYPES, (db, expected: Expected 
       .where(containsRow(expected.rules, 'rules'))
       .where(({ exists }) => exists(selectRepeat(db, { key, endedBy })))
       .where(({ exists }) => exists(selectOneUnrevoked(db, parties)))
+      .where(({ not, exists }) => not(exists(selectLast(db, parties))))
       .forShare(['sessions', 'consents'])
       .skipLocked()
   );
@@ -132,14 +134,16 @@ async function allowSilently(actor: UserActor, tx: Database, { scopes, ...silent
   const { request, businessId, sessionId } = silent;
   const decision = { app: request.app, businessId };
   const parties = { appId: request.app.id, businessId, userId: actor.id };
-  const [counters, isSignedIn, allowed, isRepeat] = await Promise.all([
+  const [counters, isSignedIn, allowed, isFull, isRepeat] = await Promise.all([
     readCounters(tx, parties),
     lockSession(tx, sessionId),
     findSilentConsent(actor, tx, silent, now),
+    mayBeFull(tx, parties),
     isSilentRepeat(actor, tx, { ...decision, scopes }, now),
   ]);
   if (!isSignedIn || formatScopes(allowed.scopes) !== formatScopes(scopes)) return { created: undefined };
   if (!isRepeat) await recordSilentlyAllowed(actor, tx, { ...decision, ...allowed }, now);
+  if (isFull) await makeRoom(tx, parties, now);
   const created = createGrant(tx, grantOf(actor, silent, { ...allowed, stops: counters.ofGrant }), now);
   await pipelineWrites(tx, [created]);
   return { created };

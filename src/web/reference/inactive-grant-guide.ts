@@ -32,6 +32,10 @@ export const INACTIVE_GRANT: Record<InactiveReason, string> = {
   app_tokens_ended:
     'Every token and code that the app had got was ended, by its owner or the platform, such as after a leak. Send the ' +
     'user to the authorize endpoint again: they are not asked again for what they have allowed.',
+  connection_limit:
+    'The app has got more than 1,000 grants of this user in the business, so the one whose refresh token expired first ' +
+    'was ended. Store the tokens of a user and refresh them, instead of sending the user to the authorize endpoint each ' +
+    'time; revoke those that you no longer need.',
   app_blocked: 'An owner of the business blocked the app. Nobody there can connect it, until an owner unblocks it.',
   user_disabled: 'The user who allowed the app is disabled. Another member of the business can connect it.',
   member_removed: 'The user who allowed the app is no longer a member of the business. Another member can connect it.',

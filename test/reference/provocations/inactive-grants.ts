@@ -8,13 +8,15 @@ import { resetAccount } from '../../../src/grants/account-reset.ts';
 import { blockApp } from '../../../src/grants/app-approvals.ts';
 import { endTokensOfApp } from '../../../src/grants/app-tokens.ts';
 import { limitGrants } from '../../../src/grants/connection-grants.ts';
+import { MAX_GRANTS, makeRoom } from '../../../src/grants/connection-limit.ts';
 import { endConnection, endForEveryone } from '../../../src/grants/connections.ts';
 import { revokeGrant } from '../../../src/grants/revocation.ts';
 import { disableApp, pauseApp } from '../../../src/grants/suspension.ts';
-import { MINUTE } from '../../../src/lib/clock.ts';
+import { DAY, MINUTE } from '../../../src/lib/clock.ts';
 import type { Browser } from '../../support/browser.ts';
 import type { Tokens } from '../../support/client.ts';
 import type { RegisteredApp } from '../../support/fixtures.ts';
+import { addExchangedGrants } from '../../support/new-grants.ts';
 import { once } from '../../support/once.ts';
 import type { TestServer } from '../../support/test-server.ts';
 import { retryUntilFound, runInSequence } from './concurrency.ts';
@@ -153,6 +155,13 @@ function endedByPeople({ server, connect }: Connections) {
     async app_tokens_ended() {
       const connected = await connect();
       await endTokensOfApp(OPERATOR, db(), connected.app, server.clock());
+      return connected;
+    },
+    async connection_limit() {
+      const connected = await connect();
+      const parties = { userId: server.ada.id, appId: connected.app.id, businessId: server.acme.id };
+      await addExchangedGrants(server.storage(), { ...parties, count: MAX_GRANTS }, server.clock() + DAY);
+      await makeRoom(db(), parties, server.clock());
       return connected;
     },
     async app_blocked() {

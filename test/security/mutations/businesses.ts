@@ -85,6 +85,14 @@ export const BUSINESS_MUTATIONS: Mutation[] = [
   },
   {
     promise: 'X9',
+    breaks: 'an app gets any number of grants of one user',
+    file: 'src/grants/connection-limit.ts',
+    find: 'if (chosen.length > 0) await',
+    replace: 'if (chosen.length < 0) await',
+    tests: ['test/http/oauth/connection-limit.test.ts'],
+  },
+  {
+    promise: 'X9',
     breaks: 'every sign-in of a member leaves an entry in the log of the business',
     file: 'src/accounts/sign-in.ts',
     find: 'if (!isPowerOfTen(times)) continue;',
