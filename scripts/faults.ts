@@ -7,8 +7,8 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-const DEFAULT = { TEST_FAULT_KILLS: '250', TEST_ROUNDS: '400' };
-const LONG = { TEST_FAULT_KILLS: '1000', TEST_ROUNDS: '1000' };
+const DEFAULT = { TEST_FAULT_KILLS: '250', TEST_ROUNDS: '400', TEST_JOB_POINTS: '5' };
+const LONG = { TEST_FAULT_KILLS: '1000', TEST_ROUNDS: '1000', TEST_JOB_POINTS: '20' };
 /** The longest median time until a restarted server is ready, in milliseconds. */
 const READY_LIMIT = { TEST_READY_WITHIN: '2000' };
 /** How long a process may take to stop after SIGINT, in milliseconds. */
@@ -67,16 +67,16 @@ function exit(sentence: string, code: number): never {
 }
 
 function help(): string {
-  const describe = ({ TEST_FAULT_KILLS: kills, TEST_ROUNDS: rounds }: typeof LONG) =>
-    `${kills} kills, ${rounds} rounds`;
+  const describe = ({ TEST_FAULT_KILLS: kills, TEST_ROUNDS: rounds, TEST_JOB_POINTS: points }: typeof LONG) =>
+    `${kills} kills, ${points} points of each job, ${rounds} rounds`;
   return `Injects faults into a running Gatehouse, and checks that it keeps what it has confirmed.
 
 npm run faults                  ${describe(DEFAULT)} of each race: about 10 minutes on two cores
 npm run faults -- --long        ${describe(LONG)} of each race: about half an hour
 npm run faults -- kills races   only these files; also with --long: ${names.join(', ')}
 
-TEST_FAULT_KILLS and TEST_ROUNDS set other sizes. The run fails if the median restart takes longer than
-TEST_READY_WITHIN (default: ${READY_LIMIT.TEST_READY_WITHIN} ms).`;
+TEST_FAULT_KILLS, TEST_JOB_POINTS and TEST_ROUNDS set other sizes. The run fails if the median restart takes
+longer than TEST_READY_WITHIN (default: ${READY_LIMIT.TEST_READY_WITHIN} ms).`;
 }
 
 /** In its own process group, so that a signal reaches its child processes, too. */

@@ -14,6 +14,7 @@ import { databaseUrl, TEMPLATE } from '../support/databases.ts';
 import { startNodes } from '../support/nodes.ts';
 import { createTemplate, startPostgres } from '../support/postgres-server.ts';
 import { type Received, startWebhookReceiver } from '../support/webhook-receiver.ts';
+import { expireLeases, untilDelivered } from './support/deliveries.ts';
 
 /** For a long run: `TEST_EVENTS=10000 TEST_KILLS=50`. */
 const EVENTS = Number(process.env.TEST_EVENTS ?? 100);
@@ -65,13 +66,10 @@ async function assertAllArrive(nodeCount: number, url: string): Promise<void> {
     const node = nodes[randomInt(nodes.length)];
     await node?.stop('SIGKILL');
     await recording;
-    await retryOnDeadlock(() => expireLeases(storage));
+    await expireLeases(storage);
     await node?.start();
   }
-  while (await hasPendingDeliveries(storage)) {
-    await retryOnDeadlock(() => expireDelays(storage));
-    await setTimeout(100);
-  }
+  await untilDelivered(storage);
 
   assert.equal(recorded.size, EVENTS);
   assert.deepEqual(
@@ -151,43 +149,6 @@ function assertGenuine({ path, headers, body, event }: Received, { recorded, rol
   const key = Buffer.from(secrets.get(path)?.slice('whsec_'.length) ?? '', 'base64');
   const expected = createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64');
   assert.equal(signature, `v1,${expected}`);
-}
-
-/** Ends the leases of the killed node, as if a minute had passed. Changes no other endpoints. */
-async function expireLeases({ durable }: Storage): Promise<void> {
-  await durable.updateTable('endpoints').set({ claimed_until: 1, due_at: 1 }).where('claimed_until', '>', 1).execute();
-}
-
-/** Makes the next attempts due, as if their delays had passed. Endpoints without a due time keep none. */
-async function expireDelays({ durable }: Storage): Promise<void> {
-  const now = Date.now();
-  await durable.updateTable('deliveries').set({ due_at: 0 }).where('due_at', '>', now).execute();
-  await durable
-    .updateTable('endpoints')
-    .set({ due_at: 0, backoff_until: 0 })
-    .where(({ or, eb }) => or([eb('due_at', '>', now), eb('backoff_until', '>', now)]))
-    .where('due_at', 'is not', null)
-    .where('claimed_until', '=', 0)
-    .execute();
-}
-
-/** The nodes lock the same rows in another order, so PostgreSQL may abort this transaction as a deadlock. */
-async function retryOnDeadlock(work: () => Promise<void>, tries = 20): Promise<void> {
-  await work().catch((error) => {
-    if (tries === 0) throw error;
-    return retryOnDeadlock(work, tries - 1);
-  });
-}
-
-async function hasPendingDeliveries({ durable }: Storage): Promise<boolean> {
-  const events = await durable.selectFrom('events').select('id').where('dispatched_at', 'is', null).limit(1).execute();
-  const deliveries = await durable
-    .selectFrom('deliveries')
-    .select('id')
-    .where('delivered_at', 'is', null)
-    .limit(1)
-    .execute();
-  return events.length + deliveries.length > 0;
 }
 
 function report(nodeCount: number, received: Received[], acknowledged: Set<string>): void {

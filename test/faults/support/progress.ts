@@ -1,5 +1,7 @@
-/** `npm run faults` sets all three. */
+/** `npm run faults` sets all four. */
 export const ROUNDS = Number(process.env.TEST_ROUNDS ?? 15);
+/** Of each job, at which a node is killed. */
+export const POINTS = Number(process.env.TEST_JOB_POINTS ?? 3);
 const KILLS = Number(process.env.TEST_FAULT_KILLS ?? 20);
 const PROMISED = process.env.TEST_READY_WITHIN;
 

@@ -8,7 +8,7 @@ import { freePort } from '../../support/ports.ts';
 import { PROGRAM } from '../../support/program.ts';
 
 const POLL_INTERVAL = 10;
-const KEY = 'the-key-that-the-tests-sign-their-tokens-with';
+export const KEY = 'the-key-that-the-tests-sign-their-tokens-with';
 
 export interface Addresses {
   api: string;
