@@ -41,7 +41,12 @@ const DEFAULTS: Settings = {
   mcpAllowedOrigins: [],
   introspectionClients: new Set(),
   webhooksToLoopback: false,
-  externalClients: { documentHosts: 'any', acceptsRegistrations: false, privateSchemes: [] },
+  externalClients: {
+    documentHosts: 'any',
+    acceptsRegistrations: false,
+    privateSchemes: [],
+    bounds: { user: 100, business: 1000 },
+  },
   workers: 1,
   smtp: undefined,
   logLevel: 'info',
@@ -135,12 +140,19 @@ const ACCEPTED: [env: Record<string, string>, expected: Partial<Settings>][] = [
   ],
   [{ LOG_LEVEL: 'silent' }, { logLevel: 'silent' }],
   [
-    { DYNAMIC_REGISTRATION: 'on', CLIENT_ID_METADATA: 'claude.ai, chatgpt.com', PRIVATE_REDIRECT_SCHEMES: 'cursor' },
+    {
+      DYNAMIC_REGISTRATION: 'on',
+      CLIENT_ID_METADATA: 'claude.ai, chatgpt.com',
+      PRIVATE_REDIRECT_SCHEMES: 'cursor',
+      MAX_EXTERNAL_APPS_PER_USER: '5',
+      MAX_EXTERNAL_APPS_PER_BUSINESS: '50',
+    },
     {
       externalClients: {
         documentHosts: ['claude.ai', 'chatgpt.com'],
         acceptsRegistrations: true,
         privateSchemes: ['cursor'],
+        bounds: { user: 5, business: 50 },
       },
     },
   ],
@@ -230,6 +242,8 @@ const REJECTED: Record<string, string>[] = [
   { FOOTER_LINKS: 'Privacy=javascript:alert(1)' },
   { FOOTER_LINKS: '=https://example.com/' },
   { FOOTER_LINKS: Array.from({ length: 7 }, (_, i) => `L${i}=https://example.com/`).join(',') },
+  { MAX_EXTERNAL_APPS_PER_USER: '0' },
+  { MAX_EXTERNAL_APPS_PER_BUSINESS: '10001' },
   { LIMIT_SIGN_IN_PER_ACCOUNT: '0' },
   { LIMIT_SIGN_IN_PER_ADDRESS: 'none' },
   { LIMIT_PER_APP: '-5' },

@@ -1,4 +1,5 @@
-import { type Environment, readList, readOneOf } from './values.ts';
+import type { ExternalBounds } from '../grants/external-connections.ts';
+import { type Environment, readList, readNumber, readOneOf } from './values.ts';
 
 /** Clients that are not registered here, at the MCP server. */
 export interface ExternalClientSettings {
@@ -8,6 +9,7 @@ export interface ExternalClientSettings {
   acceptsRegistrations: boolean;
   /** Schemes of redirect URIs that open an app (RFC 8252 §7.1), for clients without a secret. */
   privateSchemes: string[];
+  bounds: ExternalBounds;
 }
 
 /** Browsers and operating systems give these schemes a meaning that no app can have. */
@@ -19,8 +21,17 @@ export function readExternalClients(env: Environment, { servesMcp }: { servesMcp
   const documentHosts = readDocumentHosts(env);
   const acceptsRegistrations = readOneOf(env, 'DYNAMIC_REGISTRATION', 'off', ['on', 'off']) === 'on';
   const privateSchemes = readPrivateSchemes(env);
-  if (!servesMcp) return { documentHosts: [], acceptsRegistrations: false, privateSchemes };
-  return { documentHosts, acceptsRegistrations, privateSchemes };
+  const bounds = {
+    user: readBound(env, 'MAX_EXTERNAL_APPS_PER_USER', 100),
+    business: readBound(env, 'MAX_EXTERNAL_APPS_PER_BUSINESS', 1000),
+  };
+  if (!servesMcp) return { documentHosts: [], acceptsRegistrations: false, privateSchemes, bounds };
+  return { documentHosts, acceptsRegistrations, privateSchemes, bounds };
+}
+
+/** Each Allow counts up to it. */
+function readBound(env: Environment, name: string, fallback: number): number {
+  return readNumber(env, name, fallback, { min: 1, max: 10_000 });
 }
 
 export function readPrivateSchemes(env: Environment): string[] {

@@ -54,8 +54,13 @@ export function readWho(who: string): WhoConnects {
  * rule that this transaction changes. False if the actor is not an owner of it.
  */
 export async function lockAppRules(actor: Actor, tx: Database, businessId: string): Promise<boolean> {
-  await tx.selectFrom('businesses').select('id').where('id', '=', businessId).forNoKeyUpdate().execute();
+  await lockBusiness(tx, businessId);
   return mayChangeBusiness(actor, tx, businessId);
+}
+
+/** Needs a transaction. */
+export async function lockBusiness(tx: Database, businessId: string): Promise<void> {
+  await tx.selectFrom('businesses').select('id').where('id', '=', businessId).forNoKeyUpdate().execute();
 }
 
 /** Needs a transaction, which allows an app: until it ends, the rules of the business stay as they are. The lock is shared. */

@@ -97,21 +97,30 @@ export async function saveConsent(db: Database, key: ConsentKey, decision: Conse
 export async function changeConsent(
   db: Database,
   key: ConsentKey,
-  consent: Consent & { stops: number },
+  consent: Consent & { stops: number; isExternal?: boolean },
   now: number,
 ): Promise<void> {
-  const { allowed, declined, connectedFor = 'user', expiresAt, stops } = consent;
+  const { allowed, declined, connectedFor = 'user', expiresAt, stops, isExternal } = consent;
   const scopes = { scopes: formatScopes(allowed), declined: formatScopes(declined) };
-  await replaceConsent(db, { ...key, ...scopes, connectedFor, expiresAt, stops, now });
+  await replaceConsent(db, { ...key, ...scopes, connectedFor, expiresAt, stops, isExternal: isExternal ? 1 : 0, now });
 }
 
 type Replacement = TimedKey &
   Pick<ConsentRow, 'scopes' | 'declined'> &
-  Required<Pick<Consent, 'connectedFor' | 'expiresAt'>> & { stops: number };
+  Required<Pick<Consent, 'connectedFor' | 'expiresAt'>> & { stops: number; isExternal: number };
 
 const replaceConsent = preparedQuery((db, replacement: Replacement) => {
-  const { scopes, declined, connectedFor: connected_for, now: allowed_at, expiresAt: expires_at, stops } = replacement;
-  return updateConsent(db, replacement).set({ scopes, declined, connected_for, allowed_at, expires_at, stops });
+  const { scopes, declined, stops, connectedFor: connected_for, isExternal: is_external } = replacement;
+  const { now: allowed_at, expiresAt: expires_at } = replacement;
+  return updateConsent(db, replacement).set({
+    scopes,
+    declined,
+    connected_for,
+    allowed_at,
+    expires_at,
+    stops,
+    is_external,
+  });
 });
 
 /** Where the two disagree, the newer decision counts. */

@@ -268,6 +268,18 @@ export const de: Texts = {
     back: (app) => html`Zurück zu ${app}`,
     requestApproval: 'Genehmigung anfragen',
   },
+  bounds: {
+    title: (app) => html`${app} kann noch nicht verbunden werden`,
+    ofUser: (count, platform) =>
+      html`Sie haben ${count} Apps verbunden, die nicht bei ${platform} registriert sind. Mehr davon kann eine Person nicht haben.`,
+    ofBusiness: (business, count, platform) =>
+      html`Mit ${business} sind ${count} Apps verbunden, die nicht bei ${platform} registriert sind. Mehr davon kann ein Unternehmen nicht haben.`,
+    disconnectOne: 'Trennen Sie eine, die nicht mehr gebraucht wird',
+    lastUsed: (time) => html`Zuletzt verwendet: ${time}`,
+    all: 'Alle verbundenen Apps',
+    askOwner: 'Ein Inhaber kann Apps anderer Personen trennen. Bitten Sie einen darum, wenn Sie diese App brauchen.',
+    tryAgain: 'Erneut versuchen',
+  },
   invitation: {
     title: 'Einladung',
     join: (business) => html`${business} beitreten`,

@@ -260,6 +260,18 @@ export const en = {
     back: (app: Inline) => html`Back to ${app}`,
     requestApproval: 'Ask for approval',
   },
+  bounds: {
+    title: (app: Inline) => html`${app} cannot be connected yet`,
+    ofUser: (count: string, platform: Inline) =>
+      html`You have connected ${count} apps that are not registered with ${platform}. A person cannot have more of them.`,
+    ofBusiness: (business: Inline, count: string, platform: Inline) =>
+      html`People have connected ${count} apps that are not registered with ${platform} to ${business}. A business cannot have more of them.`,
+    disconnectOne: 'Disconnect one that is no longer needed',
+    lastUsed: (time: Inline) => html`Last used ${time}`,
+    all: 'All connected apps',
+    askOwner: 'An owner can disconnect apps of other people. Ask one if you need this app.',
+    tryAgain: 'Try again',
+  },
   invitation: {
     title: 'Invitation',
     join: (business: Inline) => html`Join ${business}`,

@@ -155,6 +155,8 @@ interface ConsentsTable {
   expires_at: number | null;
   /** The sum of the counters in `stops` of the app in the business and of the user, when it was last changed. */
   stops: Generated<number>;
+  /** Whether the app is external: how many of these a user and a business have is bounded. */
+  is_external: Generated<number>;
 }
 
 interface RevokedAccessTokensTable {

@@ -3,6 +3,7 @@ import { after, test } from 'node:test';
 import { sql } from 'kysely';
 import { listAppConnections } from '../../src/grants/app-connections.ts';
 import { countConnectedUsers } from '../../src/grants/connected-users.ts';
+import { rejectBeyondBounds } from '../../src/grants/external-connections.ts';
 import { countAffected } from '../../src/grants/impact.ts';
 import { migrate } from '../../src/storage/migrate.ts';
 import { openStorage } from '../../src/storage/open.ts';
@@ -60,3 +61,18 @@ for (const [what, count, statements] of COUNTS) {
     assert.equal(ofGrants.length, statements);
   });
 }
+
+test('counting connections with external apps reads those alone, and stops', async () => {
+  executed.length = 0;
+
+  await rejectBeyondBounds(db, { userId: ada.id, businessId: acme.id }, { user: 100, business: 1000 }, NOW);
+
+  const counts = [...executed];
+  for (const [index, statement] of counts.entries()) {
+    const { rows } = await sql.raw<{ detail: string }>(`explain query plan ${statement.sql}`).execute(db);
+    const name = ['consents_external_by_user', 'consents_external_by_business'][index];
+    assert.match(rows[0]?.detail ?? '', new RegExp(`^SEARCH consents USING INDEX ${name} `));
+    assert.match(statement.sql, /limit \?$/);
+  }
+  assert.equal(counts.length, 2);
+});

@@ -8,7 +8,7 @@ import { requestApproval } from '../../src/grants/app-requests.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { createKeyring } from '../../src/lib/keyring.ts';
 import { issueCode } from '../../src/oauth/authorize/response.ts';
-import { requestInvoices } from '../support/authorization-requests.ts';
+import { EXTERNAL_BOUNDS, requestInvoices } from '../support/authorization-requests.ts';
 import { untilLockWait } from '../support/lock-waits.ts';
 import { startPostgresFixtures } from '../support/postgres-fixtures.ts';
 
@@ -31,7 +31,8 @@ async function allow(app: NewApp): Promise<string | undefined> {
   const authorization = { request, grantId: newId(Date.now()), sessionId, businessId: acme.id };
   const decision = { allowed: scopes, declined: [], expiresAt: null };
   const actor = userActor(member, '127.0.0.1');
-  return issueCode(actor, { db: storage.durable, keys }, { ...authorization, decision, shown: scopes }, Date.now());
+  const codeDeps = { db: storage.durable, keys, bounds: EXTERNAL_BOUNDS };
+  return issueCode(actor, codeDeps, { ...authorization, decision, shown: scopes }, Date.now());
 }
 
 /** Runs `change`, clicks Allow before the commit, and returns the result of Allow. */

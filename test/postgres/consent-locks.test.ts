@@ -12,7 +12,7 @@ import { findPermission } from '../../src/oauth/authorize/permission.ts';
 import { issueCode } from '../../src/oauth/authorize/response.ts';
 import { issueCodeSilently } from '../../src/oauth/authorize/silent.ts';
 import type { Database } from '../../src/storage/storage.ts';
-import { requestInvoices } from '../support/authorization-requests.ts';
+import { EXTERNAL_BOUNDS, requestInvoices } from '../support/authorization-requests.ts';
 import { untilLockWait } from '../support/lock-waits.ts';
 import { startPostgresFixtures } from '../support/postgres-fixtures.ts';
 
@@ -115,5 +115,9 @@ async function newAuthorization(sessionId: string) {
   const keys = createKeyring(['the-key-that-the-tests-sign-their-tokens-with']);
   const request = await requestInvoices({ storage, keys }, ledger);
   const authorization = { request, grantId: newId(Date.now()), sessionId, businessId: acme.id };
-  return { actor: userActor(ada, '127.0.0.1'), deps: { db: storage.durable, keys }, authorization };
+  return {
+    actor: userActor(ada, '127.0.0.1'),
+    deps: { db: storage.durable, keys, bounds: EXTERNAL_BOUNDS },
+    authorization,
+  };
 }

@@ -15,7 +15,7 @@ import { respondToIntrospection } from '../../src/oauth/introspect.ts';
 import { respondToRevocation } from '../../src/oauth/revoke.ts';
 import { respondToTokenRequest } from '../../src/oauth/token/endpoint.ts';
 import type { TokenResponse } from '../../src/oauth/tokens.ts';
-import { requestInvoices } from '../support/authorization-requests.ts';
+import { EXTERNAL_BOUNDS, requestInvoices } from '../support/authorization-requests.ts';
 import { startPostgresFixtures } from '../support/postgres-fixtures.ts';
 import { startRoundTripCounter } from '../support/round-trips.ts';
 
@@ -64,7 +64,7 @@ async function newAuthorization() {
 }
 
 const consent = { allowed: scopes, declined: [], expiresAt: null };
-const codeDeps = { db: storage.durable, keys };
+const codeDeps = { db: storage.durable, keys, bounds: EXTERNAL_BOUNDS };
 
 async function allow(authorization: Awaited<ReturnType<typeof newAuthorization>>): Promise<string> {
   const code = await issueCode(actor, codeDeps, { ...authorization, decision: consent, shown: scopes }, Date.now());

@@ -14,7 +14,7 @@ import { newId } from '../../src/lib/ids.ts';
 import { createKeyring } from '../../src/lib/keyring.ts';
 import { issueCode } from '../../src/oauth/authorize/response.ts';
 import type { Database } from '../../src/storage/storage.ts';
-import { requestInvoices } from '../support/authorization-requests.ts';
+import { EXTERNAL_BOUNDS, requestInvoices } from '../support/authorization-requests.ts';
 import { startPostgresFixtures } from '../support/postgres-fixtures.ts';
 import { repeatChange } from '../support/unavailable.ts';
 
@@ -39,7 +39,7 @@ async function allow(user: User, app: NewApp, connectedFor: ConnectedFor, on = d
   const decision = { allowed: scopes, declined: [], connectedFor, expiresAt: null };
   const code = await issueCode(
     userActor(user, '127.0.0.1'),
-    { db: on, keys },
+    { db: on, keys, bounds: EXTERNAL_BOUNDS },
     { ...authorization, decision },
     Date.now(),
   );

@@ -19,7 +19,8 @@ export type HostedPages = Map<string, BrowserPage>;
 export async function openHostedPages(texts: Texts): Promise<{ server: TestServer; pages: HostedPages }> {
   const smtp = await startMailServer();
   const documents = await startDocumentHost();
-  const env = { ...smtp.env, WEBHOOKS_TO_LOOPBACK: 'yes', DYNAMIC_REGISTRATION: 'on' };
+  const bounds = { MAX_EXTERNAL_APPS_PER_USER: '1', MAX_EXTERNAL_APPS_PER_BUSINESS: '1' };
+  const env = { ...smtp.env, ...bounds, WEBHOOKS_TO_LOOPBACK: 'yes', DYNAMIC_REGISTRATION: 'on' };
   const server = await startTestServer(env, undefined, { languages: [texts] });
   const pages: HostedPages = new Map();
   const site = { server, pages, smtp };
@@ -132,6 +133,14 @@ async function openExternalConsent(
     redirect_uris: ['https://assistant.example/callback'],
   });
   pages.set('consent, registered itself', await open(externalRequest(server, body.client_id)));
+  const allow = async (browser: Browser) => {
+    const screen = await browser.open(server.authorizeUrl(externalRequest(server, documents.newClientId())));
+    return browser.submit(screen, '/consent', { decision: 'allow' });
+  };
+  await allow(owner);
+  pages.set('consent, too many apps of the user', await allow(owner));
+  const member = await server.addUser('Xaver', [[server.acme, 'member']]);
+  pages.set('consent, too many apps of the business', await allow(await server.signedIn(member)));
 }
 
 async function openInvitations({ server, pages, smtp }: Site): Promise<void> {

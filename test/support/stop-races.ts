@@ -16,7 +16,7 @@ import { findPermission } from '../../src/oauth/authorize/permission.ts';
 import { issueCode } from '../../src/oauth/authorize/response.ts';
 import { issueCodeSilently } from '../../src/oauth/authorize/silent.ts';
 import type { Database, Storage } from '../../src/storage/storage.ts';
-import { requestInvoices } from './authorization-requests.ts';
+import { EXTERNAL_BOUNDS, requestInvoices } from './authorization-requests.ts';
 import type { createFixtures, RegisteredApp } from './fixtures.ts';
 
 const ALLOWED = { allowed: ['read:invoices'], declined: [], expiresAt: null };
@@ -103,7 +103,12 @@ export function createAuthorizations(
       connected,
       /** The user clicks Allow on the consent screen. */
       allow: () =>
-        issueCode(actor, { db, keys }, { ...begin(), decision: ALLOWED, shown: ALLOWED.allowed }, Date.now()),
+        issueCode(
+          actor,
+          { db, keys, bounds: EXTERNAL_BOUNDS },
+          { ...begin(), decision: ALLOWED, shown: ALLOWED.allowed },
+          Date.now(),
+        ),
       /** The browser arrives with what was read before a race. Without rules, a transaction decides. */
       authorizeSilently: (decider: 'statement' | 'transaction') =>
         issueCodeSilently(

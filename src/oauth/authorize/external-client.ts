@@ -8,6 +8,7 @@ import {
 } from '../../apps/client-metadata-documents.ts';
 import { decodeDynamicClientId, isDynamicClientId } from '../../apps/dynamic-client-ids.ts';
 import { usableRedirectUris } from '../../apps/redirect-uris.ts';
+import type { ExternalBounds } from '../../grants/external-connections.ts';
 import type { Keyring } from '../../lib/keyring.ts';
 import { parseScopes, type Scopes } from '../../lib/scope-lists.ts';
 import { UntrustedRequest } from '../errors.ts';
@@ -20,6 +21,8 @@ export interface ExternalClients {
   acceptsRegistrations: boolean;
   /** The URI schemes of private-use redirect URIs (RFC 8252 §7.1). */
   privateSchemes: readonly string[];
+  /** How many connections with such apps a user and a business may have. */
+  bounds: ExternalBounds;
 }
 
 type Options = Omit<ExternalClients, 'documents'> &
@@ -28,11 +31,12 @@ type Options = Omit<ExternalClients, 'documents'> &
 export function createExternalClients({
   acceptsRegistrations,
   privateSchemes,
+  bounds,
   documentHosts: hosts,
   ...options
 }: Options): ExternalClients {
   const documents = hosts.length > 0 ? createClientMetadataDocuments({ ...options, hosts, privateSchemes }) : undefined;
-  return { documents, acceptsRegistrations, privateSchemes };
+  return { documents, acceptsRegistrations, privateSchemes, bounds };
 }
 
 interface Presented {

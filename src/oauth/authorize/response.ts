@@ -6,6 +6,7 @@ import { limitGrants } from '../../grants/connection-grants.ts';
 import { makeRoom, mayBeFull } from '../../grants/connection-limit.ts';
 import { addDecision, type Consent, changeConsent, lockConsent } from '../../grants/consents.ts';
 import { countConnectedNotice, recordAllowed } from '../../grants/decisions.ts';
+import { type ExternalBounds, lockExternal, rejectBeyondBounds } from '../../grants/external-connections.ts';
 import { confirmGrant, createGrant, findGrant, type Grant } from '../../grants/grants.ts';
 import type { NewCode, NewGrant } from '../../grants/new-grants.ts';
 import { readCounters } from '../../grants/stops.ts';
@@ -42,15 +43,17 @@ export interface CodeDeps {
 
 /**
  * The user allowed the request on the consent screen. Saves the consent, and returns the same code if it is called twice.
- * Undefined if that code has been used or has expired, if the session has ended, or if the business does not permit it now.
+ * Undefined if that code has been used or has expired, if the session has ended, or if the business does not permit it now. Throws
+ * `ExternalBoundReached`.
  */
 export async function issueCode(
   actor: UserActor,
-  { db, keys }: CodeDeps,
+  { db, keys, bounds }: CodeDeps & { bounds: ExternalBounds },
   allowed: Allowed,
   now: number,
 ): Promise<string | undefined> {
-  const { created } = await inTransaction(db, (tx) => allowOnScreen(actor, tx, allowed, now)).catch(ignoreNotAllowed);
+  const allow = (tx: Database) => allowOnScreen(actor, tx, { ...allowed, bounds }, now);
+  const { created } = await inTransaction(db, allow).catch(ignoreNotAllowed);
   const code = await created;
   if (code) return codeOf(keys, code);
   const grant = await findGrant(db, { grantId: allowed.grantId, rotation: 0 }, now);
@@ -68,17 +71,22 @@ function ignoreNotAllowed(error: unknown): { created: undefined } {
   throw error;
 }
 
-/** Two round trips on PostgreSQL: all locks and reads are sent at once, and so are all writes with the commit. */
+/**
+ * Two round trips on PostgreSQL, without those for an external app: all locks and reads are sent at once, and so are all writes with the
+ * commit.
+ */
 async function allowOnScreen(
   actor: UserActor,
   tx: Database,
-  { decision, shown, ...authorization }: Allowed,
+  { decision, shown, bounds, ...authorization }: Allowed & { bounds: ExternalBounds },
   now: number,
 ) {
   const { request, businessId, grantId } = authorization;
   const { app } = request;
   const { expiresAt } = decision;
   const parties = { userId: actor.id, appId: app.id, businessId };
+  const isExternal = app.ownerScope === 'external';
+  if (isExternal) await lockExternal(tx, parties);
   // In this order: the removal of a member locks the membership before the consent, too.
   const [counters, isSignedIn, permit, role, before, isFull, earlier, notice] = await Promise.all([
     readCounters(tx, parties),
@@ -93,15 +101,16 @@ async function allowOnScreen(
   const connectedFor = connectedForOf(app, { before, decision, role });
   const isPermitted = permit(decision.allowed).length === decision.allowed.length;
   if (!isSignedIn || !isPermitted || !connectedFor || earlier) throw new NotAllowed();
+  if (isExternal && before.allowed.length === 0) await rejectBeyondBounds(tx, parties, bounds, now);
   // The consent may have grown since it was compared with the screen.
   const scopes = commonScopes(permit(scopesToGrant(request, before, decision)), shown);
-  if (app.ownerScope === 'external') await saveExternalApp(tx, app, now);
+  if (isExternal) await saveExternalApp(tx, app, now);
   if (isFull) await makeRoom(tx, parties, now);
   const grant = grantOf(actor, authorization, { scopes, connectedFor, expiresAt, stops: counters.ofGrant });
   const created = createGrant(tx, grant, now);
   await pipelineWrites(tx, [
     created,
-    changeConsent(tx, parties, { ...addDecision(before, decision), stops: counters.ofConsent }, now),
+    changeConsent(tx, parties, { ...addDecision(before, decision), stops: counters.ofConsent, isExternal }, now),
     ...(expiresAt === null ? [] : [limitGrants(tx, parties, expiresAt)]),
     recordAllowed(actor, tx, { app, businessId, scopes, connectedFor, expiresAt, notice }, now),
   ]);

@@ -7,6 +7,7 @@ import { rejectedAuthorizations } from './006-rejected-authorizations.ts';
 import { signingKeys } from './007-signing-keys.ts';
 import { revokedTokens } from './008-revoked-tokens.ts';
 import { firstUsers } from './009-first-users.ts';
+import { externalConsents } from './010-external-consents.ts';
 import type { Migration } from './migration.ts';
 
 /** In order, forwards only. A migration that has been released is never edited. */
@@ -28,4 +29,5 @@ export const MIGRATIONS: Migration[] = [
   signingKeys,
   revokedTokens,
   firstUsers,
+  externalConsents,
 ];

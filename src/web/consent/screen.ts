@@ -220,6 +220,10 @@ export function findEarlierConsent(
 }
 
 /** Through the authorize endpoint, which checks the request again and appends a new timestamp. */
-export function restart({ issuer }: WebDeps, reply: FastifyReply, query: string): FastifyReply {
-  return reply.redirect(`${issuer}/api/v1/oauth/authorize?${query}`, 303);
+export function restart(deps: WebDeps, reply: FastifyReply, query: string): FastifyReply {
+  return reply.redirect(authorizeUrl(deps, query), 303);
+}
+
+export function authorizeUrl({ issuer }: WebDeps, query: string): string {
+  return `${issuer}/api/v1/oauth/authorize?${query}`;
 }

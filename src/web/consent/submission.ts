@@ -4,6 +4,7 @@ import { resumeSession } from '../../accounts/sessions.ts';
 import { setCurrentBusiness } from '../../accounts/users.ts';
 import type { Consent } from '../../grants/consents.ts';
 import { denyApp } from '../../grants/decisions.ts';
+import { ExternalBoundReached } from '../../grants/external-connections.ts';
 import { chooseScopes } from '../../grants/requested-scopes.ts';
 import { findActingMembership } from '../../grants/tenancy.ts';
 import { mayConnectForBusiness } from '../../grants/transfers.ts';
@@ -20,6 +21,7 @@ import { type Form, list, type Problem, text, tryForm } from '../forms.ts';
 import { textsOf } from '../language.ts';
 import { readReturnTo } from '../return-to.ts';
 import { actorOf, requireSecondFactor } from '../session.ts';
+import { showBoundReached } from './bounds.ts';
 import { readConnectedFor } from './connected-for.ts';
 import { showRestriction, submitRestriction } from './restriction.ts';
 import { type ConsentContext, findEarlierConsent, restart, showConsent } from './screen.ts';
@@ -132,7 +134,9 @@ async function allow(
   const { request, authRequest, session, state, path } = submitted;
   const { grantId, businessId, scopes: shown } = state;
   const authorization = { request: authRequest, grantId, sessionId: session.id, businessId, decision, shown };
-  const code = await issueCode(actorOf(request), { db: storage.durable, keys }, authorization, clock());
+  const codeDeps = { db: storage.durable, keys, bounds: deps.externalClients.bounds };
+  const code = await issueCode(actorOf(request), codeDeps, authorization, clock()).catch(boundReached);
+  if (code instanceof ExternalBoundReached) return showBoundReached(deps, reply, submitted, code.of);
   if (code) return reply.redirect(codeLocation(authRequest.callback, code, issuer), 303);
   if (!(await resumeSession(storage.durable, session.id, clock()))) throw sessionExpired(path);
   const membership = await findMembership(storage.durable, session.user.id, businessId);
@@ -142,6 +146,11 @@ async function allow(
   const { restriction } = await findPermissionOf(deps, submitted);
   if (restriction) return showRestriction(deps, reply, { ...submitted, restriction });
   throw alreadySubmitted();
+}
+
+function boundReached(error: unknown): ExternalBoundReached {
+  if (error instanceof ExternalBoundReached) return error;
+  throw error;
 }
 
 /** Shows the screen for the selected business, with the same boxes ticked. */

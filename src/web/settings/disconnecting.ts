@@ -29,8 +29,10 @@ export function disconnectPath(business: { id: string }, app: { id: string }, us
   return `${connectedAppsPath({ businessId: business.id })}/${connection}/disconnect`;
 }
 
+type Parties = Record<'business' | 'app' | 'user', { id: string }>;
+
 /** The page of one connection. */
-export function connectionPath({ business, app, user }: Pick<Connection, 'business' | 'app' | 'user'>): string {
+export function connectionPath({ business, app, user }: Parties): string {
   return `${connectedAppsPath({ businessId: business.id })}/${app.id}/${user.id}`;
 }
 

@@ -190,8 +190,8 @@ export const REFRESH_MUTATIONS: Mutation[] = [
     promise: 'T29',
     breaks: 'Allow writes outside a transaction',
     file: 'src/oauth/authorize/response.ts',
-    find: 'await inTransaction(db, (tx) => allowOnScreen(actor, tx, allowed, now))',
-    replace: 'await allowOnScreen(actor, db, allowed, now)',
+    find: 'await inTransaction(db, allow)',
+    replace: 'await allow(db)',
     tests: [FAILURES],
   },
   {
