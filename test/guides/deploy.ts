@@ -5,7 +5,7 @@ import { after } from 'node:test';
 import { ROOT } from '../support/guides.ts';
 
 /** Replacements of programs that the tests do not run. Each prints its arguments on a line. */
-const RECORDED = ['docker', 'kubectl', 'helm', 'chown', 'useradd', 'systemctl', 'npm'];
+const RECORDED = ['docker', 'kubectl', 'helm', 'chown', 'useradd', 'systemctl', 'npm', 'gatehouse-command'];
 
 /** A copy of the deploy folder, in a checkout and in the installed package, in which the blocks of the guide run without root or containers. */
 export function createDeployment() {
@@ -16,13 +16,13 @@ export function createDeployment() {
   cpSync(join(ROOT, 'deploy'), join(folder, 'deploy'), { recursive: true, filter });
   const installed = join(folder, 'opt/gatehouse/lib/node_modules/gatehouse/deploy');
   cpSync(join(ROOT, 'deploy'), installed, { recursive: true, filter });
-  mkdirSync(join(folder, 'etc/systemd/system'), { recursive: true });
+  for (const each of ['etc/systemd/system', 'usr/local/sbin']) mkdirSync(join(folder, each), { recursive: true });
   const functions = RECORDED.map((name) => `${name}() { echo ${name} "$@"; }`);
   return {
     folder,
     /** The block with the folders of the system below the temporary one. */
     script(text: string): string {
-      const moved = text.replaceAll(/(?<=[\s>]|=|^)\/(?=(?:etc|opt)\/)/gm, `${folder}/`);
+      const moved = text.replaceAll(/(?<=[\s>]|=|^)\/(?=(?:etc|opt|usr\/local)\/)/gm, `${folder}/`);
       return [...functions, 'sudo() { "$@"; }', `cd ${folder}`, moved].join('\n');
     },
   };

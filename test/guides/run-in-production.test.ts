@@ -92,7 +92,7 @@ test('the container of the guide has settings that exist, the ports of the image
   );
   assert.match(printed, new RegExp(`^chown ${image.user.split(':')[0]} `, 'm'));
   assert.match(printed, new RegExp(`^docker run .* gatehouse:${version}$`, 'm'));
-  assert.match(printed, new RegExp(`^docker exec gatehouse ${image.entrypoint.join(' ')} doctor$`, 'm'));
+  assert.match(printed, new RegExp(`^docker exec -it gatehouse ${image.entrypoint.join(' ')} doctor$`, 'm'));
 });
 
 test('the guide creates every secret and names every variable of the Compose file', async () => {
@@ -162,6 +162,28 @@ test('the guide writes the files that the unit reads', async () => {
   );
   assert.match(printed, /^systemctl enable --now gatehouse$/m);
 });
+
+const PROGRAM = readImage().entrypoint.join(' ');
+const COMMANDS = {
+  'Run a container with Docker': `docker exec -it gatehouse ${PROGRAM}`,
+  'Run several containers with Docker Compose': `docker compose exec node1 ${PROGRAM}`,
+  'Install the Helm chart on Kubernetes': `kubectl exec -it deploy/gatehouse -- ${PROGRAM}`,
+  'Run the package with systemd': 'gatehouse-command',
+};
+
+for (const [section, command] of Object.entries(COMMANDS)) {
+  test(`after the commands of “${section}”, those of the first administrator reach the installation`, async () => {
+    const { script } = createDeployment();
+    const first = guide.take('Add the first administrator', 'sh');
+
+    const text = `${script(guide.take(section, 'sh'))}\n${first}`;
+    const printed = await workspace.bash(text).waitForExit();
+
+    assert.match(first, /business add .*\n.*user add .* --platform-admin/);
+    assert.match(printed, new RegExp(`^${command} user add --email you@example\\.com .* --platform-admin$`, 'm'));
+    assert.match(printed, new RegExp(`^${command} doctor$`, 'm'));
+  });
+}
 
 test('with the settings for Patroni, only writes that a standby has are acknowledged', () => {
   const { synchronous_mode, synchronous_mode_strict, ttl, loop_wait, retry_timeout } = parse(

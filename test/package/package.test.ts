@@ -107,7 +107,7 @@ test('the Compose file in the package builds nothing', () => {
 });
 
 test('the package contains the systemd unit, and no secrets of the Compose file', () => {
-  assert.deepEqual(readdirSync(join(root, 'deploy', 'systemd')), ['gatehouse.service']);
+  assert.deepEqual(readdirSync(join(root, 'deploy', 'systemd')), ['gatehouse-command.sh', 'gatehouse.service']);
   assert.equal(existsSync(join(root, 'deploy', 'secrets')), false);
 });
 
