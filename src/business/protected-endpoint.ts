@@ -103,23 +103,24 @@ export function assertScopeDeclared({ method, path, scope }: ProtectedEndpoint):
   throw new Error(`${method} ${path} declares the scope ${scope}, which is not in src/oauth/scopes.ts.`);
 }
 
-const WRITE_HEADERS = {
+/** The example differs by operation, since a key works for one. */
+const writeHeaders = ({ operationId }: ProtectedEndpoint) => ({
   'idempotency-key': Type.Optional(
     Type.String({
       pattern: '^[!-~]{1,255}$',
       description:
         'Chosen by the client, one for each operation. Requests with the same key run once; the response is repeated for a day.',
-      examples: ['9b2f6c1e-6f0b-4d7e-9d0b-0d2c3b1a5e77'],
+      examples: [`${operationId}-1`],
     }),
   ),
-};
+});
 
+/** Without an example, which would be in every sample, and match few records. */
 const IF_MATCH = {
   'if-match': Type.Optional(
     Type.String({
       pattern: '^(\\*|(W/)?"\\d{1,9}")$',
-      description: 'The ETag of the record as it was read. Without it, the last change wins.',
-      examples: ['"3"'],
+      description: 'The ETag of the record as it was read, like `"3"`. Without it, the last change wins.',
     }),
   ),
 };
@@ -153,7 +154,7 @@ export function describeEndpoint(endpoint: ProtectedEndpoint) {
 }
 
 function describeHeaders(endpoint: ProtectedEndpoint) {
-  const write = isWrite(endpoint) && WRITE_HEADERS;
+  const write = isWrite(endpoint) && writeHeaders(endpoint);
   return Type.Object({ ...BUSINESS_HEADER, ...write, ...(endpoint.isConditional && IF_MATCH) });
 }
 

@@ -4,7 +4,10 @@ import { COMMON_BODY_ERRORS, describeErrors, NO_STORE } from '../http/openapi.ts
 
 const CHALLENGE = { 'www-authenticate': Type.String({ description: 'RFC 6750 §3.', examples: ['Bearer'] }) };
 
-const VERSION = Type.Object({
+const HEADERS = Type.Object({
+  accept: Type.Optional(
+    Type.String({ description: 'Lists both types.', examples: ['application/json, text/event-stream'] }),
+  ),
   'mcp-protocol-version': Type.Optional(
     Type.String({ description: 'The revision of the protocol.', examples: ['2026-07-28'] }),
   ),
@@ -30,7 +33,21 @@ const MESSAGE = Type.Object(
   {
     additionalProperties: true,
     examples: [
-      { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'list_invoices', arguments: { limit: 2 } } },
+      {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: {
+          name: 'list_invoices',
+          arguments: { limit: 2 },
+          // The revision that the example of the header names requires them.
+          _meta: {
+            'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+            'io.modelcontextprotocol/clientInfo': { name: 'my-agent', version: '1.0.0' },
+            'io.modelcontextprotocol/clientCapabilities': {},
+          },
+        },
+      },
     ],
   },
 );
@@ -61,7 +78,7 @@ export function describeMcp(path: string) {
       'The Model Context Protocol, for AI agents: every endpoint of the business API as a tool. The token names the business' +
       `${ofBusiness ? ', and it must be that of the path' : ''}. A token of the business API does not work here.`,
     security: [{ oauth2: [] }],
-    headers: VERSION,
+    headers: HEADERS,
     ...(ofBusiness && {
       params: Type.Object({ businessId: Type.String({ format: 'uuid', description: 'The business.' }) }),
     }),

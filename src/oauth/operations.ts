@@ -35,7 +35,8 @@ const NO_CACHE = {
   pragma: Type.Literal('no-cache', { description: 'The same, for HTTP/1.0 caches.' }),
 };
 
-const CLIENT_SECURITY = [{ basic: [] }, {}];
+/** Samples use the first: the credentials in the body. */
+const CLIENT_SECURITY = [{}, { basic: [] }];
 const INVALID_CLIENT = describeErrors(
   { invalid_client: REASONS.invalid_client },
   { 'www-authenticate': Type.String({ description: 'Sent if the request used HTTP Basic.' }) },

@@ -210,14 +210,17 @@ export const AUTHORIZE_QUERY = Type.Object({
   ),
   resource: optionalText(
     'Where the tokens will work (RFC 8707). The default is the business API; an MCP server is a resource of its own.',
-    'https://api.example.com/mcp',
   ),
   state: requiredText(
     'A new random value per request, by which your app recognises the response. It is returned byte for byte.',
     'aP3kW9xQ',
   ),
   prompt: Type.Optional(
-    oneOf(['none', 'login'], '`none` never shows a page; `login` requires a new sign-in even if there is a session.'),
+    Type.Enum(['none', 'login'], {
+      type: 'string',
+      description: '`none` never shows a page; `login` requires a new sign-in even if there is a session.',
+      examples: ['login'],
+    }),
   ),
   ui_locales: optionalText(
     'The languages in which the pages should be, as tags (RFC 5646) separated by spaces, the preferred one first. If the pages ' +
@@ -229,6 +232,8 @@ export const AUTHORIZE_QUERY = Type.Object({
     Type.String({
       pattern: '^[A-Za-z0-9_-]{43}$',
       description: 'PKCE: the base64url SHA-256 of the verifier. Required if the app requires PKCE.',
+      // Of the verifier in the example of the exchange.
+      examples: ['29QZ_wtMLeXlYUGTtvk9UpNVR-ov45hGtt48WtaupIU'],
     }),
   ),
   code_challenge_method: Type.Optional(Type.Literal('S256', { description: 'Required with a `code_challenge`.' })),
