@@ -47,6 +47,21 @@ export async function readBusinessRule(db: Database, businessId: string) {
   };
 }
 
+/** Of every account that can sign in. Counts at most `limit`. */
+export async function countUsersWithoutFactor(db: Database, limit: number): Promise<number> {
+  const without = db
+    .selectFrom('users')
+    .select('users.id')
+    .where('disabled_at', 'is', null)
+    .where(hasSecondFactor('users.id'), '=', 0)
+    .limit(limit);
+  const { count } = await db
+    .selectFrom(without.as('without'))
+    .select(({ fn }) => fn.countAll().as('count'))
+    .executeTakeFirstOrThrow();
+  return Number(count);
+}
+
 /** The given members of the business who have a second factor. */
 export async function listProtectedMembers(
   db: Database,
@@ -63,8 +78,8 @@ export async function listProtectedMembers(
 }
 
 /** 1 if the user has an authenticator app or a passkey. */
-function hasSecondFactor(userId: 'memberships.user_id') {
-  const eb = expressionBuilder<Tables, 'memberships'>();
+function hasSecondFactor(userId: 'memberships.user_id' | 'users.id') {
+  const eb = expressionBuilder<Tables, 'memberships' | 'users'>();
   const has = eb.or([
     eb.exists(eb.selectFrom('authenticator_apps').select('secret').whereRef('authenticator_apps.user_id', '=', userId)),
     eb.exists(eb.selectFrom('passkeys').select('passkeys.id').whereRef('passkeys.user_id', '=', userId)),

@@ -9,8 +9,13 @@ import { findApp, lockApp, updateApp } from './apps.ts';
 import { readLogo, removeLogo, storeLogo } from './logos.ts';
 import { endVerification } from './verification.ts';
 
-interface AppChange {
+interface ChangeOfApp {
   appId: string;
+  /** Whether to throw, with the field `BADGE`, instead of removing the Verified publisher badge. */
+  keepsBadge?: boolean;
+}
+
+interface AppChange extends ChangeOfApp {
   change: (before: App) => AppSettings;
   privateSchemes?: readonly string[];
 }
@@ -19,16 +24,15 @@ interface AppChange {
 export async function changeApp(
   actor: Actor,
   db: Database,
-  { appId, change, privateSchemes }: AppChange,
+  { change, privateSchemes, ...changed }: AppChange,
   now: number,
 ): Promise<App | undefined> {
   const columns = (before: App) =>
     settingsRow(change(before), { isPublic: before.isPublic, privateSchemes, currentName: before.name });
-  return applyChange(actor, db, { appId, columns }, now);
+  return applyChange(actor, db, { ...changed, columns }, now);
 }
 
-interface IdentityChange {
-  appId: string;
+interface IdentityChange extends ChangeOfApp {
   change: (before: App) => AppIdentity;
 }
 
@@ -36,37 +40,43 @@ interface IdentityChange {
 export async function changeIdentity(
   actor: Actor,
   db: Database,
-  { appId, change }: IdentityChange,
+  { change, ...changed }: IdentityChange,
   now: number,
 ): Promise<App | undefined> {
-  return applyChange(actor, db, { appId, columns: (before) => identityRow(change(before)) }, now);
+  return applyChange(actor, db, { ...changed, columns: (before) => identityRow(change(before)) }, now);
 }
 
 /** Stores what `readLogo` keeps of the file. Undefined if there is no such app. */
 export async function changeLogo(
   actor: Actor,
   db: Database,
-  { appId, file }: { appId: string; file: Uint8Array },
+  { file, ...changed }: ChangeOfApp & { file: Uint8Array },
   now: number,
 ): Promise<App | undefined> {
+  const { appId } = changed;
   // Before the transaction: compressing takes time.
   const app = await findApp(db, appId);
   if (!app) return undefined;
   const image = await readLogo(file, app);
   const columns = async (_: App, tx: Database) => ({ logo_hash: await storeLogo(tx, appId, image) });
-  return applyChange(actor, db, { appId, columns }, now);
+  return applyChange(actor, db, { ...changed, columns }, now);
 }
 
-export async function deleteLogo(actor: Actor, db: Database, appId: string, now: number): Promise<App | undefined> {
+/** Undefined if there is no such app. */
+export async function deleteLogo(
+  actor: Actor,
+  db: Database,
+  changed: ChangeOfApp,
+  now: number,
+): Promise<App | undefined> {
   const columns = async (_: App, tx: Database) => {
-    await removeLogo(tx, appId);
+    await removeLogo(tx, changed.appId);
     return { logo_hash: null };
   };
-  return applyChange(actor, db, { appId, columns }, now);
+  return applyChange(actor, db, { ...changed, columns }, now);
 }
 
-interface Change {
-  appId: string;
+interface Change extends ChangeOfApp {
   columns: (before: App, tx: Database) => Columns | Promise<Columns>;
 }
 
@@ -76,7 +86,7 @@ type Columns = Updateable<Tables['apps']>;
 async function applyChange(
   actor: Actor,
   db: Database,
-  { appId, columns }: Change,
+  { appId, columns, keepsBadge }: Change,
   now: number,
 ): Promise<App | undefined> {
   return inTransaction(db, async (tx) => {
@@ -90,6 +100,6 @@ async function applyChange(
     const after = (await findApp(tx, appId)) ?? before;
     const changed = changedSettings(before, after);
     if (changed) await recordAppAudit(actor, tx, { action: 'app.changed', app: before, detail: { changed } }, now);
-    return endVerification(actor, tx, { before, after }, now);
+    return endVerification(actor, tx, { before, after, keepsBadge }, now);
   });
 }

@@ -4,7 +4,14 @@ import { type Actor, recordAudit } from '../audit/entries.ts';
 import { readPublicName } from '../lib/names.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 import { listAppsOf } from './apps.ts';
-import { removeVerification } from './verification.ts';
+import { badgeAtStake, removeVerification } from './verification.ts';
+
+interface Renaming {
+  businessId: string;
+  name: string;
+  /** Whether to throw, with the field `BADGE`, instead of removing the badge of its apps. */
+  keepsBadge?: boolean;
+}
 
 /**
  * Changes nothing if this is the name already. False if the actor is not an owner. Pages show the name beside the
@@ -13,7 +20,7 @@ import { removeVerification } from './verification.ts';
 export async function renameBusiness(
   actor: Actor,
   db: Database,
-  { businessId, name }: { businessId: string; name: string },
+  { businessId, name, keepsBadge }: Renaming,
   now: number,
 ): Promise<boolean> {
   return inTransaction(db, async (tx) => {
@@ -26,6 +33,7 @@ export async function renameBusiness(
     const detail = { to: newName };
     await recordAudit(tx, { action: 'business.renamed', actor, businessId, subject, detail }, now);
     const verified = (await listAppsOf(tx, businessId)).filter(({ verifiedAt }) => verifiedAt !== null);
+    if (keepsBadge && verified.length > 0) throw badgeAtStake(verified);
     for (const { id: appId } of verified) {
       await removeVerification(actor, tx, { appId, reason: 'the business was renamed' }, now);
     }

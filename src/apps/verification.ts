@@ -74,6 +74,21 @@ export async function removeVerification(
   });
 }
 
+/** The field of the error of a change that keeps the badge, so that a page can ask first. */
+export const BADGE = 'badge';
+
+export function badgeAtStake(apps: App[]): FormError {
+  const names = apps.map(({ name }) => name).join(', ');
+  return new FormError(BADGE, `The Verified publisher badge is removed until the change has been checked: ${names}.`);
+}
+
+interface ChangedApp {
+  before: App;
+  after: App;
+  /** Whether to throw instead of removing the badge. */
+  keepsBadge: boolean | undefined;
+}
+
 /**
  * Part of every change of an app. Otherwise the owner of a verified app could take the name and the logo of another, and keep
  * the badge.
@@ -81,10 +96,11 @@ export async function removeVerification(
 export async function endVerification(
   actor: Actor,
   db: Database,
-  { before, after }: { before: App; after: App },
+  { before, after, keepsBadge }: ChangedApp,
   now: number,
 ): Promise<App> {
   if (after.verifiedAt === null || identityFingerprint(before) === identityFingerprint(after)) return after;
+  if (keepsBadge) throw badgeAtStake([before]);
   await updateApp(db, after.id, { verified_at: null });
   const detail = { reason: 'the app was changed' };
   await recordAppAudit(actor, db, { action: 'app.verification_removed', app: after, detail }, now);

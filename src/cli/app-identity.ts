@@ -61,7 +61,7 @@ function readIdentity(options: Options, before: AppIdentity): AppIdentity {
 
 async function setLogo(db: Database, appId: string, path: string): Promise<App | undefined> {
   if (path === '') return undefined;
-  if (path === 'none') return deleteLogo(OPERATOR, db, appId, systemClock());
+  if (path === 'none') return deleteLogo(OPERATOR, db, { appId }, systemClock());
   const file = await readFile(path).catch(() => {
     throw new FormError('logo', `${path} cannot be read.`);
   });

@@ -54,14 +54,13 @@ flow(
     assert.match(mail.text ?? '', /“Mia” wants to connect “Ledger” to “Acme”\./);
 
     await owner.goto(server.web + linkInMail(mail, server.web));
-    await waitForText(owner, '“Mia” wants to connect “Ledger” to “Acme”.');
-    await owner.goto(`${server.web}/settings/business`);
-    await clickLink(owner, 'Review 1 request');
     await clickButton(owner, 'Approve for Mia');
     await waitForText(owner, 'Approved for this person. They can connect the app now.');
 
     const approved = await mailTo(smtp, mia, /^App approved/);
     await page.goto(server.web + linkInMail(approved, server.web));
+    await page.getByRole('heading', { name: 'Connected apps' }).waitFor();
+    await page.goto(`${server.web}/settings/account`);
     await waitForText(page, 'An owner of “Acme” has approved your request to connect “Ledger”.');
     await assertAccessible(page);
   },

@@ -70,6 +70,9 @@ flow(
     const owner = await openSignedIn(server.ada, '/settings/business');
     await assertAccessible(owner);
     await clickButton(owner, 'Require two-step sign-in');
+    await waitForText(owner, '2 of 2 members have neither an authenticator app nor a passkey.');
+    await assertAccessible(owner);
+    await clickButton(owner, 'Require two-step sign-in');
     await waitForText(owner, 'Set it up to continue.');
     await setUp(server, owner);
     await clickLink(owner, 'I have saved them');
@@ -93,6 +96,8 @@ flow('a passkey confirms changes, and is the second step if it is required [E5]'
   await clickButton(page, 'Add a passkey');
   await waitForText(page, 'The passkey has been added.');
   await page.goto(`${server.web}/settings/business`);
+  await clickButton(page, 'Require two-step sign-in');
+  await waitForText(page, '0 of 1 member');
   await clickButton(page, 'Require two-step sign-in');
   await waitForText(page, 'Two-step sign-in is now required.');
   await signOut(page);

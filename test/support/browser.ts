@@ -56,7 +56,7 @@ export function createBrowser(home: string, ownOrigins: string[], extraHeaders: 
     submit(page: BrowserPage, action: string, fields: Fields = {}, headers: Record<string, string> = {}) {
       const form = findForm(page.text, action);
       const checked = action === '/consent' ? checkedFields(form.body) : {};
-      const body = toBody({ ...form.fields, ...checked, ...fields });
+      const body = toBody({ ...form.fields, ...form.repeated, ...checked, ...fields });
       return send(new URL(form.action, home).href, { method: 'POST', body, headers });
     },
     /** Posts a form that is on no page, such as a stale or forged one. */
@@ -94,13 +94,16 @@ export function hiddenFields(text: string, action: string): Record<string, strin
 }
 
 /** The form with this action. A short action, without the business, also matches. */
-function findForm(text: string, action: string): { action: string; fields: Record<string, string>; body: string } {
+function findForm(text: string, action: string) {
   const forms = [...text.matchAll(/<form method="post"[^>]*action="([^"]*)"[^>]*>(.*?)<\/form>/gs)];
   const form = forms.find(([, to = '']) => to === action || shortAddress(to) === action);
   assert.ok(form, `the page has a form for ${action}:\n${text}`);
   const inputs = form[2]?.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g) ?? [];
-  const fields = Object.fromEntries([...inputs].map(([, name, value]) => [name, unescaped(value ?? '')]));
-  return { action: unescaped(form[1] ?? ''), fields, body: form[2] ?? '' };
+  const pairs = [...inputs].map(([, name = '', value = '']) => [name, unescaped(value)] as const);
+  const fields: Record<string, string> = Object.fromEntries(pairs);
+  const repeated = Object.entries(Object.groupBy(pairs, ([name]) => name)).filter(([, values]) => values?.[1]);
+  const lists: Fields = Object.fromEntries(repeated.map(([name, all = []]) => [name, all.map(([, value]) => value)]));
+  return { action: unescaped(form[1] ?? ''), fields, repeated: lists, body: form[2] ?? '' };
 }
 
 /** The fields of the checked checkboxes and radio buttons. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import type { Browser, BrowserPage, Fields } from './browser.ts';
+import { submitConfirmed } from './questions.ts';
 
 export const MEMBERS = '/settings/members';
 
@@ -9,7 +10,9 @@ let invited = 0;
 export async function inviteInBrowser(owner: Browser, fields: Fields = {}): Promise<string> {
   const page = await owner.open(`${MEMBERS}/invite`);
   const typed = { role: 'member', email: `guest-${++invited}@example.com`, ...fields };
-  return invitationLink(await owner.submit(page, `${MEMBERS}/invite`, typed));
+  const path = `${MEMBERS}/invite`;
+  if (typed.role === 'owner') return invitationLink(await submitConfirmed(owner, page, path, typed));
+  return invitationLink(await owner.submit(page, path, typed));
 }
 
 export function invitationLink({ text }: BrowserPage): string {

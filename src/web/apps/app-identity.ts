@@ -1,10 +1,12 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { changeIdentity, changeLogo, deleteLogo } from '../../apps/app-changes.ts';
 import type { App, AppIdentity } from '../../apps/apps.ts';
+import { BADGE } from '../../apps/verification.ts';
 import { FormError } from '../../lib/errors.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { appAvatar } from '../app-identity-views.ts';
 import { settings, settingsForm } from '../components/structure.ts';
+import { isConfirmed } from '../confirmation.ts';
 import { notFound } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
 import {
@@ -21,6 +23,7 @@ import {
 import { actorOf } from '../session.ts';
 import { acceptUploads } from '../uploads.ts';
 import { type AppPages, appHead, type Viewer } from './app-page.ts';
+import { askAboutBadge } from './badge-question.ts';
 
 type ForApp = { Params: { id: string }; Body: Form | undefined };
 
@@ -37,11 +40,14 @@ export function mountAppIdentity(host: FastifyInstance, pages: AppPages): void {
     const { viewer, app, path } = await loadApp(request);
     const identity = readIdentityForm(request.body ?? {});
     const change = async () => {
-      const changed = await changeIdentity(actorOf(request), db, { appId: app.id, change: () => identity }, clock());
-      if (!changed) throw notFound();
+      const changes = { ...changeOf(app, request.body), change: () => identity };
+      if (!(await changeIdentity(actorOf(request), db, changes, clock()))) throw notFound();
       return redirectWithFlash(reply, `${path}/identity`, 'saved');
     };
-    return tryForm(change, (problem) => showIdentity(pages, reply, viewer, { app, identity, problem }));
+    return tryForm(change, (problem) => {
+      if (problem.field !== BADGE) return showIdentity(pages, reply, viewer, { app, identity, problem });
+      return askAboutBadge(pages, reply, viewer, { ...asked(app, '/identity', request.body), problem });
+    });
   });
 
   mountLogo(host, pages);
@@ -55,18 +61,35 @@ function mountLogo(host: FastifyInstance, pages: AppPages): void {
       const { viewer, app, path } = await loadApp(request);
       const upload = async () => {
         const file = readFile(request.body);
-        if (!(await changeLogo(actorOf(request), db, { appId: app.id, file }, clock()))) throw notFound();
+        if (!(await changeLogo(actorOf(request), db, { ...changeOf(app, request.body), file }, clock())))
+          throw notFound();
         return redirectWithFlash(reply, `${path}/identity`, 'saved');
       };
-      return tryForm(upload, (problem) => showIdentity(pages, reply, viewer, { app, problem }));
+      // A question on a page of its own could not repeat the file.
+      return tryForm(upload, (problem) =>
+        showIdentity(pages, reply, viewer, { app, problem: { ...problem, field: 'logo' } }),
+      );
     });
   });
 
   host.post<ForApp>(`${section.route}/:id/logo/remove`, section.edit, async (request, reply) => {
-    const { app, path } = await loadApp(request);
-    if (!(await deleteLogo(actorOf(request), db, app.id, clock()))) throw notFound();
-    return redirectWithFlash(reply, `${path}/identity`, 'saved');
+    const { viewer, app, path } = await loadApp(request);
+    const remove = async () => {
+      if (!(await deleteLogo(actorOf(request), db, changeOf(app, request.body), clock()))) throw notFound();
+      return redirectWithFlash(reply, `${path}/identity`, 'saved');
+    };
+    return tryForm(remove, (problem) =>
+      askAboutBadge(pages, reply, viewer, { ...asked(app, '/logo/remove', request.body), problem }),
+    );
   });
+}
+
+function changeOf({ id }: App, form: Form | undefined) {
+  return { appId: id, keepsBadge: !isConfirmed(form) };
+}
+
+function asked(app: App, action: string, form: Form | undefined) {
+  return { app, page: '/identity', action, form };
 }
 
 /** A browser sends an empty file if none was chosen. */
@@ -112,6 +135,7 @@ function logoSection({ path, csrf }: { path: string; csrf: string }, app: App, p
 <input id="logo" name="logo" type="file" accept="image/png" required ${ariaAttributes('logo', { hint, wrong })}>
 ${wrong && problemText(problem)}
 </div>
+${app.verifiedAt !== null && html`<label class="choice"><input type="checkbox" name="confirmed" value="yes" required><span>Remove the Verified publisher badge until the logo has been checked</span></label>`}
 </form>
 <div class="actions"><button class="secondary" form="logo-form">Upload logo</button>
 ${app.logoHash !== null && postForm({ action: `${path}/logo/remove`, csrf, body: html`<button class="danger">Remove logo</button>` })}</div>`;

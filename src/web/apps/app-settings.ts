@@ -2,12 +2,14 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import { changeApp } from '../../apps/app-changes.ts';
 import type { App, AppSettings } from '../../apps/apps.ts';
 import { type AppSecret, listSecrets } from '../../apps/secrets.ts';
+import { BADGE } from '../../apps/verification.ts';
 import { DAY } from '../../lib/clock.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { listScopes } from '../../oauth/scopes.ts';
 import { countExchanges } from '../../request-log/counts.ts';
 import { type Endpoint, listEndpoints } from '../../webhooks/endpoints.ts';
 import { settings, settingsForm } from '../components/structure.ts';
+import { isConfirmed } from '../confirmation.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
@@ -18,6 +20,7 @@ import { appSections, pkceField, readAppForm } from './app-fields.ts';
 import { type AppPages, type AppRequest, type AppSection, appHead, type Viewer } from './app-page.ts';
 import { endpointFacts, secretRows } from './app-secrets.ts';
 import { stopSection } from './app-status.ts';
+import { askAboutBadge } from './badge-question.ts';
 import { failingNotices } from './webhooks/endpoint-page.ts';
 
 type ForApp = { Params: { id: string }; Body: Form };
@@ -34,10 +37,13 @@ export function mountAppSettings(host: FastifyInstance, pages: AppPages): void {
     const { viewer, app, path } = await loadApp(request);
     const typed = readAppForm(request.body, section);
     const change = async () => {
-      await storeSettings(pages, request, () => typed);
+      await storeSettings(pages, request, () => typed, !isConfirmed(request.body));
       return redirectWithFlash(reply, path, 'saved');
     };
-    return tryForm(change, (problem) => showSettings(pages, reply, viewer, { app, settings: typed, problem }));
+    return tryForm(change, async (problem) => {
+      if (problem.field !== BADGE) return showSettings(pages, reply, viewer, { app, settings: typed, problem });
+      return askAboutBadge(pages, reply, viewer, { app, page: '', action: '', form: request.body, problem });
+    });
   });
 
   host.post<ForApp>(`${section.route}/:id/require-pkce`, section.edit, async (request, reply) => {
@@ -51,8 +57,10 @@ async function storeSettings(
   { db, clock, externalClients: { privateSchemes } }: AppPages,
   request: AppRequest,
   change: (before: App) => AppSettings,
+  keepsBadge = true,
 ): Promise<void> {
-  const changed = await changeApp(actorOf(request), db, { appId: request.params.id, change, privateSchemes }, clock());
+  const changes = { appId: request.params.id, change, privateSchemes, keepsBadge };
+  const changed = await changeApp(actorOf(request), db, changes, clock());
   if (!changed) throw notFound();
 }
 

@@ -1,5 +1,9 @@
-import type { FastifyInstance } from 'fastify';
-import { changePlatformRule, isRequiredByPlatform } from '../../accounts/second-factor-rules.ts';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import {
+  changePlatformRule,
+  countUsersWithoutFactor,
+  isRequiredByPlatform,
+} from '../../accounts/second-factor-rules.ts';
 import { changePlatformAppPolicy, readPlatformPolicy, readWho, type WhoConnects } from '../../grants/app-policies.ts';
 import {
   changeEndPolicy,
@@ -8,17 +12,20 @@ import {
   parseEndPolicy,
   readEndPolicy,
 } from '../../grants/connection-ends.ts';
+import { formatCount, MAX_COUNTED } from '../../grants/counts.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { access } from '../access.ts';
 import { pageHead, settings } from '../components/structure.ts';
+import { confirmation, isConfirmed } from '../confirmation.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
 import { type Form, postForm, text } from '../forms.ts';
+import { type PageContext, sendPage } from '../layout.ts';
 import { loadPageContext } from '../page-context.ts';
-import { actorOf } from '../session.ts';
+import { actorOf, requireRecentSignIn } from '../session.ts';
 import { policyForm } from '../settings/app-rules-views.ts';
-import { twoStepRuleForm } from '../settings/business.ts';
+import { SET_UP_FIRST, twoStepRuleForm } from '../settings/business.ts';
 import { sendPlatformPage } from './page.ts';
 
 const PATH = '/platform/settings';
@@ -40,6 +47,11 @@ ${await endPolicy(deps, context.csrf)}`;
 
   host.post<{ Body: Form }>(`${PATH}/two-step`, access('platform_admin'), async (request, reply) => {
     const rule = { isRequired: text(request.body, 'required') === 'yes', platformName };
+    if (rule.isRequired) {
+      requireRecentSignIn(request, PATH, clock());
+      if (!isConfirmed(request.body))
+        return askAboutTwoStep(deps, reply, await loadPageContext(deps, request), request.body);
+    }
     await changePlatformRule(actorOf(request), storage.durable, rule, clock());
     return redirectWithFlash(reply, PATH, rule.isRequired ? 'two_step_required' : 'two_step_optional');
   });
@@ -61,6 +73,21 @@ ${await endPolicy(deps, context.csrf)}`;
     await changeEndPolicy(actorOf(request), storage.durable, { ends, platformName }, clock());
     return redirectWithFlash(reply, PATH, 'saved');
   });
+}
+
+async function askAboutTwoStep(deps: WebDeps, reply: FastifyReply, context: PageContext, form: Form) {
+  const without = await countUsersWithoutFactor(deps.storage.durable, MAX_COUNTED + 1);
+  const title = `Require two-step sign-in of every user of ${deps.platformName}?`;
+  const body = confirmation({
+    title,
+    back: { to: PATH, name: 'Platform settings' },
+    explanation: html`<p><strong>${formatCount(without, { isPart: false })} ${without === 1 ? 'user has' : 'users have'}</strong> neither an authenticator app nor a passkey. ${SET_UP_FIRST}</p>`,
+    button: 'Require two-step sign-in',
+    action: `${PATH}/two-step`,
+    csrf: context.csrf,
+    form,
+  });
+  return sendPage(reply, { title, platformName: deps.platformName, width: 'wide', context, body });
 }
 
 async function endPolicy({ storage }: WebDeps, csrf: string): Promise<Html> {

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { changeBusinessRule, isRequiredByPlatform, readBusinessRule } from '../../accounts/second-factor-rules.ts';
 import { renameBusiness } from '../../apps/business-names.ts';
+import { BADGE } from '../../apps/verification.ts';
 import { countWaitingRequests } from '../../grants/app-requests.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { access } from '../access.ts';
@@ -8,10 +9,12 @@ import { businessPath, businessRoute } from '../business-address.ts';
 import { badge, notice } from '../components/display.ts';
 import { pluralize } from '../components/product.ts';
 import { pageHead, settings } from '../components/structure.ts';
+import { confirmation, isConfirmed } from '../confirmation.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
 import { copyable, type Form, input, type Problem, postForm, text, tryForm } from '../forms.ts';
+import { requireRecentSignIn } from '../session.ts';
 import { appRulesPath } from './app-rules-views.ts';
 import { loadMembersContext, type MembersContext, sendMembersPage } from './members.ts';
 
@@ -30,15 +33,23 @@ export function mountBusinessSettings(host: FastifyInstance, deps: WebDeps): voi
     const name = text(request.body, 'name');
     const rename = async () => {
       const { businessId } = context.business;
-      if (!(await renameBusiness(context.actor, storage.durable, { businessId, name }, clock()))) throw notFound();
+      const renaming = { businessId, name, keepsBadge: !isConfirmed(request.body) };
+      if (!(await renameBusiness(context.actor, storage.durable, renaming, clock()))) throw notFound();
       return redirectWithFlash(reply, businessPath(context.business, 'settings'), 'business_renamed');
     };
-    return tryForm(rename, (problem) => showBusiness(deps, reply, context, { name, problem }));
+    return tryForm(rename, (problem) => {
+      if (problem.field !== BADGE) return showBusiness(deps, reply, context, { name, problem });
+      return askAboutBadges(deps, reply, context, { name, problem });
+    });
   });
 
   host.post<{ Body: Form }>(`${SETTINGS}/two-step`, access('owner'), async (request, reply) => {
     const context = await loadMembersContext(deps, request);
     const rule = { businessId: context.business.businessId, isRequired: text(request.body, 'required') === 'yes' };
+    if (rule.isRequired) {
+      requireRecentSignIn(request, businessPath(context.business, 'settings'), clock());
+      if (!isConfirmed(request.body)) return askAboutTwoStep(deps, reply, context, request.body);
+    }
     if (!(await changeBusinessRule(context.actor, storage.durable, rule, clock()))) throw notFound();
     return redirectWithFlash(
       reply,
@@ -46,6 +57,44 @@ export function mountBusinessSettings(host: FastifyInstance, deps: WebDeps): voi
       rule.isRequired ? 'two_step_required' : 'two_step_optional',
     );
   });
+}
+
+function askAboutBadges(deps: WebDeps, reply: FastifyReply, context: MembersContext, { name, problem }: Rejected) {
+  const title = `Rename ${context.business.businessName}?`;
+  const body = confirmation({
+    title,
+    back: settingsOf(context),
+    explanation: html`<p>${problem.message}</p>`,
+    button: 'Rename it anyway',
+    action: businessPath(context.business, 'settings/name'),
+    csrf: context.csrf,
+    form: { name },
+  });
+  return sendMembersPage(reply, deps, { context, title, body });
+}
+
+async function askAboutTwoStep(deps: WebDeps, reply: FastifyReply, context: MembersContext, form: Form) {
+  const { businessId, businessName } = context.business;
+  const { members, protectedMembers } = await readBusinessRule(deps.storage.durable, businessId);
+  const without = members - protectedMembers;
+  const title = `Require two-step sign-in in ${businessName}?`;
+  const body = confirmation({
+    title,
+    back: settingsOf(context),
+    explanation: html`<p><strong>${without.toLocaleString('en')} of ${pluralize(members, 'member', 'members')}</strong> ${without === 1 ? 'has' : 'have'} neither an authenticator app nor a passkey. ${SET_UP_FIRST}</p>`,
+    button: 'Require two-step sign-in',
+    action: businessPath(context.business, 'settings/two-step'),
+    csrf: context.csrf,
+    form,
+  });
+  return sendMembersPage(reply, deps, { context, title, body });
+}
+
+export const SET_UP_FIRST =
+  'They have to set one up before they see another page. Apps that they connected keep working.';
+
+function settingsOf({ business }: MembersContext) {
+  return { to: businessPath(business, 'settings'), name: 'Business' };
 }
 
 /** A new name that was rejected. */

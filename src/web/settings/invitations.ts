@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
 import {
   countOpenInvitations,
   createInvitation,
@@ -15,6 +15,7 @@ import { businessRoute } from '../business-address.ts';
 import { avatar, emptyState } from '../components/display.ts';
 import { AS_ROLE, roleBadge, roleField } from '../components/product.ts';
 import { list, pageHead, settings } from '../components/structure.ts';
+import { confirmation, isConfirmed } from '../confirmation.ts';
 import { day } from '../days.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound, PageError } from '../errors.ts';
@@ -24,6 +25,7 @@ import { copyable, type Form, input, type Problem, postForm, text, time, tryForm
 import { textsOf } from '../language.ts';
 import { PAGE_SIZE, pager, readListing, takePage } from '../listing.ts';
 import { isMailAllowed } from '../mail-limits.ts';
+import { requireRecentSignIn } from '../session.ts';
 import {
   loadMembersContext,
   type MembersContext,
@@ -32,6 +34,7 @@ import {
   memberTabs,
   sendMembersPage,
 } from './members.ts';
+import { ownerPowers } from './owner-powers.ts';
 
 const LIST = businessRoute('members/invitations');
 const INVITE = businessRoute('members/invite');
@@ -61,6 +64,10 @@ function mountInvite(host: FastifyInstance, deps: WebDeps): void {
       role: text(request.body, 'role'),
       email: text(request.body, 'email'),
     };
+    if (typed.role === 'owner') {
+      requireRecentSignIn(request, `${membersPath(context)}/invite`, clock());
+      if (!isConfirmed(request.body)) return askAboutOwner(deps, reply, context, request.body);
+    }
     const { actor, business } = context;
     const { businessId } = business;
     const submittedKey = { text: typed.key, owner: businessId };
@@ -82,6 +89,22 @@ function mountInvite(host: FastifyInstance, deps: WebDeps): void {
       return sendMembersPage(reply, deps, { context, title: TITLE, body, status: 400 });
     });
   });
+}
+
+async function askAboutOwner(deps: WebDeps, reply: FastifyReply, context: MembersContext, form: Form) {
+  const title = `Invite an owner to ${context.business.businessName}?`;
+  const page = `${membersPath(context)}/invite`;
+  const body = confirmation({
+    title,
+    back: { to: page, name: TITLE },
+    explanation: html`<p>The invitation is for <strong>${text(form, 'email')}</strong>.</p>
+${await ownerPowers(deps, context)}`,
+    button: 'Create invitation link',
+    action: page,
+    csrf: context.csrf,
+    form,
+  });
+  return sendMembersPage(reply, deps, { context, title, body });
 }
 
 function mountList(host: FastifyInstance, deps: WebDeps): void {

@@ -9,13 +9,15 @@ import { businessRoute } from '../business-address.ts';
 import { avatar, badge } from '../components/display.ts';
 import { roleBadge, roleField, unverifiedBadge } from '../components/product.ts';
 import { dangerZone, pageHead, question, settings } from '../components/structure.ts';
+import { confirmation, isConfirmed } from '../confirmation.ts';
 import type { WebDeps } from '../deps.ts';
 import { forbidden, notFound } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
-import { type Problem, postForm, problemText, text, time, tryForm } from '../forms.ts';
+import { type Form, type Problem, postForm, problemText, text, time, tryForm } from '../forms.ts';
 import { passwordLinkBody } from '../password-link.ts';
 import { requireRecentSignIn } from '../session.ts';
 import { type MemberRoute, type MembersContext, membersPath, requireMember, sendMembersPage } from './members.ts';
+import { ownerPowers } from './owner-powers.ts';
 import { leavingConnections, readRemovalChoices, removalChoices } from './removal-choices.ts';
 
 const MEMBER = businessRoute('members/:user');
@@ -37,6 +39,10 @@ function mountRole(host: FastifyInstance, deps: WebDeps): void {
   host.post<MemberRoute>(`${MEMBER}/role`, access('owner'), async (request, reply) => {
     const { context, member } = await requireMember(deps, request);
     const role = text(request.body, 'role');
+    if (role === 'owner' && member.role !== 'owner') {
+      requireRecentSignIn(request, `${membersPath(context)}/${member.id}`, clock());
+      if (!isConfirmed(request.body)) return askAboutOwner(deps, reply, { context, member, form: request.body });
+    }
     const change = { userId: member.id, businessId: context.business.businessId, role };
     const set = async () => {
       if (!(await changeRole(context.actor, storage.durable, change, clock()))) throw notFound();
@@ -47,6 +53,27 @@ function mountRole(host: FastifyInstance, deps: WebDeps): void {
       return sendMembersPage(reply, deps, { context, title: member.name, body, status: 400 });
     });
   });
+}
+
+interface OwnerQuestion {
+  context: MembersContext;
+  member: Member;
+  form: Form;
+}
+
+async function askAboutOwner(deps: WebDeps, reply: FastifyReply, { context, member, form }: OwnerQuestion) {
+  const page = `${membersPath(context)}/${member.id}`;
+  const title = `Make ${member.name} an owner of ${context.business.businessName}?`;
+  const body = confirmation({
+    title,
+    back: { to: page, name: member.name },
+    explanation: await ownerPowers(deps, context),
+    button: 'Make them an owner',
+    action: `${page}/role`,
+    csrf: context.csrf,
+    form,
+  });
+  return sendMembersPage(reply, deps, { context, title, body });
 }
 
 function mountPasswordLink(host: FastifyInstance, deps: WebDeps): void {

@@ -120,8 +120,8 @@ test('a platform admin verifies the publisher; users see it, and the audit log o
 
 const CHANGES: Record<string, (app: TestApp) => Promise<unknown>> = {
   name: ({ id }) => operator('app change', { app: id, name: 'Another name' }),
-  publisher: (app) => save(app, { ...IDENTITY, publisher: 'Someone else' }),
-  homepage: (app) => save(app, { ...IDENTITY, homepage: 'https://else.example/' }),
+  publisher: (app) => save(app, { ...IDENTITY, publisher: 'Someone else', confirmed: 'yes' }),
+  homepage: (app) => save(app, { ...IDENTITY, homepage: 'https://else.example/', confirmed: 'yes' }),
 };
 
 for (const [name, change] of Object.entries(CHANGES)) {

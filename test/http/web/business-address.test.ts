@@ -7,6 +7,7 @@ import { APP_FIELDS } from '../../support/app-pages.ts';
 import { type Browser, type BrowserPage, hiddenFields } from '../../support/browser.ts';
 import { createClient } from '../../support/client.ts';
 import { PASSWORD } from '../../support/fixtures.ts';
+import { submitConfirmed } from '../../support/questions.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
@@ -42,7 +43,7 @@ test('two tabs show two businesses, and each form changes the business of its ow
   const boltTab = await browser.open(inBolt(`members/${two.id}`));
 
   await browser.submit(boltTab, inBolt(`members/${two.id}/role`), { role: 'admin' });
-  const done = await browser.submit(acmeTab, server.acmePath(`members/${one.id}/role`), { role: 'owner' });
+  const done = await submitConfirmed(browser, acmeTab, server.acmePath(`members/${one.id}/role`), { role: 'owner' });
 
   assert.match(acmeTab.text, /<h2>In Acme<\/h2>/);
   assert.match(boltTab.text, /<h2>In Bolt<\/h2>/);

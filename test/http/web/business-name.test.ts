@@ -7,6 +7,7 @@ import { checkedFingerprint, verifyPublisher } from '../../../src/apps/verificat
 import { OPERATOR } from '../../../src/audit/entries.ts';
 import { createClient } from '../../support/client.ts';
 import { createCommandRunner } from '../../support/command-runner.ts';
+import { submitConfirmed } from '../../support/questions.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const SETTINGS = '/settings/business';
@@ -98,7 +99,7 @@ test('a new name removes the Verified publisher badge from the apps of the busin
   }
   assert.deepEqual([await isVerified(own), await isVerified(other)], [true, true]);
 
-  await owner.submit(await owner.open(SETTINGS), NAME, { name: 'Somebody Else Ltd' });
+  await submitConfirmed(owner, await owner.open(SETTINGS), NAME, { name: 'Somebody Else Ltd' });
 
   assert.deepEqual([await isVerified(own), await isVerified(other)], [false, true]);
   const [action, , , detail] = (await entriesOn(own)).at(-1) ?? [];

@@ -7,6 +7,7 @@ import { removeExpired } from '../../../src/storage/retention.ts';
 import type { Browser, BrowserPage } from '../../support/browser.ts';
 import { PASSWORD } from '../../support/fixtures.ts';
 import { invitationLink, inviteInBrowser, listWithdrawActions } from '../../support/invitations.ts';
+import { submitConfirmed } from '../../support/questions.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
@@ -148,7 +149,7 @@ test('a form whose invitation was withdrawn or used does not create another one'
   const [withdrawal = ''] = await listWithdrawActions(owner);
   await owner.submit(await owner.open(`${MEMBERS}/invitations`), withdrawal);
 
-  const again = await owner.submit(form, INVITE, { role: 'owner', email: 'kim@example.com' });
+  const again = await submitConfirmed(owner, form, INVITE, { role: 'owner', email: 'kim@example.com' });
 
   assert.match(again.text, /No open invitations/);
   assert.equal((await server.browse().open(link)).status, 410);
@@ -314,7 +315,7 @@ test('invitations end when their owner becomes an admin or is disabled', async (
   const manage = `${MEMBERS}/${other.id}`;
   await owner.submit(await owner.open(manage), `${manage}/role`, { role: 'admin' });
   const demoted = await server.browse().open(first);
-  await owner.submit(await owner.open(manage), `${manage}/role`, { role: 'owner' });
+  await submitConfirmed(owner, await owner.open(manage), `${manage}/role`, { role: 'owner' });
   const { user: guest, browser: person } = await newPerson();
   const second = await inviteInBrowser(browser, { role: 'owner', email: guest.email });
   await server.storage().durable.updateTable('users').set({ disabled_at: 1 }).where('id', '=', other.id).execute();

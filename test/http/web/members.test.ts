@@ -5,6 +5,7 @@ import { newId } from '../../../src/lib/ids.ts';
 import { type Browser, nextPageLink } from '../../support/browser.ts';
 import { addMembers } from '../../support/bulk-data.ts';
 import { inviteInBrowser } from '../../support/invitations.ts';
+import { submitConfirmed } from '../../support/questions.ts';
 import { startTestServer } from '../../support/test-server.ts';
 import { setUpTwoStep } from '../../support/two-step.ts';
 
@@ -28,7 +29,9 @@ const role = (userId: string) => `${MEMBERS}/${userId}/role`;
 const removal = (userId: string) => `${MEMBERS}/${userId}/remove`;
 
 async function setRole(owner: Browser, userId: string, wanted: string) {
-  return owner.submit(await owner.open(`${MEMBERS}/${userId}`), role(userId), { role: wanted });
+  const page = await owner.open(`${MEMBERS}/${userId}`);
+  if (wanted === 'owner') return submitConfirmed(owner, page, role(userId), { role: wanted });
+  return owner.submit(page, role(userId), { role: wanted });
 }
 
 async function remove(by: Browser, userId: string) {
@@ -302,7 +305,7 @@ test('a form changes the business of its page, and not the one that the owner of
   const [confirmation, managed] = [await browser.open(removal(both.id)), await browser.open(`${MEMBERS}/${both.id}`)];
   await browser.submit(confirmation, '/settings/current-business', { business: mike.id });
 
-  await browser.submit(managed, role(both.id), { role: 'owner' });
+  await submitConfirmed(browser, managed, role(both.id), { role: 'owner' });
   const promoted = await rolesIn(lima.id);
   await browser.submit(confirmation, removal(both.id));
 

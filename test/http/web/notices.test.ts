@@ -200,15 +200,3 @@ test('with mail on, a notice is mailed to a verified address, and to no other', 
   assert.match(mail.text ?? '', /If this was not you, change your password/);
   assert.deepEqual(await db.selectFrom('notices').select('id').where('mail_due', '=', 1).execute(), []);
 });
-
-test('the mail about a connected app leads to Connected apps', async () => {
-  const smtp = await startMailServer({ wantsNotices: true });
-  const own = await startTestServer(smtp.env);
-  const { browser } = await addUser('Lea', own);
-
-  await own.connect({}, browser);
-  const mail = await smtp.waitFor(1);
-
-  assert.equal(mail.subject, 'App connected (Gatehouse)');
-  assert.match(mail.text ?? '', new RegExp(`${own.web}/settings/connected-apps`));
-});

@@ -15,6 +15,7 @@ import {
   postCredential,
   postSignIn,
 } from '../../support/passkeys.ts';
+import { submitConfirmed } from '../../support/questions.ts';
 import { startTestServer } from '../../support/test-server.ts';
 import {
   createApp,
@@ -32,7 +33,9 @@ async function startStrictServer() {
   const owner = await server.signedIn();
   await setUpTwoStep(server, owner);
   const decide = async (required: 'yes' | 'no') =>
-    owner.submit(await owner.open('/settings/business'), '/settings/business/two-step', { required });
+    required === 'yes'
+      ? submitConfirmed(owner, await owner.open('/settings/business'), '/settings/business/two-step')
+      : owner.submit(await owner.open('/settings/business'), '/settings/business/two-step', { required });
   return { ...server, decide };
 }
 
@@ -210,7 +213,7 @@ test('only owners decide for their business, and the audit log records it', asyn
     required: 'no',
   });
   const shown = await asOwner.open('/settings/business');
-  await asOwner.post('/settings/business/two-step', { csrf: await asOwner.csrf(), ...fields });
+  await submitConfirmed(asOwner, shown, '/settings/business/two-step');
 
   assert.deepEqual([page.status, post.status, foreign.status], [404, 404, 404]);
   assert.match(shown.text, /With an authenticator app or a passkey: 0 of 2 members\./);
@@ -228,9 +231,7 @@ test('a requirement of platform admins applies to all users, with or without a b
   const withoutBusiness = await open.signedIn(await open.addUser('Kai'));
   const member = await open.signedIn();
 
-  const decided = await admin.submit(await admin.open('/platform/settings'), '/platform/settings/two-step', {
-    required: 'yes',
-  });
+  const decided = await submitConfirmed(admin, await admin.open('/platform/settings'), '/platform/settings/two-step');
   const pages = [
     await withoutBusiness.open('/settings/account'),
     await member.open('/settings/members'),
