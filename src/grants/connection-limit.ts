@@ -11,15 +11,9 @@ import { isLive } from './unrevoked.ts';
  */
 export const MAX_GRANTS = 1000;
 
-/** The connection may have as many rows that no longer work, and wait to be removed. */
-const MAX_READ = 4 * MAX_GRANTS;
+export type Connection = Required<GrantParties>;
 
-/** More are left to the next Allow, so that none takes long. */
-const MAX_ENDED = 100;
-
-type Connection = Required<GrantParties>;
-
-/** Whether the limit may be reached. It reads an index only, as an Allow always does. */
+/** Whether the limit may be reached. It reads an index only, as every Allow does it. */
 export async function mayBeFull(db: Database, connection: Connection): Promise<boolean> {
   return (await readLast(db, connection)).rows.length > 0;
 }
@@ -34,36 +28,30 @@ export function selectLast(db: Database, { appId, businessId, userId }: Connecti
     .offset((eb) => eb.lit(MAX_GRANTS - 1));
 }
 
-/**
- * Needs a transaction, in which a grant is created afterwards. Ends the grants that expire first, so that one more is within the limit.
- * Of two at once, both choose the same ones, and the second finds them ended.
- */
-export async function makeRoom(tx: Database, connection: Connection, now: number): Promise<void> {
-  const rows = await selectUnrevokedBetween(tx, connection)
+/** In the order of their ids. */
+export function selectGrants(db: Database, connection: Connection) {
+  return selectUnrevokedBetween(db, connection)
     .select(['refresh_expires_at as until', 'removable_on as removableOn'])
-    .orderBy('id')
-    .limit(MAX_READ)
-    .execute();
-  const exchanged = rows.filter(({ until }) => isLive({ ended: null, until }, now));
-  const codes = rows.filter(({ until }) => until === null);
-  const chosen = [exchanged, codes].flatMap(beyondLimit).map(({ id }) => id);
-  if (chosen.length > 0) await endBeyondLimit(tx, chosen, now);
+    .orderBy('id');
 }
 
+export type ConnectionGrant = Awaited<ReturnType<ReturnType<typeof selectGrants>['execute']>>[number];
+
 /**
- * What has ended, but is not marked yet, keeps its reason. It does count, but costs no other grant its place: a stop concerns
- * all earlier grants of a connection, and those that follow expire later.
+ * Whether it counts. So does what a stop has ended, until it is marked, but it costs no other grant its place: a stop concerns all
+ * earlier grants of a connection, and those that follow expire later.
  */
-async function endBeyondLimit(tx: Database, chosen: string[], now: number): Promise<void> {
+export function counts({ until }: ConnectionGrant, now: number): boolean {
+  return isLive({ ended: null, until }, now);
+}
+
+/** Needs a transaction. What has ended already keeps its reason. */
+export async function endBeyondLimit(tx: Database, chosen: ConnectionGrant[], now: number): Promise<void> {
+  if (chosen.length === 0) return;
+  const all = chosen.map(({ id }) => id);
   const found = selectUnrevokedWithParties(tx).select(['grants.id', endedReason(now).as('ended')]);
-  const rows = await found.where('grants.id', 'in', chosen).execute();
+  const rows = await found.where('grants.id', 'in', all).execute();
   const ids = rows.flatMap(({ id, ended }) => (ended === null ? [id] : []));
   if (ids.length === 0) return;
   await recordRevoked(tx, await updateBeyondLimit(tx, ids, now), 'connection_limit', now);
-}
-
-/** They are sorted by id. */
-function beyondLimit<Row extends { removableOn: number }>(rows: Row[]): Row[] {
-  const firstToExpire = rows.toSorted((a, b) => a.removableOn - b.removableOn);
-  return firstToExpire.slice(0, Math.min(MAX_ENDED, Math.max(0, rows.length - (MAX_GRANTS - 1))));
 }

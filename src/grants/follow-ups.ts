@@ -3,6 +3,7 @@ import { newId } from '../lib/ids.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 import { deleteEndedConsents } from './consents.ts';
+import { runLimitBatch } from './limit-batches.ts';
 import { recordRevoked, revokeGrants } from './revocation.ts';
 import { type GrantFilter, isSuspendedBy, selectUnrevoked } from './status.ts';
 import { isLive, positionOf, selectUnrevokedAfter } from './unrevoked.ts';
@@ -13,8 +14,11 @@ import { isLive, positionOf, selectUnrevokedAfter } from './unrevoked.ts';
  * it has come: a node that is killed leaves nothing half done, and any node continues.
  */
 export interface FollowUp {
-  /** `end`: marks grants that have ended. `notify`: only tells apps that a grant does not work for now. */
-  kind: 'end' | 'notify';
+  /**
+   * `end`: marks grants that have ended. `notify`: only tells apps that a grant does not work for now. `limit`: ends what one connection, or
+   * any, has beyond its limit.
+   */
+  kind: 'end' | 'notify' | 'limit';
   appId?: string;
   businessId?: string;
   userId?: string;
@@ -73,11 +77,18 @@ export async function runFollowUp(db: Database, now: number): Promise<boolean> {
 }
 
 async function runBatch(tx: Database, followUp: Waiting, now: number): Promise<void> {
+  if (followUp.kind === 'limit') return limitConnections(tx, followUp, now);
   const batch = await readBatch(tx, followUp, now);
   if (followUp.kind === 'end') await endGrants(tx, batch, now);
   else await notifyOfGrants(tx, batch, followUp.reason as InactiveReason, now);
   const isLast = batch.length < BATCH && (await endConsents(tx, followUp)) < BATCH;
   await (isLast ? removeFollowUp(tx, followUp.id) : advance(tx, followUp, batch));
+}
+
+async function limitConnections(tx: Database, followUp: Waiting, now: number): Promise<void> {
+  const { found, next, read } = await runLimitBatch(tx, followUp, BATCH, now);
+  if (found) await requestFollowUp(tx, { kind: 'limit', ...found, reason: 'connection_limit' }, now);
+  await (next ? storePosition(tx, followUp, { ...next, read }) : removeFollowUp(tx, followUp.id));
 }
 
 /** Other nodes skip the row until the transaction ends. */
@@ -135,10 +146,18 @@ async function advance(tx: Database, followUp: Waiting, batch: Grants): Promise<
   if (!last) return;
   const position = positionOf(filterOf(followUp), last);
   const [after_id = null, after_part = null] = position.toReversed();
+  await storePosition(tx, followUp, { after_part, after_id, read: batch.length });
+}
+
+async function storePosition(
+  tx: Database,
+  { id, done }: Waiting,
+  { read, ...position }: Pick<Waiting, 'after_part' | 'after_id'> & { read: number },
+): Promise<void> {
   await tx
     .updateTable('follow_ups')
-    .set({ done: followUp.done + batch.length, after_part, after_id })
-    .where('id', '=', followUp.id)
+    .set({ done: done + read, ...position })
+    .where('id', '=', id)
     .execute();
 }
 

@@ -12,6 +12,7 @@ import { lockAppRulesForShare } from './app-policies.ts';
 import type { ConnectionFilter, ConnectionKey } from './connection-rows.ts';
 import { type Connection, listConnections, type Named } from './connections.ts';
 import { type Consent, findConsentForUpdate, forgetConsents, saveConsent } from './consents.ts';
+import { limitLater } from './full-connections.ts';
 import { transferGrants } from './transferred-grants.ts';
 
 export type { ConnectedFor } from '../storage/app-tables.ts';
@@ -68,6 +69,7 @@ export async function transferConnection(
   if (allowed.length > 0) await addToConsent(tx, { ...key, userId: to.id }, { allowed, expiresAt }, now);
   const moved: ConnectedFor[] = connectedFor === 'business' ? ['business'] : ['user', 'business'];
   const transferred = await transferGrants(tx, { ...key, to: to.id, connectedFor: moved, scopes }, now);
+  if (transferred.moved.length > 0) await limitLater(tx, { ...key, userId: to.id }, now);
   await recordEvents(tx, transferred.moved.map(transferredEvent(key, to)), now);
   const detail = { from: from.name, to: to.name, why: cause, scope: formatScopes(scopes) };
   const was = connectedFor === 'user' && { was: 'for the user' };

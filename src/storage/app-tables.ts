@@ -127,8 +127,8 @@ interface StopsTable {
 /** What remains to be done after a stop, in batches. */
 interface FollowUpsTable {
   id: string;
-  /** `end`: marks the rows of grants that are inactive. `notify`: only notifies apps of them. */
-  kind: 'end' | 'notify';
+  /** `end`: marks the rows of grants that are inactive. `notify`: only notifies apps of them. `limit`: ends those beyond the limit. */
+  kind: 'end' | 'notify' | 'limit';
   /** Whose grants. */
   app_id: string | null;
   business_id: string | null;
@@ -136,7 +136,7 @@ interface FollowUpsTable {
   reason: string;
   /** How many grants are done. */
   done: Generated<number>;
-  /** The last grant of the previous batch, with the column by which its index is sorted before the id. */
+  /** The last grant of the previous batch, with the column by which its index is sorted before the id, or other progress. */
   after_part: string | null;
   after_id: string | null;
   started_at: number;

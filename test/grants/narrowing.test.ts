@@ -19,7 +19,7 @@ const { acme, ada, addApp, addUser } = await createFixtures(
 const BOTH = ['read:invoices', 'read:contacts'];
 const COUNT = 1000;
 /** One for 64 events, and some that do not depend on the number of grants. */
-const FEW = 40;
+const FEW = 45;
 
 /** Of Ada. Half of them have one scope only. */
 async function connectedApp(): Promise<RegisteredApp> {

@@ -4,8 +4,9 @@ import { setTimeout } from 'node:timers/promises';
 import type { User } from '../../src/accounts/users.ts';
 import { OPERATOR } from '../../src/audit/entries.ts';
 import { resetAccount } from '../../src/grants/account-reset.ts';
+import { MAX_GRANTS } from '../../src/grants/connection-limit.ts';
 import { endForEveryone } from '../../src/grants/connections.ts';
-import { hasFollowUps, runFollowUp } from '../../src/grants/follow-ups.ts';
+import { hasFollowUps, requestFollowUp, runFollowUp } from '../../src/grants/follow-ups.ts';
 import { disableUser, pauseApp } from '../../src/grants/suspension.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import type { Database } from '../../src/storage/storage.ts';
@@ -105,7 +106,7 @@ async function followUpOnTwoNodes(): Promise<void> {
 }
 
 /** Which grant got an event of which reason, in the order of the grants. */
-async function readRevoked({ app }: Connected): Promise<{ grantId: string; reason: string }[]> {
+async function readRevoked({ app }: Pick<Connected, 'app'>): Promise<{ grantId: string; reason: string }[]> {
   const events = db.selectFrom('events').select('data').where('type', '=', 'grant.revoked');
   const rows = await events.where('app_id', '=', app.id).execute();
   const revoked = rows.map(({ data }): { grantId: string; reason: string } => JSON.parse(data));
@@ -178,4 +179,29 @@ test('while a node runs a batch, another skips that follow-up and waits for noth
 
   await followUpOnTwoNodes();
   assert.equal((await readRevoked(connected)).length, connected.grants.length);
+});
+
+test('two nodes that look for connections above the limit end the same grants as one, each once', async () => {
+  const app = await addApp();
+  const crowded = await Promise.all(['Tess', 'Uma'].map((name) => addUser(name, [[acme, 'member']])));
+  const counts = [MAX_GRANTS + 700, MAX_GRANTS + 1];
+  const added = [];
+  for (const [index, { id: userId }] of crowded.entries()) {
+    const parties = Array(counts[index]).fill({ appId: app.id, businessId: acme.id, userId });
+    added.push(await addLiveGrants(storage, parties, Date.now()));
+  }
+
+  await storage.transaction((tx) => requestFollowUp(tx, { kind: 'limit', reason: 'connection_limit' }, Date.now()));
+  await followUpOnTwoNodes();
+
+  const ended = added.flatMap((ids) => ids.slice(0, -MAX_GRANTS)).sort();
+  const rows = await readGrants(app);
+  assert.deepEqual(
+    rows.filter(({ revoked_reason }) => revoked_reason === 'connection_limit').map(({ id }) => id),
+    ended,
+  );
+  assert.deepEqual(
+    await readRevoked({ app }),
+    ended.map((grantId) => ({ grantId, reason: 'connection_limit' })),
+  );
 });

@@ -1,9 +1,10 @@
 import { lockSession } from '../../accounts/sessions.ts';
 import type { UserActor } from '../../audit/entries.ts';
 import { selectRepeat } from '../../audit/repeats.ts';
-import { makeRoom, mayBeFull, selectLast } from '../../grants/connection-limit.ts';
+import { mayBeFull, selectLast } from '../../grants/connection-limit.ts';
 import { type Consent, findConsentForShare, selectConsent } from '../../grants/consents.ts';
 import { isSilentRepeat, recordSilentlyAllowed, selectOneUnrevoked, silentRepeat } from '../../grants/decisions.ts';
+import { makeRoom } from '../../grants/full-connections.ts';
 import { createGrant, createGrantIf } from '../../grants/grants.ts';
 import type { GrantRow, NewCode } from '../../grants/new-grants.ts';
 import { scopesAllowedBefore, undecidedScopes } from '../../grants/requested-scopes.ts';

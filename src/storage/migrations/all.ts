@@ -8,6 +8,7 @@ import { signingKeys } from './007-signing-keys.ts';
 import { revokedTokens } from './008-revoked-tokens.ts';
 import { firstUsers } from './009-first-users.ts';
 import { externalConsents } from './010-external-consents.ts';
+import { connectionLimit } from './011-connection-limit.ts';
 import type { Migration } from './migration.ts';
 
 /** In order, forwards only. A migration that has been released is never edited. */
@@ -30,4 +31,5 @@ export const MIGRATIONS: Migration[] = [
   revokedTokens,
   firstUsers,
   externalConsents,
+  connectionLimit,
 ];

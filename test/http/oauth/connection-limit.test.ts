@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { NewApp } from '../../../src/apps/apps.ts';
+import { OPERATOR } from '../../../src/audit/entries.ts';
 import { MAX_GRANTS } from '../../../src/grants/connection-limit.ts';
 import { inactiveGrants } from '../../../src/grants/grants.ts';
+import { removeMember } from '../../../src/grants/member-changes.ts';
 import { selectLiveGrants } from '../../../src/grants/status.ts';
 import { stop } from '../../../src/grants/stops.ts';
 import { DAY, HOUR } from '../../../src/lib/clock.ts';
@@ -182,4 +184,33 @@ test('authorizations in parallel end no more than in sequence, and the next one 
   await exchange(await allow());
 
   assert.deepEqual([endedAtOnce, transient, await countLive()], [1, MAX_GRANTS + 3, MAX_GRANTS]);
+});
+
+test('what is far above the limit is ended moments later, and not by Allow itself', async () => {
+  const { allow, fill, countLive, listEnded } = await connect();
+  await fill(2 * MAX_GRANTS);
+
+  await allow();
+  const endedByAllow = (await listEnded()).length;
+  await server.finishFollowUps();
+
+  assert.deepEqual([endedByAllow, await countLive()], [0, MAX_GRANTS]);
+});
+
+test('a connection that is handed over to somebody who has it, too, is within the limit moments later', async () => {
+  const from = await server.addUser('Fay', [[server.acme, 'owner']]);
+  const app = await server.addApp({ ownerBusinessId: server.acme.id });
+  const parties = { appId: app.id, businessId: server.acme.id, count: MAX_GRANTS };
+  for (const userId of [from.id, server.ada.id]) {
+    await addExchangedGrants(server.storage(), { ...parties, userId }, server.clock());
+  }
+  await db().updateTable('grants').set({ connected_for: 'business' }).where('app_id', '=', app.id).execute();
+  server.advanceClock(HOUR);
+
+  await removeMember(OPERATOR, db(), { userId: from.id, businessId: server.acme.id }, server.clock());
+  await server.finishFollowUps();
+
+  const live = selectLiveGrants(db(), server.clock()).select('grants.user_id').where('grants.app_id', '=', app.id);
+  const users = (await live.execute()).map(({ user_id }) => user_id);
+  assert.deepEqual([users.length, new Set(users)], [MAX_GRANTS, new Set([server.ada.id])]);
 });

@@ -86,9 +86,9 @@ export const BUSINESS_MUTATIONS: Mutation[] = [
   {
     promise: 'X9',
     breaks: 'an app gets any number of grants of one user',
-    file: 'src/grants/connection-limit.ts',
-    find: 'if (chosen.length > 0) await',
-    replace: 'if (chosen.length < 0) await',
+    file: 'src/grants/full-connections.ts',
+    find: 'Math.max(0, rows.length - (MAX_GRANTS - 1))',
+    replace: '0',
     tests: ['test/http/oauth/connection-limit.test.ts'],
   },
   {
