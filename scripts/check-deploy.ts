@@ -5,6 +5,7 @@ import { checkCompose, loadCompose } from './deploy/compose.ts';
 import { checkContainer, lintContainer } from './deploy/container.ts';
 import { checkHelm } from './deploy/helm.ts';
 import { checkMonitoring } from './deploy/monitoring.ts';
+import { checkHaproxy, checkNginx } from './deploy/proxies.ts';
 import { checkSystemd, traceSystemd } from './deploy/systemd.ts';
 import { CannotRun } from './deploy/tools.ts';
 
@@ -14,6 +15,8 @@ const CHECKS: Record<string, () => Promise<string>> = {
   'container: build and run': checkContainer,
   'compose: load': loadCompose,
   'compose: run': checkCompose,
+  nginx: checkNginx,
+  haproxy: checkHaproxy,
   helm: checkHelm,
   'systemd: verify': checkSystemd,
   'systemd: system calls': traceSystemd,

@@ -1,6 +1,4 @@
-import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { Agent, request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { newSecret } from '../../src/lib/secrets.ts';
@@ -8,13 +6,10 @@ import { interpolateCompose, readCompose, type Service } from '../../test/deploy
 import { freePort } from '../../test/support/ports.ts';
 import { startPostgres } from '../../test/support/postgres-server.ts';
 import { type Running, start, waitFor } from './processes.ts';
+import { ACCOUNTS_HOST, API_HOST, checkProxy, HttpsClient } from './proxied.ts';
 import { CannotRun, findTool, ROOT, run } from './tools.ts';
 
 const MAIN = join(ROOT, 'src/cli/main.js');
-const API_HOST = 'api.example.com';
-const ACCOUNTS_HOST = 'accounts.example.com';
-const CLIENTS = 4;
-const TIMEOUT = 20_000;
 
 const VARIABLES = { API_HOST, ACCOUNTS_HOST, TLS: 'internal' };
 
@@ -51,10 +46,11 @@ export async function checkCompose(): Promise<string> {
       stack.caddyEnvironment(),
     );
     running.push(proxy);
-    await waitFor('TLS', () => stack.get(ACCOUNTS_HOST, '/sign-in'), proxy.ended);
-    await checkHosts(stack);
-    const count = await restartUnderLoad(stack, nodes, running);
-    return `two nodes, PostgreSQL and Caddy with TLS serve both hosts; both nodes were restarted during ${count} requests, of which none failed`;
+    const client = await waitFor('TLS', async () => stack.client(), proxy.ended);
+    await waitFor('TLS', () => client.get(ACCOUNTS_HOST, '/sign-in'), proxy.ended);
+    const restart = async (name: string) => running.push(await stack.startNode(name));
+    const count = await checkProxy({ client, nodes, restart, postgres });
+    return `two nodes, PostgreSQL and Caddy with TLS ${count}`;
   } finally {
     await Promise.all(running.map((each) => each.stop()));
     await postgres.remove();
@@ -67,37 +63,6 @@ async function checkCaddyfile(caddy: string): Promise<void> {
   const env = { ...process.env, API_HOST, ACCOUNTS_HOST, TLS: 'you@example.com' };
   await run(caddy, ['fmt', '--diff', file]);
   await run(caddy, ['validate', '--adapter', 'caddyfile', '--config', file], { env });
-}
-
-async function checkHosts(stack: Stack): Promise<void> {
-  const metadata = await stack.get(API_HOST, '/.well-known/oauth-authorization-server');
-  const page = await stack.get(ACCOUNTS_HOST, '/sign-in');
-  assert.equal(JSON.parse(metadata.body).issuer, `https://${API_HOST}`);
-  assert.match(page.body, /<form/);
-}
-
-/** Stops and starts one node after the other while clients send requests. Returns the number of requests. */
-async function restartUnderLoad(stack: Stack, nodes: Record<string, Running>, running: Running[]): Promise<number> {
-  let count = 0;
-  let isDone = false;
-  const client = async () => {
-    for (; !isDone; count++) await stack.requestToken();
-  };
-  const clients = Promise.all(Array.from({ length: CLIENTS }, client));
-  const restarts = async () => {
-    for (const [name, node] of Object.entries(nodes)) {
-      assert.deepEqual(await node.stop(), [0, null]);
-      running.push(await stack.startNode(name));
-    }
-  };
-  try {
-    // The first request that fails ends the check.
-    await Promise.race([restarts(), clients]);
-  } finally {
-    isDone = true;
-  }
-  await clients;
-  return count;
 }
 
 interface Ports {
@@ -117,7 +82,6 @@ class Stack {
   readonly #services: Record<string, Service>;
   readonly #folder: string;
   readonly #ports: Ports;
-  readonly #agent = new Agent({ keepAlive: true });
 
   constructor(folder: string, ports: Ports) {
     this.#services = readCompose(VARIABLES).services;
@@ -180,39 +144,8 @@ class Stack {
     };
   }
 
-  get(host: string, path: string) {
-    return this.#send(host, { path });
-  }
-
-  /** Reads the database. Fails unless the response is the one to a client that does not exist. */
-  async requestToken(): Promise<void> {
-    const body = new URLSearchParams({
-      grant_type: 'refresh_token',
-      refresh_token: 'x',
-      client_id: '0190b9a1-6f2b-7a11-8f00-5d1c2b3a4f60',
-      client_secret: 'x',
-    });
-    const headers = { 'content-type': 'application/x-www-form-urlencoded' };
-    const { status } = await this.#send(API_HOST, { path: '/api/v1/oauth/token', method: 'POST', headers }, `${body}`);
-    assert.equal(status, 401);
-  }
-
-  #send(host: string, options: object, body?: string): Promise<{ status: number | undefined; body: string }> {
+  client(): HttpsClient {
     const ca = readFileSync(join(this.#folder, 'caddy/pki/authorities/local/root.crt'));
-    const address = { host: '127.0.0.1', port: this.#ports.tls, servername: host, ca, agent: this.#agent };
-    return new Promise((resolve, reject) => {
-      const sent = request({
-        ...address,
-        ...options,
-        headers: { host, ...('headers' in options && (options.headers as object)) },
-      });
-      sent.setTimeout(TIMEOUT, () => sent.destroy(new Error(`No response within ${TIMEOUT} ms.`)));
-      sent.on('error', reject);
-      sent.on('response', async (response) => {
-        const chunks = await response.toArray().catch(reject);
-        resolve({ status: response.statusCode, body: Buffer.concat(chunks ?? []).toString() });
-      });
-      sent.end(body);
-    });
+    return new HttpsClient({ port: this.#ports.tls, ca });
   }
 }

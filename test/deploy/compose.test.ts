@@ -81,7 +81,7 @@ test('only Caddy publishes ports, and the database is on a network without the i
   assert.equal(compose.networks.database?.internal, true);
 });
 
-test('Caddy sends each host to its port of both nodes, and checks /readyz', () => {
+test('Caddy sends each host to its port of both nodes, and checks /healthz', () => {
   const [api, web] = [image.env.LISTEN, image.env.CONSENT_LISTEN].map((address) => address?.split(':')[1]);
 
   assert.match(
@@ -92,7 +92,7 @@ test('Caddy sends each host to its port of both nodes, and checks /readyz', () =
     caddyfile,
     new RegExp(`^\\{\\$ACCOUNTS_HOST\\} \\{\\s+tls .*\\s+reverse_proxy node1:${web} node2:${web} \\{`, 'm'),
   );
-  assert.match(caddyfile, new RegExp(`health_uri /readyz\n\\s*health_port ${api}\n`));
+  assert.match(caddyfile, new RegExp(`health_uri /healthz\n.*\n\\s*health_port ${api}\n`));
   for (const [, name = ''] of caddyfile.matchAll(/\{\$(\w+)\}/g)) assert.ok(caddy?.environment?.[name], name);
 });
 

@@ -68,7 +68,7 @@ test('the ports of the pods are those of the image, and each probe requests the 
   }
   assert.match(deployment, /startupProbe:\n\s+httpGet: \{ path: \/healthz, port: api \}/);
   assert.match(deployment, /livenessProbe:\n\s+httpGet: \{ path: \/healthz, port: api \}/);
-  assert.match(deployment, /readinessProbe:\n\s+httpGet: \{ path: \/readyz, port: api \}/);
+  assert.match(deployment, /readinessProbe:\n\s+httpGet: \{ path: \/healthz, port: api \}/);
 });
 
 test('pods run as the user of the image, and have time to shut down', () => {
