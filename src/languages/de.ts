@@ -337,6 +337,11 @@ export const de: Texts = {
       sentence: 'Diese Seite gibt es nicht, oder Sie haben keinen Zugriff darauf.',
     },
     notAllowed: 'Nicht erlaubt',
+    noCookies:
+      'Ihr Browser hat keine Cookies gesendet. Deshalb sind Sie hier nicht angemeldet, und Formulare können nicht angenommen werden. Erlauben Sie Cookies für diese Website, laden Sie die Seite neu und versuchen Sie es erneut.',
+    noCookiesInSafari: 'Die Adresse dieser Website beginnt nicht mit https, und Safari verwirft dann ihre Cookies.',
+    signedOut:
+      'Sie sind abgemeldet; deshalb wurde nichts geändert. Melden Sie sich an, öffnen Sie die Seite erneut und wiederholen Sie die Eingabe.',
     foreignForm:
       'Dieses Formular stammt nicht von einer Seite, die in diesem Browser geöffnet wurde. Gehen Sie zurück, laden Sie die Seite neu und versuchen Sie es erneut.',
     foreignConsent: 'Dieses Formular gehört zu einer anderen Sitzung oder wurde verändert. Kehren Sie zur App zurück.',

@@ -330,6 +330,11 @@ export const en = {
       sentence: 'This page does not exist, or you do not have access to it.',
     } as ErrorText,
     notAllowed: 'Not allowed',
+    noCookies:
+      'Your browser sent no cookies, so you are signed out here, and no form can be accepted. Allow cookies for this site, then reload the page and try again.',
+    /** Browsers drop `Secure` cookies over plain http; others than Safari make an exception for localhost. */
+    noCookiesInSafari: 'The address of this site does not start with https, and Safari then drops its cookies.',
+    signedOut: 'You are signed out, so nothing was changed. Sign in, open the page again and repeat it.',
     foreignForm: 'This form did not come from a page opened in this browser. Go back, reload the page and try again.',
     foreignConsent: 'This form belongs to another session, or has been changed. Go back to the app.',
     alreadySubmitted: { title: 'Already submitted', sentence: 'Go back to the app to start again.' } as ErrorText,

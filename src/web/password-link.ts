@@ -1,10 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { findPasswordLink, type PasswordLink } from '../accounts/password-links.ts';
+import type { User } from '../accounts/users.ts';
 import { findKeptFactor, resetPassword } from '../grants/account-reset.ts';
 import { type Html, html } from '../lib/html.ts';
 import { networkOf } from '../lib/ip-addresses.ts';
 import { access } from './access.ts';
 import { bdi } from './components/display.ts';
+import { pageHead, question } from './components/structure.ts';
 import type { WebDeps } from './deps.ts';
 import { PageError } from './errors.ts';
 import { redirectWithFlash } from './flash.ts';
@@ -86,11 +88,30 @@ ${input({ name: 'password', label: fields.newPassword, type: 'password', hint: f
   return sendPage(reply, { title, texts, platformName, width: 'narrow', runsScript: true, body }, { status });
 }
 
+interface NewLink {
+  user: Pick<User, 'name' | 'email'>;
+  link: string;
+  expiresAt: number;
+  /** The page of the person. */
+  back: { to: string; name: string };
+}
+
 /** Shown once, to the person who created the link. */
-export function passwordLinkBody({ name, link, expiresAt }: { name: string; link: string; expiresAt: number }): Html {
-  return html`<h1>The link is ready</h1>
-<section class="card"><h2>Send this link to ${name}</h2>
+export function passwordLinkBody({ user: { name, email }, link, expiresAt, back }: NewLink): Html {
+  return html`${pageHead({ title: 'The link is ready', back })}
+<section class="card"><h2>Send this link to ${name} (${email})</h2>
 <p class="notice caution"><strong>Copy it now.</strong> It is not shown again.</p>
 <p>${copyable('password-link', link)}</p>
-<p class="muted">It works once, until ${time(expiresAt)} (24 hours). Anyone who has it can take over the account, so make sure that it reaches ${name} and nobody else. ${name} will see on their account page that you created it.</p></section>`;
+<p class="muted">It works once, until ${time(expiresAt)} (24 hours). Anyone who has it can take over the account, so make sure that it reaches ${name} and nobody else. ${name} will see on their account page that you created it.</p>
+<p><a class="button secondary" href="${back.to}">Back to ${back.name}</a></p></section>`;
+}
+
+/** Says who can create the link instead. */
+export function noPasswordLinkBody({ sentence, back }: { sentence: string; back: NewLink['back'] }): Html {
+  return question({
+    title: 'You cannot create this link',
+    back,
+    body: html`<p>${sentence}</p>
+<div class="form-actions"><a class="button secondary" href="${back.to}">Back to ${back.name}</a></div>`,
+  });
 }

@@ -152,10 +152,16 @@ function createCsrfToken(keys: Keyring, ids: BrowserIds): string {
 function verifyCsrfToken(request: FastifyRequest, keys: Keyring, ids: BrowserIds, webOrigin: string): void {
   const { origin, 'sec-fetch-site': site } = request.headers;
   const foreign = (origin !== undefined && origin !== webOrigin) || (site !== undefined && site !== 'same-origin');
+  if (foreign) throw forbidden(({ errors }) => errors.foreignForm);
   const csrf = (request.body as Record<string, unknown> | null | undefined)?.csrf;
-  if (foreign || typeof csrf !== 'string' || !verifySignature(keys, 'csrf', signedText(ids), csrf)) {
-    throw forbidden(({ errors }) => errors.foreignForm);
-  }
+  if (typeof csrf === 'string' && verifySignature(keys, 'csrf', signedText(ids), csrf)) return;
+  throw forbidden(({ errors }) => {
+    if (request.cookies[VISITOR_COOKIE] === undefined) {
+      return webOrigin.startsWith('https:') ? errors.noCookies : `${errors.noCookies} ${errors.noCookiesInSafari}`;
+    }
+    const isSignedOut = ids.sessionId === undefined && request.routeOptions.config.access !== 'anyone';
+    return isSignedOut ? errors.signedOut : errors.foreignForm;
+  });
 }
 
 /**

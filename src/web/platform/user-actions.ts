@@ -11,11 +11,11 @@ import { access } from '../access.ts';
 import { pluralize, pluralizeCount } from '../components/product.ts';
 import { dangerZone, question, settings } from '../components/structure.ts';
 import type { WebDeps } from '../deps.ts';
-import { forbidden, notFound } from '../errors.ts';
+import { notFound } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
 import { type Form, type Problem, postForm, problemText, text, time, tryForm } from '../forms.ts';
 import { loadPageContext } from '../page-context.ts';
-import { passwordLinkBody } from '../password-link.ts';
+import { noPasswordLinkBody, passwordLinkBody } from '../password-link.ts';
 import { actorOf, requireRecentSignIn } from '../session.ts';
 import { readReasonField, reasonField, reasonText, sendPlatformPage } from './page.ts';
 
@@ -77,10 +77,14 @@ function mountRecovery(host: FastifyInstance, deps: WebDeps): void {
     requireRecentSignIn(request, `${PATH}/${user.id}`, clock());
     const newLink = { userId: user.id, businessId: null };
     const created = await createPasswordLink(actorOf(request), storage.durable, newLink, clock());
-    if (!created) throw forbidden('You cannot create a link for yourself. Another platform admin can.');
+    const back = { to: `${PATH}/${user.id}`, name: user.name };
+    if (!created) {
+      const sentence = 'You cannot create a link for yourself. Another platform admin can.';
+      const body = noPasswordLinkBody({ sentence, back });
+      return sendPlatformPage(reply, deps, { context, title: 'You cannot create this link', body, status: 403 });
+    }
     const link = `${consentUrl}/password/${created.token}`;
-    const body = html`${passwordLinkBody({ name: user.name, link, expiresAt: created.expiresAt })}
-<p><a class="button secondary" href="${PATH}/${user.id}">Back to the user</a></p>`;
+    const body = passwordLinkBody({ user, link, expiresAt: created.expiresAt, back });
     return sendPlatformPage(reply, deps, { context, title: 'The link is ready', body });
   });
 

@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { findOwnership, hasOtherOwner, type Member } from '../../accounts/memberships.ts';
-import { createPasswordLink } from '../../accounts/password-links.ts';
 import { changeRole, listMemberConnections, removeMember } from '../../grants/member-changes.ts';
 import { findSuccessor } from '../../grants/transfers.ts';
 import { type Html, html } from '../../lib/html.ts';
@@ -11,11 +10,11 @@ import { roleBadge, roleField, unverifiedBadge } from '../components/product.ts'
 import { dangerZone, pageHead, question, settings } from '../components/structure.ts';
 import { confirmation, isConfirmed } from '../confirmation.ts';
 import type { WebDeps } from '../deps.ts';
-import { forbidden, notFound } from '../errors.ts';
+import { notFound } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
 import { type Form, type Problem, postForm, problemText, text, time, tryForm } from '../forms.ts';
-import { passwordLinkBody } from '../password-link.ts';
 import { requireRecentSignIn } from '../session.ts';
+import { mountMemberPasswordLink, passwordLinkSection } from './member-password-link.ts';
 import { type MemberRoute, type MembersContext, membersPath, requireMember, sendMembersPage } from './members.ts';
 import { ownerPowers } from './owner-powers.ts';
 import { leavingConnections, readRemovalChoices, removalChoices } from './removal-choices.ts';
@@ -24,7 +23,7 @@ const MEMBER = businessRoute('members/:user');
 
 /** Owners manage a member; every member can leave. */
 export function mountMember(host: FastifyInstance, deps: WebDeps): void {
-  for (const mount of [mountRole, mountPasswordLink, mountRemoval]) mount(host, deps);
+  for (const mount of [mountRole, mountMemberPasswordLink, mountRemoval]) mount(host, deps);
 }
 
 function mountRole(host: FastifyInstance, deps: WebDeps): void {
@@ -74,25 +73,6 @@ async function askAboutOwner(deps: WebDeps, reply: FastifyReply, { context, memb
     form,
   });
   return sendMembersPage(reply, deps, { context, title, body });
-}
-
-function mountPasswordLink(host: FastifyInstance, deps: WebDeps): void {
-  const { storage, clock, consentUrl, platformName } = deps;
-
-  host.post<MemberRoute>(`${MEMBER}/password-link`, access('owner'), async (request, reply) => {
-    const { context, member } = await requireMember(deps, request);
-    requireRecentSignIn(request, `${membersPath(context)}/${member.id}`, clock());
-    const newLink = { userId: member.id, businessId: context.business.businessId };
-    const created = await createPasswordLink(context.actor, storage.durable, newLink, clock());
-    if (!created) {
-      // The error is the same for every reason: owners must not learn which other businesses a member belongs to.
-      throw forbidden(`You cannot create a link for this person. Ask a platform admin of ${platformName}.`);
-    }
-    const link = `${consentUrl}/password/${created.token}`;
-    const body = html`${passwordLinkBody({ name: member.name, link, expiresAt: created.expiresAt })}
-<p><a class="button secondary" href="${membersPath(context)}">All members</a></p>`;
-    return sendMembersPage(reply, deps, { context, title: 'The link is ready', body });
-  });
 }
 
 function mountRemoval(host: FastifyInstance, deps: WebDeps): void {
@@ -231,18 +211,5 @@ ${member.role === 'owner' && html`<p>Invitations that ${isSelf ? 'you have' : `$
     back: isSelf ? { to: membersPath(context), name: 'Members' } : { to: page, name: member.name },
     body: html`${problem && problem.field !== 'connections' && problemText(problem)}
 ${postForm({ action: `${page}/remove`, csrf: context.csrf, body: form })}`,
-  });
-}
-
-function passwordLinkSection(context: MembersContext, member: Member): Html {
-  return settings({
-    title: 'Forgotten password',
-    intro: `A one-time link lets ${member.name} set a new password. It removes their passkeys, authenticator app and recovery codes, and signs them out everywhere.`,
-    body: html`<p>This works only if ${member.name} belongs to no other business. Otherwise, a platform admin can create the link.</p>
-${postForm({
-  action: `${membersPath(context)}/${member.id}/password-link`,
-  csrf: context.csrf,
-  body: html`<button class="secondary">Create password link</button>`,
-})}`,
   });
 }

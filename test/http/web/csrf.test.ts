@@ -6,6 +6,7 @@ import { APP_FIELDS, PLATFORM } from '../../support/app-pages.ts';
 import { type Browser, type Fields, toBody } from '../../support/browser.ts';
 import { PASSWORD } from '../../support/fixtures.ts';
 import { inviteInBrowser } from '../../support/invitations.ts';
+import { freePort } from '../../support/ports.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
@@ -166,12 +167,59 @@ test('a same-origin form is accepted', async () => {
 
 test('the error page says what to do, and sets no session', async () => {
   const stranger: Browser = server.browse();
+  await stranger.open('/sign-in');
 
   const response = await stranger.post('/sign-in', { email: server.ada.email, password: PASSWORD });
 
   assert.equal(response.status, 403);
   assert.match(response.text, /did not come from a page opened in this browser.*reload the page/s);
   assert.equal(stranger.cookies.get('__Host-session'), undefined);
+});
+
+test('a browser without cookies is told so, on every form, with the reason that applies to Safari on plain http', async () => {
+  for (const path of ['/sign-in', '/settings/account/name']) {
+    const { status, text } = await server.browse().post(path, { csrf, email: server.ada.email, password: PASSWORD });
+
+    assert.equal(status, 403, path);
+    assert.match(text, /Your browser sent no cookies.*Allow cookies for this site/);
+    assert.match(text, /Safari then drops its cookies/);
+    assert.doesNotMatch(text, /did not come from/);
+  }
+});
+
+test('with https, the reason that applies to Safari is not given', async () => {
+  const [api, web] = [await freePort(), await freePort()];
+  await startTestServer({
+    BASE_URL: 'https://auth.gatehouse.example',
+    CONSENT_URL: 'https://login.gatehouse.example',
+    LISTEN: `127.0.0.1:${api}`,
+    CONSENT_LISTEN: `127.0.0.1:${web}`,
+  });
+
+  const response = await fetch(`http://127.0.0.1:${web}/sign-in`, { method: 'POST', body: toBody({ csrf }) });
+
+  assert.match(await response.text(), /Your browser sent no cookies[^<]*try again\.</);
+});
+
+test('a form sent after signing out in another tab says that nobody is signed in, and links to the sign-in page', async () => {
+  const tab = await server.signedIn();
+  const page = await tab.open('/settings/account');
+  await tab.submit(await tab.open('/sign-out'), '/sign-out');
+
+  const { status, text } = await tab.submit(page, '/settings/account/name', { name: 'Changed' });
+
+  assert.equal(status, 403);
+  assert.match(text, /You are signed out, so nothing was changed\./);
+  assert.match(text, /href="\/sign-in"/);
+});
+
+test('a foreign site learns nothing from a form that it sends: without cookies, too, it is foreign', async () => {
+  const headers = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' };
+
+  const { status, text } = await server.browse().post('/sign-in', { csrf }, headers);
+
+  assert.equal(status, 403);
+  assert.match(text, /did not come from a page opened in this browser/);
 });
 
 test('signing in renews the CSRF token: a form opened before is rejected afterwards [S6]', async () => {

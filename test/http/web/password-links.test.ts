@@ -208,6 +208,32 @@ test('an owner cannot create a link for a member of another business, for a plat
   assert.ok(!made.some(({ user_id }) => [both.id, staff.id, server.ada.id, stranger.id, root.id].includes(user_id)));
 });
 
+test('the page of a new link says whose it is and until when it works, and leads back to the person', async () => {
+  const member = await newMember();
+  const page = `${MEMBERS}/${member.id}`;
+
+  const { text } = await owner.submit(await owner.open(page), `${page}/password-link`);
+
+  const back = server.acmePath(`members/${member.id}`);
+  assert.match(text, new RegExp(`Send this link to ${member.name} \\(${member.email}\\)`));
+  assert.match(text, /data-copy="password-link"/);
+  assert.match(text, /It works once, until <time/);
+  assert.ok(text.includes(`href="${back}"`));
+});
+
+test('where no link can be created, the page says who can create one, and leads back to the person', async () => {
+  const bolt = await server.addBusiness('Bolt');
+  const member = await newMember();
+  await server.addMember(member, bolt);
+  const page = `${MEMBERS}/${member.id}`;
+
+  const { status, text } = await owner.submit(await owner.open(page), `${page}/password-link`);
+
+  assert.equal(status, 403);
+  assert.match(text, /a platform admin of Gatehouse can create the link/);
+  assert.ok(text.includes(`href="${server.acmePath(`members/${member.id}`)}">Back to ${member.name}</a>`));
+});
+
 test('an owner’s link ends when the member joins another business, or the owner stops being one', async () => {
   const bolt = await server.addBusiness('Bolt');
   const [joins, stays] = [await newMember(), await newMember()];
