@@ -15,7 +15,7 @@ interface ChangeOfApp {
   keepsBadge?: boolean;
 }
 
-interface AppChange extends ChangeOfApp {
+export interface AppChange extends ChangeOfApp {
   change: (before: App) => AppSettings;
   privateSchemes?: readonly string[];
 }

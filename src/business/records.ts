@@ -1,12 +1,14 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { EventType } from '../events/event-types.ts';
 import { recordHappenings } from '../events/happenings.ts';
 import { ApiError } from '../http/errors.ts';
 import { isId, newId } from '../lib/ids.ts';
+import { isCurrency } from '../lib/money.ts';
 import { findResource } from '../resources/all.ts';
 import { FieldError, idNameOf, type Resource, type Values } from '../resources/resource.ts';
 import { type Database, inTransaction, isUniqueViolation } from '../storage/storage.ts';
 import { takeNumbers } from './number-sequences.ts';
-import { columnsOf, fromNewRow, fromRow, type Row, recordsIn, toColumns } from './rows.ts';
+import { columnsOf, fromNewRow, fromRow, notACurrency, type Row, recordsIn, toColumns } from './rows.ts';
 
 /** A record of a resource: its values as the API shows them, with the details, and its version. */
 export interface StoredRecord {
@@ -48,7 +50,7 @@ export function createRecord(
   now: number,
 ): Promise<StoredRecord> {
   return inTransaction(db, async (tx) => {
-    await checkReferences(tx, resource, businessId, input);
+    await checkNew(tx, resource, businessId, input);
     const record = await insertRecord(tx, resource, { businessId, values: input }, now);
     if (record) return record;
     throw new FieldError(resource.unique ?? 'id', TAKEN);
@@ -140,8 +142,9 @@ async function insertUnlessTaken(tx: Database, { table }: Resource, rows: Row[])
   return Number((await insert.executeTakeFirstOrThrow()).numInsertedOrUpdatedRows ?? 0n);
 }
 
-/** Every id that a record names must be one of the same business. */
-async function checkReferences(tx: Database, { fields }: Resource, businessId: string, input: Values): Promise<void> {
+/** Every id that a record names must be one of the same business, and its currency one of today. */
+async function checkNew(tx: Database, { fields }: Resource, businessId: string, input: Values): Promise<void> {
+  if (typeof input.currency === 'string' && !isCurrency(input.currency)) throw notACurrency();
   for (const [name, { references }] of Object.entries(fields)) {
     const id = input[name];
     if (!references || typeof id !== 'string') continue;
@@ -157,7 +160,7 @@ interface Change {
   change(values: Values): Values;
 }
 
-/** Changes a record, and records what happened. Undefined if there is none. */
+/** Changes a record, and records what happened. If no value changes, its version stays. Undefined if there is none. */
 export function changeRecord(
   db: Database,
   resource: Resource,
@@ -170,8 +173,10 @@ export function changeRecord(
     if (!current) return undefined;
     if (ifVersion !== undefined && ifVersion !== current.version) throw versionMismatch();
     const changes = change(current.values);
-    const isNew = ([name, value]: [string, unknown]) => value !== current.values[name];
-    await checkReferences(tx, resource, businessId, Object.fromEntries(Object.entries(changes).filter(isNew)));
+    const isNew = ([name, value]: [string, unknown]) => !isDeepStrictEqual(value, current.values[name]);
+    const news = Object.entries(changes).filter(isNew);
+    if (news.length === 0) return current;
+    await checkNew(tx, resource, businessId, Object.fromEntries(news));
     const values = { ...current.values, ...changes };
     const row = await recordsIn(tx)
       .updateTable(resource.table)

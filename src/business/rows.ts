@@ -1,5 +1,5 @@
 import type { Kysely } from 'kysely';
-import { formatAmount, isCurrency, parseAmount } from '../lib/money.ts';
+import { formatAmount, isOrWasCurrency, parseAmount } from '../lib/money.ts';
 import { type Field, FieldError, type Resource, type Stored, type Values } from '../resources/resource.ts';
 import type { Database } from '../storage/storage.ts';
 import type { RecordsTable } from '../storage/tables.ts';
@@ -76,14 +76,16 @@ function formatTime(at: number): string {
 /** Throws `FieldError` for an amount or currency that does not exist. */
 export function toColumns({ fields }: Resource, values: Values): Row {
   const { currency } = values;
-  if (typeof currency === 'string' && !isCurrency(currency)) {
-    throw new FieldError('currency', 'must be an ISO 4217 code, for example GBP');
-  }
+  if (typeof currency === 'string' && !isOrWasCurrency(currency)) throw notACurrency();
   const columns = Object.entries(fields).map(([name, field]) => [
     columnOf(name),
     toColumn(name, field, values[name] ?? null, currency),
   ]);
   return Object.fromEntries(columns);
+}
+
+export function notACurrency(): FieldError {
+  return new FieldError('currency', 'must be an ISO 4217 code, for example GBP');
 }
 
 function toColumn(name: string, { stored }: Field, value: unknown, currency: unknown): string | number | null {

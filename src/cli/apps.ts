@@ -1,12 +1,11 @@
 import { findBusiness } from '../accounts/businesses.ts';
-import { changeApp } from '../apps/app-changes.ts';
 import { type App, type AppSettings, deleteApp, findApp, listAppsOf, registerApp } from '../apps/apps.ts';
 import { appIdOf, clientIdOf } from '../apps/client-ids.ts';
 import { addSecret, listSecrets, removeSecret } from '../apps/secrets.ts';
 import { OPERATOR } from '../audit/entries.ts';
 import { readPrivateSchemes } from '../config/external-clients.ts';
 import { endTokensOfApp } from '../grants/app-tokens.ts';
-import { disableApp, enableApp, pauseApp, resumeApp } from '../grants/suspension.ts';
+import { changeAppSettings, disableApp, enableApp, pauseApp, resumeApp } from '../grants/suspension.ts';
 import { systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import type { Scopes } from '../lib/scope-lists.ts';
@@ -83,7 +82,12 @@ export const appCommands: Command[] = [
         const change = (before: App) => readChange(options, before);
         return describe(
           required(
-            await changeApp(OPERATOR, db, { appId, change, privateSchemes: readPrivateSchemes(env) }, systemClock()),
+            await changeAppSettings(
+              OPERATOR,
+              db,
+              { appId, change, privateSchemes: readPrivateSchemes(env) },
+              systemClock(),
+            ),
             'app',
             'app',
           ),

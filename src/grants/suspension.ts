@@ -1,7 +1,9 @@
 import { endSessionsOfUser } from '../accounts/sessions.ts';
 import { lockPlatformAdmins, markUserDisabled, recordUserAudit, type User } from '../accounts/users.ts';
+import type { App } from '../apps/app.ts';
 import { type AuditedApp, recordAppAudit } from '../apps/app-audit.ts';
-import { setAppStatus } from '../apps/apps.ts';
+import { type AppChange, changeApp } from '../apps/app-changes.ts';
+import { findApp, lockApp, setAppStatus } from '../apps/apps.ts';
 import type { Actor } from '../audit/entries.ts';
 import { FormError } from '../lib/errors.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
@@ -47,6 +49,25 @@ export async function resumeApp(actor: Actor, db: Database, app: AuditedApp, now
     await cancelNotices(tx, { appId: app.id, reason: 'app_paused' });
     await recordAppAudit(actor, tx, { action: 'app.resumed', app }, now);
     return true;
+  });
+}
+
+/** If the owner closes the app to other businesses, it gets an event for each grant there afterwards. Undefined if there is no such app. */
+export async function changeAppSettings(
+  actor: Actor,
+  db: Database,
+  change: AppChange,
+  now: number,
+): Promise<App | undefined> {
+  return inTransaction(db, async (tx) => {
+    await lockApp(tx, change.appId);
+    const before = await findApp(tx, change.appId);
+    const after = await changeApp(actor, tx, change, now);
+    if (!before || !after || before.openToAnyBusiness === after.openToAnyBusiness) return after;
+    const notice = { appId: after.id, reason: 'app_closed' } as const;
+    if (after.openToAnyBusiness) await cancelNotices(tx, notice);
+    else await requestFollowUp(tx, { kind: 'notify', ...notice }, now);
+    return after;
   });
 }
 

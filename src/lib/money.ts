@@ -1,21 +1,32 @@
-/** ISO 4217 currencies without two decimals. All others have two. */
-const DECIMALS: Record<string, number> = {
-  ...Object.fromEntries(
-    'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF'.split(' ').map((code) => [code, 0]),
-  ),
-  ...Object.fromEntries('BHD IQD JOD KWD LYD OMR TND'.split(' ').map((code) => [code, 3])),
-  CLF: 4,
-  UYW: 4,
-};
+/** List one of ISO 4217, by decimals. Metals, XTS and XXX are not in it: they have no amounts. */
+const DECIMALS = new Map(
+  Object.entries({
+    0: 'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF',
+    2:
+      'AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BMD BND BOB BOV BRL BSD BTN BWP BYN BZD CAD CDF CHE CHF CHW CNY ' +
+      'COP COU CRC CUP CVE CZK DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS GIP GMD GTQ GYD HKD HNL HTG HUF IDR ILS ' +
+      'INR IRR JMD KES KGS KHR KPW KYD KZT LAK LBP LKR LRD LSL MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MXV MYR ' +
+      'MZN NAD NGN NIO NOK NPR NZD PAB PEN PGK PHP PKR PLN QAR RON RSD RUB SAR SBD SCR SDG SEK SGD SHP SLE SOS SRD SSP ' +
+      'STN SVC SYP SZL THB TJS TMT TOP TRY TTD TWD TZS UAH USD USN UYU UZS VED VES WST XCD XCG XDR XSU YER ZAR ZMW ZWG',
+    3: 'BHD IQD JOD KWD LYD OMR TND',
+    4: 'CLF UYW',
+  }).flatMap(([decimals, codes]) => codes.split(' ').map((code) => [code, Number(decimals)] as const)),
+);
 
-const CURRENCIES = new Set(Intl.supportedValuesOf('currency'));
+/** Taken out of list one. They have two decimals. */
+const WITHDRAWN = new Set(['ANG', 'BGN', 'CUC', 'HRK', 'SLL', 'ZWL']);
 
 export function isCurrency(code: string): boolean {
-  return CURRENCIES.has(code);
+  return DECIMALS.has(code);
+}
+
+/** For records that exist, or are imported. */
+export function isOrWasCurrency(code: string): boolean {
+  return isCurrency(code) || WITHDRAWN.has(code);
 }
 
 export function decimalsOf(currency: string): number {
-  return DECIMALS[currency] ?? 2;
+  return DECIMALS.get(currency) ?? 2;
 }
 
 const AMOUNT = /^(-?)(\d{1,60})(?:\.(\d{1,6}))?$/;

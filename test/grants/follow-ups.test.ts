@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { OPERATOR } from '../../src/audit/entries.ts';
 import { endForEveryone } from '../../src/grants/connections.ts';
 import { hasFollowUps, requestFollowUp, runFollowUp } from '../../src/grants/follow-ups.ts';
-import { pauseApp, resumeApp } from '../../src/grants/suspension.ts';
+import { changeAppSettings, pauseApp, resumeApp } from '../../src/grants/suspension.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { migrate } from '../../src/storage/migrate.ts';
 import { openStorage } from '../../src/storage/open.ts';
@@ -16,24 +16,29 @@ const storage = await openStorage('sqlite::memory:');
 after(() => storage.close());
 await migrate(storage);
 const db = storage.durable;
-const { acme, ada, addApp } = await createFixtures(
+const { acme, ada, addApp, addBusiness, addUser } = await createFixtures(
   () => storage,
   () => NOW,
 );
 /** More than two batches. */
 const MANY = 1100;
 
-async function appWithGrants(count = MANY): Promise<RegisteredApp> {
-  const app = await addApp({ ownerBusinessId: acme.id });
+async function appWithGrants(count = MANY, settings = {}): Promise<RegisteredApp> {
+  const app = await addApp({ ownerBusinessId: acme.id, ...settings });
+  await addGrants(app, count, acme);
+  return app;
+}
+
+async function addGrants(app: RegisteredApp, count: number, business: { id: string }, user = ada): Promise<void> {
+  const parties = { appId: app.id, userId: user.id, businessId: business.id };
   await storage.transaction(async (tx) => {
-    for (let i = 0; i < count; i++) await addGrant(tx, { appId: app.id, userId: ada.id, businessId: acme.id }, NOW);
+    for (let i = 0; i < count; i++) await addGrant(tx, parties, NOW);
   });
   await db
     .updateTable('grants')
     .set({ exchanged_at: NOW, refresh_expires_at: NOW + 1e9 })
     .where('app_id', '=', app.id)
     .execute();
-  return app;
 }
 
 async function reasonsOf(app: RegisteredApp): Promise<Map<string, number>> {
@@ -124,4 +129,21 @@ test('a follow-up ends only grants that have ended', async () => {
   await finish();
 
   assert.equal(await countUnrevoked(app), 3);
+});
+
+test('an app that is closed to others gets an event for each grant in another business, unless it is opened again before', async () => {
+  const app = await appWithGrants(2, { openToAnyBusiness: true });
+  const bolt = await addBusiness('Bolt');
+  await addGrants(app, 3, bolt, await addUser('Boltine', [[bolt, 'owner']]));
+  const open = (openToAnyBusiness: boolean) =>
+    changeAppSettings(OPERATOR, db, { appId: app.id, change: (before) => ({ ...before, openToAnyBusiness }) }, NOW);
+
+  await open(false);
+  await open(true);
+  await finish();
+  assert.deepEqual(await reasonsOf(app), new Map());
+  await open(false);
+  await finish();
+
+  assert.deepEqual(await reasonsOf(app), new Map([['app_closed', 3]]));
 });

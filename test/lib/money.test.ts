@@ -53,7 +53,8 @@ test('a product is exact and rounded half away from zero', () => {
   assert.equal(multiply(10n ** 29n + 1n, '3'), 3n * (10n ** 29n + 1n));
 });
 
-test('currencies are those of ISO 4217', () => {
-  assert.ok(isCurrency('GBP'));
-  assert.ok(!isCurrency('ABC'));
+test('currencies are those of ISO 4217, with funds, and without those that were withdrawn', () => {
+  for (const code of ['GBP', 'CLF', 'UYW', 'UYI', 'VED']) assert.ok(isCurrency(code), code);
+  for (const code of ['ABC', 'HRK', 'ZWL', 'XTS', 'XXX', 'gbp']) assert.ok(!isCurrency(code), code);
+  assert.equal(decimalsOf('UYI'), 0);
 });

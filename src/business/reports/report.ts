@@ -8,6 +8,8 @@ import type { Row } from '../rows.ts';
 
 /** So that one report reads at most ten years. */
 const MAX_YEARS = 10;
+/** JavaScript reads a year below 100 as one of the 20th century. */
+const [FIRST_YEAR, LAST_YEAR] = [1900, 2999];
 
 export const AMOUNT = (description: string) =>
   Type.String({ pattern: AMOUNT_PATTERN, description, examples: ['1234.50'] });
@@ -48,7 +50,10 @@ export function earliestDay(asOf: string): string {
 
 export function readDay(query: RawQuery<Record<string, unknown>>, name: string, fallback: string): string {
   const text = readText(query, name) ?? fallback;
-  if (!isDay(text)) throw valueNotAllowed(`${name} must be a date, such as 2026-07-31.`);
+  const year = Number(text.slice(0, 4));
+  if (!isDay(text) || year < FIRST_YEAR || year > LAST_YEAR) {
+    throw valueNotAllowed(`${name} must be a date from ${FIRST_YEAR} to ${LAST_YEAR}, such as 2026-07-31.`);
+  }
   return text;
 }
 

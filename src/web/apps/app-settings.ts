@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { changeApp } from '../../apps/app-changes.ts';
 import type { App, AppSettings } from '../../apps/apps.ts';
 import { type AppSecret, listSecrets } from '../../apps/secrets.ts';
 import { BADGE } from '../../apps/verification.ts';
+import { changeAppSettings } from '../../grants/suspension.ts';
 import { DAY } from '../../lib/clock.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { listScopes } from '../../oauth/scopes.ts';
@@ -60,7 +60,7 @@ async function storeSettings(
   keepsBadge = true,
 ): Promise<void> {
   const changes = { appId: request.params.id, change, privateSchemes, keepsBadge };
-  const changed = await changeApp(actorOf(request), db, changes, clock());
+  const changed = await changeAppSettings(actorOf(request), db, changes, clock());
   if (!changed) throw notFound();
 }
 

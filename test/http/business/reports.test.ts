@@ -127,6 +127,19 @@ test('a wrong period is rejected with a sentence', async () => {
   }
 });
 
+test('a year that no record is of is rejected with a sentence', async () => {
+  for (const query of [
+    'profit-and-loss?from=0050-01-01&to=0050-03-31',
+    'profit-and-loss?from=3000-01-01&to=3000-01-31',
+    'balance?asOf=0001-01-01',
+    'aged-receivables?asOf=9999-12-31',
+  ]) {
+    const { status, body } = await api.get(`${REPORTS}/${query}`);
+    assert.deepEqual([status, body.reason], [400, 'value_not_allowed'], query);
+    assert.match(body.error_description, /must be a date from 1900 to 2999/, query);
+  }
+});
+
 test('the pipeline has every stage, with its deals and what they are worth', async () => {
   for (const amount of ['100', '0.05']) {
     await api.send('POST', '/api/v1/crm/deals', { title: 'Deal', amount, currency: 'GBP' });

@@ -203,6 +203,46 @@ test('a transition that changes nothing or comes too late is explained by a sent
   assert.equal(paid.body.error_description, 'status cannot be VOID: a payment has been recorded.');
 });
 
+test('an update that changes no value keeps the ETag and the time, and is no event', async () => {
+  const { headers, body } = await api.send('POST', INVOICES, {
+    currency: 'GBP',
+    customerId: contact.id,
+    lines: [LINE],
+  });
+  const path = `${INVOICES}/${body.id}`;
+  const { tax, amount, ...line } = body.lines[0];
+  server.advanceClock(1000);
+
+  for (const changes of [{ notes: null }, { lines: [line] }, { currency: 'GBP' }]) {
+    const same = await api.send('PATCH', path, changes);
+    assert.deepEqual([same.status, same.body], [200, body]);
+    assert.equal(same.headers.get('etag'), headers.get('etag'));
+  }
+  const changed = await api.send('PATCH', path, { lines: [{ ...line, quantity: '13' }] });
+
+  assert.notEqual(changed.headers.get('etag'), headers.get('etag'));
+  await server.spreadHappenings();
+  const events = await server.storage().durable.selectFrom('events').select(['type', 'data']).execute();
+  const types = events.filter(({ data }) => JSON.parse(data).invoiceId === body.id).map(({ type }) => type);
+  assert.deepEqual(types.sort(), ['invoice.created', 'invoice.updated']);
+});
+
+test('a currency that was withdrawn is rejected in a new record, and stays in one that has it', async () => {
+  const rejected = await api.send('POST', INVOICES, { currency: 'HRK', customerId: contact.id, lines: [LINE] });
+  const { id } = await draftOf();
+  const { durable } = server.storage();
+  await durable
+    .updateTable('invoices' as never)
+    .set({ currency: 'HRK' } as never)
+    .where('id' as never, '=', id as never)
+    .execute();
+
+  const sent = await api.send('POST', `${INVOICES}/${id}/send`);
+
+  assert.equal(rejected.status, 400);
+  assert.deepEqual([sent.status, sent.body.currency, sent.body.total], [200, 'HRK', '108.00']);
+});
+
 test('of two updates with the same ETag one wins and the other gets 412', async () => {
   const { headers, body } = await api.send('POST', CONTACTS, { name: 'Per' });
   const match = { 'if-match': headers.get('etag') ?? '' };

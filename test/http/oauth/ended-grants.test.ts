@@ -6,7 +6,7 @@ import { changeApp } from '../../../src/apps/app-changes.ts';
 import { deleteApp } from '../../../src/apps/apps.ts';
 import { OPERATOR } from '../../../src/audit/entries.ts';
 import { endConnection, endForEveryone } from '../../../src/grants/connections.ts';
-import { disableApp, enableApp } from '../../../src/grants/suspension.ts';
+import { changeAppSettings, disableApp, enableApp } from '../../../src/grants/suspension.ts';
 import { DAY, MINUTE } from '../../../src/lib/clock.ts';
 import type { RegisteredApp } from '../../support/fixtures.ts';
 import { startTestServer } from '../../support/test-server.ts';
@@ -194,15 +194,12 @@ test('closing an app to other businesses stops their grants, and opening it agai
   const { body } = await server.exchange(code, credentials);
   const list = () => server.listInvoices(body.access_token, { 'x-business-id': bolt.id });
 
-  await changeApp(
-    OPERATOR,
-    db(),
-    { appId: app.id, change: () => ({ ...app, openToAnyBusiness: false }) },
-    server.clock(),
-  );
+  const open = (openToAnyBusiness: boolean) =>
+    changeAppSettings(OPERATOR, db(), { appId: app.id, change: () => ({ ...app, openToAnyBusiness }) }, server.clock());
+  await open(false);
   const closed = await list();
   const rejected = await server.refresh(body.refresh_token, credentials);
-  await changeApp(OPERATOR, db(), { appId: app.id, change: () => app }, server.clock());
+  await open(true);
 
   assert.equal(closed.status, 401);
   assert.match(rejected.body.error_description, /app_closed/);
