@@ -17,8 +17,8 @@ export const DASHBOARD_MUTATIONS: Mutation[] = [
     promise: 'D1',
     breaks: 'a change needs no CSRF token',
     file: 'src/web/session.ts',
-    find: "typeof csrf !== 'string' || !verifySignature(keys, 'csrf', signedText(ids), csrf)",
-    replace: 'false',
+    find: "if (typeof csrf === 'string' && verifySignature(keys, 'csrf', signedText(ids), csrf)) return;",
+    replace: 'if (true) return;',
     tests: [CSRF],
   },
   {

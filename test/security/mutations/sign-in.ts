@@ -86,8 +86,8 @@ export const SIGN_IN_MUTATIONS: Mutation[] = [
     promise: 'S6',
     breaks: 'a form of another origin is accepted',
     file: 'src/web/session.ts',
-    find: 'if (foreign || typeof',
-    replace: 'if (typeof',
+    find: 'if (foreign) throw',
+    replace: 'if (false) throw',
     tests: [CSRF],
   },
   {
