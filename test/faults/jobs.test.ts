@@ -7,8 +7,9 @@ import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { OPERATOR } from '../../src/audit/entries.ts';
 import { recordHappenings } from '../../src/events/happenings.ts';
+import { MAX_GRANTS } from '../../src/grants/connection-limit.ts';
 import { endForEveryone } from '../../src/grants/connections.ts';
-import { hasFollowUps, runFollowUp } from '../../src/grants/follow-ups.ts';
+import { hasFollowUps, requestFollowUp, runFollowUp } from '../../src/grants/follow-ups.ts';
 import { selectLiveGrants } from '../../src/grants/status.ts';
 import { pauseApp } from '../../src/grants/suspension.ts';
 import { createKeyring } from '../../src/lib/keyring.ts';
@@ -79,6 +80,21 @@ const JOBS: Job[] = [
       ),
   },
   {
+    what: 'the cut of a connection to its limit',
+    from: '"follow_ups" order by "done"',
+    table: 'follow_ups',
+    async request({ storage, acme, ada, addApp }, listen) {
+      const { id: appId } = await addApp({ ownerBusinessId: acme.id });
+      await listen(appId);
+      const parties = { appId, businessId: acme.id, userId: ada.id };
+      const grantIds = await addLiveGrants(storage, Array(MAX_GRANTS + GRANTS).fill(parties), Date.now());
+      const limit = { kind: 'limit', ...parties, reason: 'connection_limit' } as const;
+      await storage.transaction((tx) => requestFollowUp(tx, limit, Date.now()));
+      const expected = grantIds.slice(0, GRANTS).map((id) => `${id} ${limit.reason}`);
+      return { appIds: [appId], expected, isStop: false };
+    },
+  },
+  {
     what: 'the spreading of happenings',
     from: 'insert into "leases"',
     table: 'happenings',
@@ -117,7 +133,7 @@ async function openWorld(url: string, receiverUrl: string) {
     await stop(app);
     return { appIds: [app.id], expected: grantIds.map((id) => `${id} ${reason}`), isStop: true };
   };
-  return { storage, acme, ada, listen, stopGrants };
+  return { storage, acme, ada, addApp, listen, stopGrants };
 }
 
 async function isWaiting({ durable }: Storage, table: Job['table']): Promise<boolean> {
