@@ -147,13 +147,6 @@ export async function verifyEmail(
   });
 }
 
-/** The user can sign in again, and the grants that they created work again. */
-export async function enableUser(actor: Actor, db: Database, user: User, now: number): Promise<void> {
-  await inTransaction(db, async (tx) => {
-    if (await markUserEnabled(tx, user.id)) await recordUserAudit(actor, tx, { action: 'user.enabled', user }, now);
-  });
-}
-
 /** The sessions and tokens of a disabled user stop working. False if the user is disabled already. */
 export function markUserDisabled(db: Database, userId: string, now: number): Promise<boolean> {
   return isChanged(updateUser(db, userId, { disabled_at: now }).where('disabled_at', 'is', null));

@@ -6,7 +6,7 @@ import { deleteEndedConsents } from './consents.ts';
 import { runLimitBatch } from './limit-batches.ts';
 import { recordRevoked, revokeGrants } from './revocation.ts';
 import { type GrantFilter, isSuspendedBy, selectUnrevoked } from './status.ts';
-import { isLive, positionOf, selectUnrevokedAfter } from './unrevoked.ts';
+import { isLive, type Position, positionOf, selectUnrevokedAfter } from './unrevoked.ts';
 
 /**
  * What remains to be done after a stop, which takes effect without it: events for the apps, and the reason in the rows of the grants.
@@ -45,16 +45,15 @@ export async function beginFollowUp(tx: Database, followUp: FollowUp, now: numbe
   await runBatch(tx, await requestFollowUp(tx, followUp, now), now);
 }
 
-/** Needs a transaction. It no longer applies: the app is resumed, say. */
+/** Needs a transaction. It no longer applies: the app is resumed, or the user enabled. */
 export async function cancelNotices(
   tx: Database,
-  { appId, reason }: { appId: string; reason: InactiveReason },
+  whose: { app_id: string } | { user_id: string },
+  reason: InactiveReason,
 ): Promise<void> {
   await tx
     .deleteFrom('follow_ups')
-    .where('kind', '=', 'notify')
-    .where('reason', '=', reason)
-    .where('app_id', '=', appId)
+    .where(({ and }) => and({ kind: 'notify', reason, ...whose }))
     .execute();
 }
 
@@ -108,16 +107,19 @@ type Waiting = Row<'follow_ups'>;
 type Grants = Awaited<ReturnType<typeof readBatch>>;
 
 async function readBatch(tx: Database, followUp: Waiting, now: number) {
-  const { after_part, after_id, reason } = followUp;
-  const after = [after_part, after_id].filter((part) => part !== null);
-  const rows = await selectUnrevokedAfter(tx, filterOf(followUp), after, now)
-    .select(isSuspendedBy(reason as InactiveReason, now).as('isSuspended'))
+  const rows = await selectUnrevokedAfter(tx, filterOf(followUp), positionAfter(followUp), now)
+    .select(isSuspendedBy(followUp.reason as InactiveReason, now).as('isSuspended'))
     .limit(BATCH)
     .execute();
   return rows.map((row) => ({ ...row, isLive: isLive(row, now) }));
 }
 
-function filterOf({ app_id, business_id, user_id }: Waiting): GrantFilter {
+/** Where the next batch begins. */
+export function positionAfter({ after_part, after_id }: Waiting): Position {
+  return [after_part, after_id].filter((part) => part !== null);
+}
+
+export function filterOf({ app_id, business_id, user_id }: Waiting): GrantFilter {
   return { appId: app_id ?? undefined, businessId: business_id ?? undefined, userId: user_id ?? undefined };
 }
 

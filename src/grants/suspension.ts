@@ -1,5 +1,11 @@
 import { endSessionsOfUser } from '../accounts/sessions.ts';
-import { lockPlatformAdmins, markUserDisabled, recordUserAudit, type User } from '../accounts/users.ts';
+import {
+  lockPlatformAdmins,
+  markUserDisabled,
+  markUserEnabled,
+  recordUserAudit,
+  type User,
+} from '../accounts/users.ts';
 import type { App } from '../apps/app.ts';
 import { type AuditedApp, recordAppAudit } from '../apps/app-audit.ts';
 import { type AppChange, changeApp } from '../apps/app-changes.ts';
@@ -22,7 +28,7 @@ export async function disableApp(actor: Actor, db: Database, app: AuditedApp, no
 export async function enableApp(actor: Actor, db: Database, app: AuditedApp, now: number): Promise<boolean> {
   return inTransaction(db, async (tx) => {
     if (!(await setAppStatus(tx, app.id, { column: 'disabled_at', value: null }))) return false;
-    await cancelNotices(tx, { appId: app.id, reason: 'app_disabled' });
+    await cancelNotices(tx, { app_id: app.id }, 'app_disabled');
     await recordAppAudit(actor, tx, { action: 'app.enabled', app }, now);
     return true;
   });
@@ -46,7 +52,7 @@ export async function pauseApp(
 export async function resumeApp(actor: Actor, db: Database, app: AuditedApp, now: number): Promise<boolean> {
   return inTransaction(db, async (tx) => {
     if (!(await setAppStatus(tx, app.id, { column: 'paused_at', value: null }))) return false;
-    await cancelNotices(tx, { appId: app.id, reason: 'app_paused' });
+    await cancelNotices(tx, { app_id: app.id }, 'app_paused');
     await recordAppAudit(actor, tx, { action: 'app.resumed', app }, now);
     return true;
   });
@@ -64,9 +70,8 @@ export async function changeAppSettings(
     const before = await findApp(tx, change.appId);
     const after = await changeApp(actor, tx, change, now);
     if (!before || !after || before.openToAnyBusiness === after.openToAnyBusiness) return after;
-    const notice = { appId: after.id, reason: 'app_closed' } as const;
-    if (after.openToAnyBusiness) await cancelNotices(tx, notice);
-    else await requestFollowUp(tx, { kind: 'notify', ...notice }, now);
+    if (after.openToAnyBusiness) await cancelNotices(tx, { app_id: after.id }, 'app_closed');
+    else await requestFollowUp(tx, { kind: 'notify', appId: after.id, reason: 'app_closed' }, now);
     return after;
   });
 }
@@ -88,6 +93,15 @@ export async function disableUser(
     await requestFollowUp(tx, { kind: 'notify', userId: user.id, reason: 'user_disabled' }, now);
     await recordUserAudit(actor, tx, { action: 'user.disabled', user, detail: reason ? { reason } : {} }, now);
     return true;
+  });
+}
+
+/** The user can sign in again, and the grants that they created work again. */
+export async function enableUser(actor: Actor, db: Database, user: User, now: number): Promise<void> {
+  await inTransaction(db, async (tx) => {
+    if (!(await markUserEnabled(tx, user.id))) return;
+    await cancelNotices(tx, { user_id: user.id }, 'user_disabled');
+    await recordUserAudit(actor, tx, { action: 'user.enabled', user }, now);
   });
 }
 

@@ -1,6 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
+import { type Expression, expressionBuilder, type SqlBool } from 'kysely';
 import type { Database } from '../storage/storage.ts';
-import { endedReason, type GrantFilter, matching, selectUnrevokedWithParties } from './status.ts';
+import type { Tables } from '../storage/tables.ts';
+import { endedReason, type GrantFilter, matching, selectUnrevoked, selectUnrevokedWithParties } from './status.ts';
 
 /** Where reading continues: the values of the last row, by which rows are sorted. Empty at the start. */
 export type Position = string[];
@@ -16,14 +18,34 @@ export function selectUnrevokedAfter(db: Database, filter: GrantFilter, after: P
     .select(['grants.business_id as businessId', 'grants.user_id as userId', 'grants.refresh_expires_at as until'])
     .select(endedReason(now).as('ended'))
     .where(matching(filter))
-    .where(({ eb, refTuple, tuple }) => {
-      const [first = 'id', second, third] = columns;
-      const [one = NIL, two = NIL, three = NIL] = after;
-      if (second === undefined) return eb(`grants.${first}`, '>', one);
-      if (third === undefined) return eb(refTuple(`grants.${first}`, `grants.${second}`), '>', tuple(one, two));
-      return eb(refTuple(`grants.${first}`, `grants.${second}`, `grants.${third}`), '>', tuple(one, two, three));
-    });
+    .where(isAfter(columns, after));
   return columns.reduce((sorted, column) => sorted.orderBy(`grants.${column}`), query);
+}
+
+function isAfter(columns: Columns, after: Position): Expression<SqlBool> {
+  const { eb, refTuple, tuple } = expressionBuilder<Tables, 'grants'>();
+  const [first, second, third] = columns;
+  const [one = NIL, two = NIL, three = NIL] = after;
+  if (second === undefined) return eb(`grants.${first}`, '>', one);
+  if (third === undefined) return eb(refTuple(`grants.${first}`, `grants.${second}`), '>', tuple(one, two));
+  return eb(refTuple(`grants.${first}`, `grants.${second}`, `grants.${third}`), '>', tuple(one, two, three));
+}
+
+/** Reads at most so many entries of the index. */
+export async function countUnrevokedAfter(
+  db: Database,
+  filter: GrantFilter,
+  after: Position,
+  max: number,
+): Promise<number> {
+  const columns = columnsOf(filter);
+  const unrevoked = selectUnrevoked(db).where(matching(filter)).where(isAfter(columns, after)).limit(max);
+  const sorted = columns.reduce((query, column) => query.orderBy(`grants.${column}`), unrevoked);
+  const { found } = await db
+    .selectFrom(sorted.as('unrevoked'))
+    .select(({ fn }) => fn.countAll().as('found'))
+    .executeTakeFirstOrThrow();
+  return Number(found);
 }
 
 type Read = Awaited<ReturnType<ReturnType<typeof selectUnrevokedAfter>['execute']>>[number];
@@ -53,6 +75,9 @@ export async function* readLive(db: Database, filter: GrantFilter, now: number, 
     await setImmediate();
   }
 }
+
+type Column = 'id' | 'app_id' | 'business_id' | 'user_id';
+type Columns = readonly [Column, Column?, Column?];
 
 /** What the index sorts by after the columns of the filter. */
 function columnsOf({ appId, businessId, userId }: GrantFilter) {

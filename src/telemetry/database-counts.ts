@@ -1,5 +1,6 @@
 import type { AliasedExpression } from 'kysely';
 import { EVENTS_KEPT_FOR } from '../events/events.ts';
+import { readWaiting } from '../grants/follow-up-progress.ts';
 import { DAY, SECOND } from '../lib/clock.ts';
 import type { Database } from '../storage/storage.ts';
 
@@ -11,6 +12,10 @@ export interface Backlog {
   happenings: number;
   /** In seconds. */
   oldestHappening: number;
+  /** Follow-ups of stops that are not finished. */
+  followUps: number;
+  /** In seconds. */
+  oldestFollowUp: number;
   /** Events without deliveries yet. */
   events: number;
   deliveries: number;
@@ -27,9 +32,12 @@ export interface Backlog {
 
 export async function readBacklog(db: Database, now: number): Promise<Backlog> {
   const deliveries = await readDeliveries(db);
+  const followUps = await readWaiting(db, MAX_COUNT);
   return {
     happenings: await count(db, db.selectFrom('happenings').select('id')),
     oldestHappening: secondsSince(await findOldestHappening(db), now),
+    followUps: followUps.count,
+    oldestFollowUp: secondsSince(followUps.oldestAt, now),
     events: await count(db, db.selectFrom('events').select('id').where('dispatched_at', 'is', null)),
     deliveries: Number(deliveries.waiting),
     oldestDelivery: secondsSince(deliveries.oldest, now),

@@ -98,6 +98,16 @@ const BACKLOG_GAUGES: [name: string, help: string, read: (backlog: Backlog & { a
     ({ oldestHappening }) => oldestHappening,
   ],
   [
+    'gatehouse_follow_ups_waiting',
+    'Follow-ups of stops that are not finished, counted up to 5000.',
+    ({ followUps }) => followUps,
+  ],
+  [
+    'gatehouse_oldest_follow_up_age_seconds',
+    'Age of the oldest follow-up that is not finished.',
+    ({ oldestFollowUp }) => oldestFollowUp,
+  ],
+  [
     'gatehouse_webhook_events_waiting',
     'Events that are not dispatched yet, counted up to 5000.',
     ({ events }) => events,

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { chmodSync, closeSync, existsSync, openSync, readdirSync, statSync, writeFileSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { requestFollowUp } from '../../src/grants/follow-ups.ts';
+import { HOUR } from '../../src/lib/clock.ts';
 import { createKeyring } from '../../src/lib/keyring.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import { insertEndpoint } from '../../src/webhooks/endpoints.ts';
@@ -186,4 +188,19 @@ test('a damaged database is a problem, and is not changed', async () => {
   assert.ok(of('problem').some(({ about }) => about === 'database'));
   assert.equal(statSync(file).size, size);
   assert.ok(existsSync(file));
+});
+
+test('the doctor reports what is left after stops, and warns if it takes more than an hour', async () => {
+  const cli = await createCommandLineWithDatabase();
+  const storage = await openStorage(cli.databaseUrl);
+  const followUp = { kind: 'end', appId: UNKNOWN_ID, reason: 'app_tokens_ended' } as const;
+  await requestFollowUp(storage.durable, followUp, Date.now());
+  const { findings: soon } = await runDoctor(cli);
+  await requestFollowUp(storage.durable, followUp, Date.now() - 2 * HOUR);
+  await storage.close();
+
+  const { findings: late } = await runDoctor(cli);
+
+  assertFinding(soon, 'ok', /not finished: 1, with 0 grants done/);
+  assertFinding(late, 'warning', /not finished: 2, with 0 grants done, the oldest since /);
 });

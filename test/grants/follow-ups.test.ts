@@ -3,8 +3,18 @@ import { after, test } from 'node:test';
 import { sql } from 'kysely';
 import { OPERATOR } from '../../src/audit/entries.ts';
 import { endForEveryone } from '../../src/grants/connections.ts';
+import { listProgress } from '../../src/grants/follow-up-progress.ts';
 import { hasFollowUps, requestFollowUp, runFollowUp } from '../../src/grants/follow-ups.ts';
-import { changeAppSettings, pauseApp, resumeApp } from '../../src/grants/suspension.ts';
+import { removeMember } from '../../src/grants/member-changes.ts';
+import {
+  changeAppSettings,
+  disableApp,
+  disableUser,
+  enableApp,
+  enableUser,
+  pauseApp,
+  resumeApp,
+} from '../../src/grants/suspension.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { migrate } from '../../src/storage/migrate.ts';
 import { openStorage } from '../../src/storage/open.ts';
@@ -23,9 +33,9 @@ const { acme, ada, addApp, addBusiness, addUser } = await createFixtures(
 /** More than two batches. */
 const MANY = 1100;
 
-async function appWithGrants(count = MANY, settings = {}): Promise<RegisteredApp> {
+async function appWithGrants(count = MANY, settings = {}, user = ada): Promise<RegisteredApp> {
   const app = await addApp({ ownerBusinessId: acme.id, ...settings });
-  await addGrants(app, count, acme);
+  await addGrants(app, count, acme, user);
   return app;
 }
 
@@ -41,18 +51,22 @@ async function addGrants(app: RegisteredApp, count: number, business: { id: stri
     .execute();
 }
 
+/** By reason. */
 async function reasonsOf(app: RegisteredApp): Promise<Map<string, number>> {
-  const rows = await db
-    .selectFrom('events')
-    .select('data')
-    .where('app_id', '=', app.id)
-    .where('type', '=', 'grant.revoked')
-    .execute();
-  const grants = new Set(rows.map(({ data }) => JSON.parse(data).grantId));
-  assert.equal(grants.size, rows.length, 'one event for each grant');
-  return new Map(
-    [...Map.groupBy(rows, ({ data }) => String(JSON.parse(data).reason))].map(([reason, all]) => [reason, all.length]),
-  );
+  const events = await listEvents(app);
+  assert.equal(new Set(events.map(({ grantId }) => grantId)).size, events.length, 'one event for each grant');
+  return countEvents(app);
+}
+
+async function countEvents(app: RegisteredApp): Promise<Map<string, number>> {
+  const byReason = Map.groupBy(await listEvents(app), ({ reason }) => reason);
+  return new Map([...byReason].map(([reason, all]) => [reason, all.length]));
+}
+
+async function listEvents(app: RegisteredApp): Promise<{ grantId: string; reason: string }[]> {
+  const events = db.selectFrom('events').select('data').where('app_id', '=', app.id);
+  const rows = await events.where('type', '=', 'grant.revoked').execute();
+  return rows.map(({ data }) => JSON.parse(data));
 }
 
 const countUnrevoked = async ({ id }: RegisteredApp) =>
@@ -103,6 +117,87 @@ test('an app that is resumed gets no further events of the pause, and all of the
 
   assert.equal(isWaiting, false);
   assert.deepEqual(await reasonsOf(app), new Map([['app_paused', 500]]));
+});
+
+test('an app that is enabled gets no further events, and all of the next time', async () => {
+  const app = await appWithGrants();
+  await disableApp(OPERATOR, db, app, NOW);
+  await runFollowUp(db, NOW);
+
+  await enableApp(OPERATOR, db, app, NOW);
+  const isWaiting = await hasFollowUps(db);
+  await disableApp(OPERATOR, db, app, NOW);
+  await finish();
+
+  assert.equal(isWaiting, false);
+  assert.equal((await countEvents(app)).get('app_disabled'), 500 + MANY);
+});
+
+test('of a user who is enabled again, apps get no further events, and all of the next time', async () => {
+  const user = await addUser('Uma', [[acme, 'member']]);
+  const app = await appWithGrants(MANY, {}, user);
+  await disableUser(OPERATOR, db, { user }, NOW);
+  await runFollowUp(db, NOW);
+
+  await enableUser(OPERATOR, db, user, NOW);
+  const isWaiting = await hasFollowUps(db);
+  await disableUser(OPERATOR, db, { user }, NOW);
+  await finish();
+
+  assert.equal(isWaiting, false);
+  assert.equal((await countEvents(app)).get('user_disabled'), 500 + MANY);
+});
+
+test('enabling a user leaves the follow-up of another stop of theirs', async () => {
+  const user = await addUser('Una', [[acme, 'member']]);
+  await storage.transaction((tx) =>
+    requestFollowUp(tx, { kind: 'end', userId: user.id, reason: 'password_reset' }, NOW),
+  );
+  await disableUser(OPERATOR, db, { user }, NOW);
+
+  await enableUser(OPERATOR, db, user, NOW);
+
+  assert.equal(await hasFollowUps(db), true);
+  await finish();
+});
+
+test('of a member who is invited again, the follow-up ends the former grants and not the new ones', async () => {
+  const user = await addUser('Ugo', [[acme, 'member']]);
+  const app = await appWithGrants(MANY, {}, user);
+  await removeMember(OPERATOR, db, { userId: user.id, businessId: acme.id }, NOW);
+
+  await db
+    .insertInto('memberships')
+    .values({ user_id: user.id, business_id: acme.id, role: 'member', created_at: NOW + 1 })
+    .execute();
+  await storage.transaction((tx) => addGrant(tx, { appId: app.id, userId: user.id, businessId: acme.id }, NOW + 1));
+  await finish();
+
+  assert.equal(await countUnrevoked(app), 1);
+  assert.deepEqual(await reasonsOf(app), new Map([['member_removed', MANY]]));
+});
+
+test('the progress of follow-ups is shown by kind, with what is left', async () => {
+  const app = await appWithGrants();
+  await storage.transaction((tx) => pauseApp(OPERATOR, tx, { app }, NOW));
+  await runFollowUp(db, NOW);
+
+  const paused = await listProgress(db, { appId: app.id });
+  await storage.transaction((tx) =>
+    endForEveryone(tx, { appId: app.id, businessId: acme.id }, 'disconnected_by_owner', NOW),
+  );
+  const both = await listProgress(db, { businessId: acme.id, appId: app.id });
+  await finish();
+
+  assert.deepEqual(paused, [{ kind: 'notify', done: 500, left: MANY - 500 }]);
+  assert.deepEqual(
+    both.toSorted((a, b) => a.done - b.done),
+    [
+      { kind: 'end', done: 0, left: MANY },
+      { kind: 'notify', done: 500, left: MANY - 500 },
+    ],
+  );
+  assert.deepEqual(await listProgress(db, { appId: app.id }), []);
 });
 
 test('a small follow-up does not wait for a large one', async () => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { recordHappenings } from '../../src/events/happenings.ts';
+import { requestFollowUp } from '../../src/grants/follow-ups.ts';
 import { DAY, MINUTE } from '../../src/lib/clock.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { migrate } from '../../src/storage/migrate.ts';
@@ -104,6 +105,22 @@ test('happenings that are not spread yet are reported with the age of the oldest
 
   assert.deepEqual([none.happenings, none.oldestHappening], [0, 0]);
   assert.deepEqual([two.happenings, two.oldestHappening], [2, 60]);
+});
+
+test('follow-ups of stops are reported with the age of the oldest', async () => {
+  // A server would run them.
+  const storage = await openStorage('sqlite::memory:');
+  await migrate(storage);
+  const followUp = { kind: 'end', appId: newId(now), reason: 'app_tokens_ended' } as const;
+
+  const none = await readBacklog(storage.durable, now);
+  await requestFollowUp(storage.durable, followUp, now - MINUTE);
+  await requestFollowUp(storage.durable, followUp, now);
+  const two = await readBacklog(storage.durable, now);
+  await storage.close();
+
+  assert.deepEqual([none.followUps, none.oldestFollowUp], [0, 0]);
+  assert.deepEqual([two.followUps, two.oldestFollowUp], [2, 60]);
 });
 
 test('expired rows are counted by table until they are removed', async () => {

@@ -3,7 +3,9 @@ import { DEMO_USERS } from '../../../demo/data.ts';
 import { findUserByEmail } from '../../accounts/users.ts';
 import { listAppsOf } from '../../apps/apps.ts';
 import type { Settings } from '../../config/settings.ts';
-import { DAY, MINUTE, SECOND, systemClock } from '../../lib/clock.ts';
+import { MAX_COUNTED } from '../../grants/counts.ts';
+import { readWaiting } from '../../grants/follow-up-progress.ts';
+import { DAY, HOUR, MINUTE, SECOND, systemClock } from '../../lib/clock.ts';
 import {
   checkStandbyWait,
   checkWritable,
@@ -67,6 +69,7 @@ async function checkOpened(storage: Storage, settings: Settings, keys: string[] 
     );
   }
   findings.push(...(await checkIntrospection(storage.durable, settings)));
+  findings.push(...(await checkFollowUps(storage.durable, systemClock())));
   const clocks = await compareClocks(storage.durable, inspection, systemClock());
   return [...findings, ...clocks, ...(keys ? await checkKnownKeys(storage.durable, keys) : [])];
 }
@@ -90,6 +93,18 @@ async function checkIntrospection(db: Database, settings: Settings): Promise<Fin
         'Remove it from the setting, or resume the app. gatehouse app list shows the apps.',
       ),
     );
+}
+
+/** A million grants take a few minutes. */
+const LATE = HOUR;
+
+/** What stops leave to a job. They take effect without it. */
+async function checkFollowUps(db: Database, now: number): Promise<Finding[]> {
+  const { count, done, oldestAt } = await readWaiting(db, MAX_COUNTED);
+  if (oldestAt === null) return [];
+  const message = `Follow-ups of stops that are not finished: ${count}, with ${done} grants done, the oldest since ${new Date(oldestAt).toISOString()}.`;
+  if (now - oldestAt < LATE) return [ok(message)];
+  return [warning(message, 'Check that a server runs, and its log for errors of follow-ups. No stopped grant works.')];
 }
 
 async function checkWriting(storage: Storage): Promise<Finding[]> {

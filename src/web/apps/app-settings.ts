@@ -2,12 +2,14 @@ import type { FastifyInstance, FastifyReply } from 'fastify';
 import type { App, AppSettings } from '../../apps/apps.ts';
 import { type AppSecret, listSecrets } from '../../apps/secrets.ts';
 import { BADGE } from '../../apps/verification.ts';
+import { listProgress, type Progress } from '../../grants/follow-up-progress.ts';
 import { changeAppSettings } from '../../grants/suspension.ts';
 import { DAY } from '../../lib/clock.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { listScopes } from '../../oauth/scopes.ts';
 import { countExchanges } from '../../request-log/counts.ts';
 import { type Endpoint, listEndpoints } from '../../webhooks/endpoints.ts';
+import { followUpProgress } from '../components/follow-up-progress.ts';
 import { settings, settingsForm } from '../components/structure.ts';
 import { isConfirmed } from '../confirmation.ts';
 import type { WebDeps } from '../deps.ts';
@@ -75,6 +77,7 @@ export async function showSettings(
   const offer = await pkceOffer(pages, { app, viewer, path: `${viewer.path}/${app.id}` });
   const pauseReason = app.pausedAt === null ? undefined : await findReason(db, app.id, 'app.paused');
   const view = {
+    progress: await listProgress(db, { appId: app.id }),
     app,
     settings: shown,
     problem,
@@ -94,6 +97,7 @@ function settingsBody(section: AppSection, viewer: Viewer, view: AppView): Html 
   const { app, secrets, problem } = view;
   return html`${appHead(section, viewer, app, { here: 'Settings' })}
 ${app.pausedAt !== null && html`<p class="notice">Paused by ${view.platformName} since ${time(app.pausedAt)}: the app does not work until the platform resumes it.${view.pauseReason !== undefined && html`<br>Reason: ${view.pauseReason}`}</p>`}
+${followUpProgress(view.progress)}
 ${viewer.canChange && failingNotices(`${viewer.path}/${app.id}/endpoints`, view.endpoints, view.now)}
 ${settings({
   title: 'Credentials',
@@ -110,6 +114,7 @@ ${viewer.canChange ? changes(section, viewer, view) : summary(app)}`;
 }
 
 interface AppView {
+  progress: Progress[];
   app: App;
   secrets: AppSecret[];
   /** What the form shows: the stored settings, or what was submitted if it was rejected. */

@@ -62,6 +62,7 @@ async function refresh() {
   const page = new DOMParser().parseFromString(await response.text(), 'text/html');
   for (const element of live) {
     const fresh = page.getElementById(element.id);
+    if (!fresh) element.remove();
     if (!fresh || isInUse(element)) continue;
     for (const time of fresh.querySelectorAll(TIMES)) localise(time);
     for (const button of fresh.querySelectorAll(COPY_BUTTONS)) button.hidden = false;
@@ -73,6 +74,7 @@ async function refresh() {
 }
 
 function isInUse(element) {
+  if (!element.isConnected) return true;
   const selection = getSelection();
   if (!selection.isCollapsed && selection.containsNode(element, true)) return true;
   const isOpen = element.querySelector('details[open]:not([id]), .bar:hover') !== null;

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { findOwnedApp, type OwnedApp, searchApps } from '../../apps/app-search.ts';
 import { clientIdOf } from '../../apps/client-ids.ts';
 import { removeVerification, verifyPublisher } from '../../apps/verification.ts';
+import { listProgress, type Progress } from '../../grants/follow-up-progress.ts';
 import { countAffected, countEachAffected, type Impact } from '../../grants/impact.ts';
 import { pauseApp, resumeApp } from '../../grants/suspension.ts';
 import { type Html, html } from '../../lib/html.ts';
@@ -9,6 +10,7 @@ import { listScopes } from '../../oauth/scopes.ts';
 import type { Database } from '../../storage/storage.ts';
 import { access } from '../access.ts';
 import { appAvatar, verifiedBadge } from '../app-identity-views.ts';
+import { followUpProgress } from '../components/follow-up-progress.ts';
 import { appBadges, impactText, ownerNameOf, pluralizeCount } from '../components/product.ts';
 import { dangerZone, pageHead, question, settings } from '../components/structure.ts';
 import type { WebDeps } from '../deps.ts';
@@ -70,7 +72,8 @@ async function showApp(
   const context = await loadPageContext(deps, request);
   const impact = await countAffected(storage.durable, { appId: app.id }, clock());
   const reason = app.pausedAt === null ? undefined : await findReason(storage.durable, app.id, 'app.paused');
-  const body = appBody(app, { platformName, impact, reason, problem, csrf: context.csrf });
+  const progress = await listProgress(storage.durable, { appId: app.id });
+  const body = appBody(app, { platformName, impact, progress, reason, problem, csrf: context.csrf });
   return sendPlatformPage(reply, deps, { context, title: app.name, body, status: problem ? 400 : 200 });
 }
 
@@ -146,7 +149,13 @@ function appRow(app: OwnedApp, { platformName, impact }: { platformName: string;
 `;
 }
 
-function appBody(app: OwnedApp, around: AppView & { reason: string | undefined; problem: Problem | undefined }): Html {
+interface AppPageView extends AppView {
+  progress: Progress[];
+  reason: string | undefined;
+  problem: Problem | undefined;
+}
+
+function appBody(app: OwnedApp, around: AppPageView): Html {
   const facts = html`<dl class="facts">
 <div><dt>Owner</dt><dd>${owner(app, around.platformName)}</dd></div>
 <div><dt>client_id</dt><dd>${copyable('client-id', clientIdOf(app))}</dd></div>
@@ -165,6 +174,7 @@ function appBody(app: OwnedApp, around: AppView & { reason: string | undefined; 
     back: { to: PATH, name: 'All apps' },
     actions: app.ownerScope === 'platform' && more,
   })}
+${followUpProgress(around.progress)}
 ${settings({ title: 'Details', body: facts })}
 ${verificationSection(app, around)}
 ${pauseSection(app, around)}`;

@@ -2,9 +2,11 @@ import type { FastifyInstance } from 'fastify';
 import { listMemberships, type Membership } from '../../accounts/memberships.ts';
 import { searchUsers } from '../../accounts/user-lists.ts';
 import type { User } from '../../accounts/users.ts';
+import { listProgress, type Progress } from '../../grants/follow-up-progress.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { access } from '../access.ts';
 import { avatar, badge, emptyState } from '../components/display.ts';
+import { followUpProgress } from '../components/follow-up-progress.ts';
 import { pluralize, roleBadge, unverifiedBadge } from '../components/product.ts';
 import { pageHead, section, settings } from '../components/structure.ts';
 import { day } from '../days.ts';
@@ -49,6 +51,7 @@ function mountUser(host: FastifyInstance, deps: WebDeps): void {
     const reason = user.disabledAt === null ? undefined : await findReason(storage.durable, user.id, 'user.disabled');
     const body = userBody(user, {
       ...(await loadUserImpact(deps, user)),
+      progress: await listProgress(storage.durable, { userId: user.id }),
       memberships,
       isYou,
       reason,
@@ -76,6 +79,7 @@ function lastSignedIn({ lastSignedInAt }: User): Html {
 }
 
 interface UserView extends UserImpact {
+  progress: Progress[];
   /** Why the user was disabled. */
   reason: string | undefined;
   memberships: Membership[];
@@ -98,6 +102,7 @@ function userBody(user: User, view: UserView): Html {
     intro: user.email,
     back: { to: PATH, name: 'Users' },
   })}
+${followUpProgress(view.progress)}
 ${settings({ title: 'Details', body: facts })}
 ${section({ title: 'Businesses', body: membershipList(view.memberships) })}
 ${recoverySection(user, view)}

@@ -1,10 +1,12 @@
 import type { FastifyInstance } from 'fastify';
 import type { ConnectionFilter } from '../../grants/connection-rows.ts';
 import { type Connection, listConnections } from '../../grants/connections.ts';
+import { listProgress, type Progress } from '../../grants/follow-up-progress.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { isId } from '../../lib/ids.ts';
 import { access } from '../access.ts';
 import { emptyState } from '../components/display.ts';
+import { followUpProgress } from '../components/follow-up-progress.ts';
 import { icon } from '../components/icon.ts';
 import { list, pageHead, section } from '../components/structure.ts';
 import type { WebDeps } from '../deps.ts';
@@ -30,7 +32,8 @@ export function mountConnectedApps(host: FastifyInstance, deps: WebDeps): void {
     const listing = readConnectionListing(request.query);
     const here = await listConnections(storage.durable, filterHere(context, listing), clock());
     const elsewhere = await listConnections(storage.durable, filterElsewhere(context, listing), clock());
-    const body = listBody(context, { listing, here, elsewhere }, deps);
+    const progress = await listProgress(storage.durable, followUpsOf(context));
+    const body = listBody(context, { listing, here, elsewhere, progress }, deps);
     return sendPage(reply, { title: 'Connected apps', platformName, width: 'wide', context, body });
   });
 
@@ -72,13 +75,19 @@ function filterElsewhere(
   return { businessIds: from ? [] : others, userId: user.id, search, limit: MAX_ELSEWHERE + 1 };
 }
 
+/** Owners see the follow-ups of the business, and everyone their own. */
+function followUpsOf({ user, business, isOwner }: MembersContext) {
+  return { userId: user.id, ...(isOwner && { businessId: business.businessId }) };
+}
+
 interface Found {
+  progress: Progress[];
   listing: ConnectionListing;
   here: Connection[];
   elsewhere: Connection[];
 }
 
-function listBody(context: MembersContext, { listing, here, elsewhere }: Found, deps: WebDeps): Html {
+function listBody(context: MembersContext, { listing, here, elsewhere, progress }: Found, deps: WebDeps): Html {
   const { search, after } = listing;
   const shown = here.slice(0, PER_PAGE);
   const last = shown.at(-1);
@@ -92,6 +101,7 @@ function listBody(context: MembersContext, { listing, here, elsewhere }: Found, 
     intro: `${isOwner ? `Apps that you and other members have connected to ${business.businessName}.` : 'Apps that you have connected to your businesses, and apps that are connected for the business.'} Disconnecting an app ends its access at once.`,
     actions: deps.servesMcp && html`<a class="button" href="${path}/assistant">${icon('bot')}Connect an assistant</a>`,
   })}
+${followUpProgress(progress)}
 ${isLong && searchForm({ path, search, label: isOwner ? 'Search by app or person' : 'Search by app' })}
 ${shown.length > 0 ? list(connectionRows(shown, viewer)) : emptyState({ icon: 'blocks', text: emptySentence(context, listing, elsewhere) })}
 ${pager({ path, search, after }, next)}

@@ -3,10 +3,12 @@ import { countOpenInvitations } from '../../accounts/invitations.ts';
 import { findMember, listMembers, type Member, type Membership } from '../../accounts/memberships.ts';
 import { listProtectedMembers } from '../../accounts/second-factor-rules.ts';
 import type { UserActor } from '../../audit/entries.ts';
+import { listProgress, type Progress } from '../../grants/follow-up-progress.ts';
 import { type Html, html } from '../../lib/html.ts';
 import { access } from '../access.ts';
 import { businessPath, businessRoute } from '../business-address.ts';
 import { avatar, badge, emptyState, statusDot } from '../components/display.ts';
+import { followUpProgress } from '../components/follow-up-progress.ts';
 import { roleBadge, unverifiedBadge } from '../components/product.ts';
 import { dangerZone, list, pageHead, tabs } from '../components/structure.ts';
 import { day } from '../days.ts';
@@ -33,7 +35,8 @@ export function mountMembers(host: FastifyInstance, deps: WebDeps): void {
     const { shown, next } = takePage(members);
     const protectedIds = await readProtected(deps, context, shown);
     const open = context.isOwner ? await countOpenInvitations(db, businessId, clock()) : 0;
-    const body = listBody(context, { listing, shown, next, protectedIds, open });
+    const progress = context.isOwner ? await listProgress(db, { businessId }) : [];
+    const body = listBody(context, { listing, shown, next, protectedIds, open, progress });
     return sendMembersPage(reply, deps, { context, title: 'Members', body });
   });
 }
@@ -45,6 +48,7 @@ interface Shown {
   /** The members who have a second factor; undefined if the user may not see it. */
   protectedIds: Set<string> | undefined;
   open: number;
+  progress: Progress[];
 }
 
 /** Owners and admins see who has a second factor. For others, it would name the accounts that are easier to break into. */
@@ -54,11 +58,12 @@ async function readProtected({ storage }: WebDeps, { business }: MembersContext,
   return listProtectedMembers(storage.durable, { businessId, userIds: members.map(({ id }) => id) });
 }
 
-function listBody(context: MembersContext, { listing, shown, next, protectedIds, open }: Shown): Html {
+function listBody(context: MembersContext, { listing, shown, next, protectedIds, open, progress }: Shown): Html {
   const { businessName } = context.business;
   const path = membersPath(context);
   return html`${membersHead(context, 'Members', `The people of ${businessName} and their roles.`)}
 ${context.isOwner && memberTabs(context, 'members', open)}
+${followUpProgress(progress)}
 ${searchForm({ path, search: listing.search, label: 'Search by name or email' })}
 ${shown.length === 0 && emptyState({ icon: 'users', text: listing.search ? 'No member matches this name or email.' : 'No more members.' })}
 ${shown.length > 0 && list(shown.map((member) => row(context, member, protectedIds?.has(member.id))))}
