@@ -1,6 +1,7 @@
 import { findCurrentMembership, findMembership, type Membership } from '../accounts/memberships.ts';
 import type { User } from '../accounts/users.ts';
 import type { App } from '../apps/apps.ts';
+import { SECOND } from '../lib/clock.ts';
 import type { Database } from '../storage/storage.ts';
 
 /**
@@ -21,4 +22,15 @@ export async function findActingMembership(
 /** The only business in which a private app works, or null if the user can choose. */
 export function boundBusiness(app: App): string | null {
   return app.openToAnyBusiness ? null : app.ownerBusinessId;
+}
+
+/** How far the clocks of nodes may differ. */
+const CLOCK_DIFFERENCE = 10 * SECOND;
+
+/**
+ * When the member allows an app, if it is now. A grant from before its user joined is inactive, and the clock of the node at which they
+ * joined may be ahead.
+ */
+export function timeOfAllow({ since }: Membership, now: number): number {
+  return since < now + CLOCK_DIFFERENCE ? Math.max(since, now) : now;
 }

@@ -91,7 +91,8 @@ async function classifySpent(
 }
 
 async function isSuccessorUsed({ storage, uses }: RefreshDeps, grant: Grant, now: number): Promise<boolean> {
-  if (uses.isCurrentUsed(grant)) return true;
+  // A revocation is a use. Nodes of 0.2.0 and older store it a second later, and not if they are killed.
+  if (grant.revokedTokens !== null || uses.isCurrentUsed(grant)) return true;
   // A use is removed from memory when it is stored, possibly after this row was read.
   const latest = await findGrant(storage.durable, { grantId: grant.id, rotation: grant.rotation }, now);
   return !latest || latest.rotation > grant.rotation || latest.usedRotation >= grant.rotation;

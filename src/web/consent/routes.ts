@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Membership } from '../../accounts/memberships.ts';
 import type { Session } from '../../accounts/sessions.ts';
-import { findActingMembership } from '../../grants/tenancy.ts';
+import { findActingMembership, timeOfAllow } from '../../grants/tenancy.ts';
 import { TooManyRequests } from '../../lib/errors.ts';
 import { newId } from '../../lib/ids.ts';
 import type { RateLimit } from '../../lib/rate-limit.ts';
@@ -36,7 +36,8 @@ async function openConsent(deps: WebDeps, request: FastifyRequest, reply: Fastif
   const session = requireSignIn(request, requested, requestedAt);
   requireSecondFactor(request);
   await countRequest(deps, deps.limits.perUser, requested, session);
-  const { businessId } = await requireMembership(deps, requested, session);
+  const membership = await requireMembership(deps, requested, session);
+  const { businessId } = membership;
   const context = { request, session, path: request.url, query, businessId };
   const [permission, consent] = await Promise.all([
     findPermission(storage.durable, { request: requested, userId: session.user.id, businessId }),
@@ -50,7 +51,8 @@ async function openConsent(deps: WebDeps, request: FastifyRequest, reply: Fastif
     await countRequest(deps, deps.limits.changesPerUser, authRequest, session);
     const ids = { businessId, sessionId: session.id, grantId: newId(clock()) };
     const authorization = { request: authRequest, ...ids, consent, rules: permission.rules };
-    const code = await issueCodeSilently(actorOf(request), { db: storage.durable, keys }, authorization, clock());
+    const now = timeOfAllow(membership, clock());
+    const code = await issueCodeSilently(actorOf(request), { db: storage.durable, keys }, authorization, now);
     return code ? reply.redirect(codeLocation(authRequest.callback, code, issuer), 303) : restart(deps, reply, query);
   }
   if (authRequest.prompt === 'none') {

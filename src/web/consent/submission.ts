@@ -1,12 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { findMembership } from '../../accounts/memberships.ts';
+import { findMembership, type Membership } from '../../accounts/memberships.ts';
 import { resumeSession } from '../../accounts/sessions.ts';
 import { setCurrentBusiness } from '../../accounts/users.ts';
 import type { Consent } from '../../grants/consents.ts';
 import { denyApp } from '../../grants/decisions.ts';
 import { ExternalBoundReached } from '../../grants/external-connections.ts';
 import { chooseScopes } from '../../grants/requested-scopes.ts';
-import { findActingMembership } from '../../grants/tenancy.ts';
+import { findActingMembership, timeOfAllow } from '../../grants/tenancy.ts';
 import { mayConnectForBusiness } from '../../grants/transfers.ts';
 import { isId } from '../../lib/ids.ts';
 import { commonScopes, formatScopes } from '../../lib/scope-lists.ts';
@@ -47,7 +47,8 @@ export async function submitConsent(
   if (permission.restriction)
     return showRestriction(deps, reply, { ...submitted, restriction: permission.restriction });
   const permitted = { ...submitted, authRequest: permission.request };
-  if (!(await isCurrent(deps, permitted, permission.permit))) return restart(deps, reply, state.query);
+  const membership = await findAllowing(deps, permitted, permission.permit);
+  if (!membership) return restart(deps, reply, state.query);
   const chosen = chooseScopes(permission.request, list(request.body, 'optional_scope'));
   // All scopes are optional, and none is ticked: a grant needs at least one.
   if (chosen.allowed.length === 0) {
@@ -58,7 +59,12 @@ export async function submitConsent(
   return tryForm(
     async () => {
       const expiresAt = await readEndField(deps, request.body, earlier);
-      return allow(deps, reply, permitted, { ...chosen, connectedFor: readConnectedFor(request.body), expiresAt });
+      return allow(
+        deps,
+        reply,
+        { ...permitted, membership },
+        { ...chosen, connectedFor: readConnectedFor(request.body), expiresAt },
+      );
     },
     (problem) => showProblem(deps, reply, permitted, problem),
     texts,
@@ -109,25 +115,25 @@ async function deny(
   return new CallbackError(callback, new OAuthError('access_denied', 'denied_by_user', 'The user did not allow it.'));
 }
 
-/** Whether the screen was shown recently, for this app, redirect URI and scopes, and the user may still act in its business. */
-async function isCurrent(
+/** The membership in which the user allows. Undefined unless the screen was shown recently, for this app, redirect URI and scopes. */
+async function findAllowing(
   deps: WebDeps,
   { authRequest, session, state }: SubmittedConsent,
   permit: Permit,
-): Promise<boolean> {
+): Promise<Membership | undefined> {
   const { app, businessId: only } = authRequest;
   const { businessId } = state;
   if (isExpired(state, deps.clock()) || !hasSameTarget(state, authRequest) || (only !== null && only !== businessId))
-    return false;
+    return undefined;
   const consent = await findEarlierConsent(deps, authRequest, session, businessId);
-  if (formatScopes(scopesToShow(authRequest, consent, permit)) !== formatScopes(state.scopes)) return false;
-  return (await findActingMembership(deps.storage.durable, { app, user: session.user, businessId })) !== undefined;
+  if (formatScopes(scopesToShow(authRequest, consent, permit)) !== formatScopes(state.scopes)) return undefined;
+  return findActingMembership(deps.storage.durable, { app, user: session.user, businessId });
 }
 
 async function allow(
   deps: WebDeps,
   reply: FastifyReply,
-  submitted: SubmittedConsent,
+  submitted: SubmittedConsent & { membership: Membership },
   decision: Consent,
 ): Promise<FastifyReply> {
   const { storage, keys, clock, issuer } = deps;
@@ -135,7 +141,8 @@ async function allow(
   const { grantId, businessId, scopes: shown } = state;
   const authorization = { request: authRequest, grantId, sessionId: session.id, businessId, decision, shown };
   const codeDeps = { db: storage.durable, keys, bounds: deps.externalClients.bounds };
-  const code = await issueCode(actorOf(request), codeDeps, authorization, clock()).catch(boundReached);
+  const now = timeOfAllow(submitted.membership, clock());
+  const code = await issueCode(actorOf(request), codeDeps, authorization, now).catch(boundReached);
   if (code instanceof ExternalBoundReached) return showBoundReached(deps, reply, submitted, code.of);
   if (code) return reply.redirect(codeLocation(authRequest.callback, code, issuer), 303);
   if (!(await resumeSession(storage.durable, session.id, clock()))) throw sessionExpired(path);

@@ -7,7 +7,7 @@ import { deleteApp } from '../../../src/apps/apps.ts';
 import { OPERATOR } from '../../../src/audit/entries.ts';
 import { endConnection, endForEveryone } from '../../../src/grants/connections.ts';
 import { changeAppSettings, disableApp, enableApp } from '../../../src/grants/suspension.ts';
-import { DAY, MINUTE } from '../../../src/lib/clock.ts';
+import { DAY, MINUTE, SECOND } from '../../../src/lib/clock.ts';
 import type { RegisteredApp } from '../../support/fixtures.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
@@ -204,6 +204,22 @@ test('closing an app to other businesses stops their grants, and opening it agai
   assert.equal(closed.status, 401);
   assert.match(rejected.body.error_description, /app_closed/);
   assert.equal((await list()).status, 200);
+});
+
+test('someone who joins and then allows at a node whose clock is behind has an active grant, and is not asked again', async () => {
+  const user = await server.addUser('Nia', [[server.acme, 'member']]);
+  const app = await server.addApp({ ownerBusinessId: server.acme.id });
+  const credentials = { client_id: app.id, client_secret: app.secret };
+  const browser = await server.signedIn(user);
+  server.advanceClock(-3 * SECOND);
+
+  const { status, body } = await server.exchange(await server.allow({ client_id: app.id }, browser), credentials);
+  const again = await browser.open(server.authorizeUrl({ client_id: app.id, prompt: 'none' }));
+  server.advanceClock(3 * SECOND);
+
+  assert.equal(status, 200, JSON.stringify(body));
+  assert.equal((await server.listInvoices(body.access_token)).status, 200);
+  assert.match(again.leftTo?.href ?? '', /[?&]code=/);
 });
 
 test('a user who left a business and rejoined has to consent again', async () => {

@@ -149,6 +149,17 @@ test('what a node of an earlier release revokes is revoked, whoever revoked a to
   for (const token of [older, other, newer, olderToo]) assert.equal(await isActive(token), false);
 });
 
+test('a late retry after a revocation whose use was lost is a replay, and not a response with a revoked token', async () => {
+  const first = await server.connect();
+  const lost = (await server.refresh(first.refresh_token)).body;
+  await revokeAsOlderNode(lost.access_token);
+  server.advanceClock(MINUTE);
+
+  const late = await server.refresh(first.refresh_token);
+
+  assert.deepEqual([late.status, late.body.reason], [400, 'refresh_token_reused']);
+});
+
 test('a revoked access token stays revoked for its whole hour, also after a restart', async () => {
   const { access_token } = await server.connect();
   await server.revoke(access_token);
