@@ -50,6 +50,13 @@ test('the package that the guide installs has the version of this checkout', () 
   assert.match(text, new RegExp(`^npm install \\./gatehouse-${version}\\.tgz `, 'm'));
 });
 
+test('README and the guide put keys into a file, never into a variable', () => {
+  for (const page of ['README.md', 'docs/guides/run-in-production.md']) {
+    assert.doesNotMatch(readText(page), /(?:export|--env|-e) SECRET_KEYS=/, page);
+  }
+  assert.match(readText('docs/guides/run-in-production.md'), /^export SECRET_KEYS_FILE=/m);
+});
+
 test('the guide creates an owner who is a platform admin', async () => {
   const password = join(workspace.folder, 'password');
   writeFileSync(password, 'a quiet guide password\n');
