@@ -1,4 +1,4 @@
-import { isDecimal, type Member, type ObjectType, type Schema } from './model.ts';
+import { capitalized, enumOf, isDecimal, type Member, type ObjectType, type Schema } from './model.ts';
 
 /** `from` is a keyword. */
 export function snake(name: string): string {
@@ -6,18 +6,27 @@ export function snake(name: string): string {
   return text === 'from' ? 'from_' : text;
 }
 
-export function dataclassOf({ name, description, base, members }: ObjectType): string {
+/** With the title of its resource, whose module names the choices. */
+export function dataclassOf({ name, description, base, members }: ObjectType, title = ''): string {
   const lines = members.map(
     ({ schema, ...member }) =>
-      `    ${snake(member.name)}: ${readType({ schema, ...member })}\n    """${schema.description}"""`,
+      `    ${snake(member.name)}: ${readType({ schema, ...member }, title)}\n    """${schema.description}"""`,
   );
   const head = `@dataclass(frozen=True, slots=True, kw_only=True)\nclass ${name}${base ? `(${base})` : ''}:`;
   return `${head}\n    """${description}"""\n\n${lines.join('\n')}`;
 }
 
-function readType({ schema, typeName }: Member): string {
+function readType({ name, schema, typeName }: Member, title: string): string {
   if (typeName) return `tuple[${typeName}, ...]`;
-  return withNull(schema, plainType(schema));
+  return withNull(schema, title && enumOf(schema) ? choiceName(title, name) : plainType(schema));
+}
+
+export const choiceName = (title: string, name: string) => `${title}${capitalized(name)}`;
+
+export function choiceOf(title: string, { name, schema }: Member): string {
+  const values = enumOf(schema)?.map((value) => `"${value}"`);
+  const note = 'The known values; a newer Gatehouse may send others.';
+  return `${choiceName(title, name)} = Literal[${values?.join(', ')}]\n"""${note}"""`;
 }
 
 function plainType(schema: Schema): string {

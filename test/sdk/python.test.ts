@@ -46,6 +46,41 @@ test('the Python library has no error in the strict checks of mypy', { skip: pac
   assert.match(stdout, /^Success: no issues found in \d+ source files$/m);
 });
 
+test('mypy and Pyright reject a misspelled scope, status or method, and nothing else', {
+  skip: packages.missing,
+}, async () => {
+  const typed = mkdtempSync(join(folder, 'typed-'));
+  const file = join(typed, 'program.py');
+  writeFileSync(file, MISSPELLED);
+  const extraPaths = [join(LIBRARY, 'src'), site];
+  writeFileSync(join(typed, 'pyrightconfig.json'), JSON.stringify({ extraPaths, pythonVersion: '3.10' }));
+  const expected = MISSPELLED.split('\n').flatMap((line, i) => (line.endsWith('# wrong') ? [i + 1] : []));
+
+  const pyright = spawnSync(process.execPath, [PYRIGHT, '--project', typed, '--outputjson'], { encoding: 'utf8' });
+  const args = ['-m', 'mypy', '--strict', '--cache-dir', join(folder, 'mypy'), file];
+  const mypy = await runPython(args, typed, { PYTHONPATH: site, MYPYPATH: join(LIBRARY, 'src') });
+
+  const { generalDiagnostics } = JSON.parse(pyright.stdout);
+  const found = generalDiagnostics.map((each: { range: { start: { line: number } } }) => each.range.start.line + 1);
+  assert.deepEqual([...new Set(found)], expected, pyright.stdout);
+  const lines = [...mypy.stdout.matchAll(/program\.py:(\d+): error/g)].map(([, line]) => Number(line));
+  assert.deepEqual([...new Set(lines)], expected, mypy.stdout);
+});
+
+const MISSPELLED = `
+from gatehouse_client import Api, App, InvoiceStatus
+
+def send(app: App, api: Api) -> None:
+    app.begin_authorization(scopes=["read:invoices"], optional_scopes=["read:contacts"])
+    app.begin_authorization(scopes=["read:invoice"])  # wrong
+    invoices = api.business("x").invoices
+    paid: list[InvoiceStatus] = [invoice.status for invoice in invoices.list(status="PAID")]
+    invoices.list(status="PAYED")  # wrong
+    print(paid, [invoice for invoice in invoices.list() if invoice.status == "PAID"])
+    api.request("/api/v1/me", method="DELETE")
+    api.request("/api/v1/me", method="FETCH")  # wrong
+`;
+
 test('its wheel builds, installs without other packages, and works from any folder', {
   skip: packages.missing,
 }, async () => {
@@ -75,7 +110,7 @@ from gatehouse_client import Api
 api = Api(base_url=os.environ["BASE_URL"], access_token=os.environ["ACCESS_TOKEN"])
 [business] = api.businesses()
 is_installed = gatehouse_client.__file__.startswith(os.environ["PYTHONPATH"])
-print(business.name, len(list(api.invoices(business.id))), is_installed)
+print(business.name, len(list(api.business(business.id).invoices.list())), is_installed)
 `;
 
 /** Adds what the Python tests expect: an app with a loopback redirect URI, and enough invoices for several pages. */

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.request import ProxyHandler, Request, build_opener
 
-from gatehouse_client import App, Tokens
+from gatehouse_client import App, Scope, Tokens
 
 _opener = build_opener(ProxyHandler({}))
 
@@ -21,6 +21,7 @@ class Gatehouse:
     redirect_uri: str
     business_id: str
     event_types: str
+    pages_url: str = ""
 
     def app(self, base_url: str | None = None, timeout: float = 30.0) -> App:
         """The registered app, optionally with another base URL."""
@@ -32,7 +33,7 @@ class Gatehouse:
             timeout=timeout,
         )
 
-    def connect(self, scopes: list[str] | None = None) -> Tokens:
+    def connect(self, scopes: list[Scope] | None = None) -> Tokens:
         app = self.app()
         began = app.begin_authorization(scopes=scopes or ["read:invoices"])
         return app.finish_authorization(self.allow(began.url), state=began.state, code_verifier=began.code_verifier)

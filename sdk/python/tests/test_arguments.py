@@ -154,13 +154,13 @@ class Arguments(unittest.TestCase):
         self.refuse_types("scopes", begin, None)
 
         def begin_with_optional(value: Any) -> None:
-            app.begin_authorization(scopes=["a"], optional_scopes=value)
+            app.begin_authorization(scopes=["read:invoices"], optional_scopes=value)
 
         self.refuse_types("optional_scopes", begin_with_optional, "read:invoices", 7, [7])
         self.refuse_values("optional_scopes", begin_with_optional, [], [""], ["a b"])
 
         def ask(value: Any) -> None:
-            app.begin_authorization(scopes=["a"], prompt=value)
+            app.begin_authorization(scopes=["read:invoices"], prompt=value)
 
         self.refuse_types("prompt", ask, True, ["none"])
         self.refuse_values("prompt", ask, "", "consent", "NONE")

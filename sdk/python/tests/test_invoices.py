@@ -1,9 +1,10 @@
 import unittest
 from decimal import Decimal
 from itertools import islice
+from typing import cast
 from uuid import uuid4
 
-from gatehouse_client import Api, GatehouseError
+from gatehouse_client import Api, GatehouseError, InvoiceStatus
 from tests.faulty_server import FaultyServer, reply
 from tests.relay import Relay
 from tests.gatehouse import get_gatehouse
@@ -84,7 +85,7 @@ class Invoices(unittest.TestCase):
         ours = self.gatehouse.business_id
         cases = (
             (lambda: api.invoice_page(str(uuid4())), 403, "business_mismatch", "business_mismatch"),
-            (lambda: api.invoice_page(ours, status="LOST"), 400, "invalid_request", "value_not_allowed"),
+            (lambda: api.invoice_page(ours, status=cast(InvoiceStatus, "LOST")), 400, "invalid_request", "value_not_allowed"),
             (lambda: api.invoice_page(ours, cursor="x y"), 400, "invalid_request", "value_not_allowed"),
         )
         for call, status, code, reason in cases:

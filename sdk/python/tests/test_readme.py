@@ -17,7 +17,7 @@ from typing import Any
 from unittest.mock import patch
 from urllib.parse import urlsplit
 
-from gatehouse_client import Api, GrantRevoked, InvoiceDetail, InvoicePaid, Tokens
+from gatehouse_client import Api, GrantRevoked, InvoiceDetail, InvoicePaid, Scope, Tokens
 from tests.gatehouse import get_gatehouse
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -141,7 +141,7 @@ class Readme(unittest.TestCase):
 
     def test_the_records_of_the_readme_are_listed_created_and_changed(self) -> None:
         business = get_gatehouse("business")
-        scopes = ["read:invoices", "write:invoices", "read:contacts", "write:contacts"]
+        scopes: list[Scope] = ["read:invoices", "write:invoices", "read:contacts", "write:contacts"]
         api = Api(base_url=business.base_url, access_token=business.connect(scopes).access_token)
         names: dict[str, Any] = {"Api": Api, "Decimal": Decimal, "InvoiceDetail": InvoiceDetail}
         exec(RECORDS, names)

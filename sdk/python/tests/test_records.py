@@ -6,13 +6,13 @@ from decimal import Decimal
 from unittest.mock import patch
 from uuid import UUID, uuid4
 
-from gatehouse_client import Api, BusinessApi, ContactCreated, DealWon, FieldError, GatehouseError, Tokens
+from gatehouse_client import Api, BusinessApi, ContactCreated, DealWon, FieldError, GatehouseError, Scope, Tokens
 from tests.faulty_server import FaultyServer, hang_up, reply
 from tests.gatehouse import Gatehouse, get_gatehouse
 from tests.relay import Relay
 
 HAS_HTTPX = importlib.util.find_spec("httpx") is not None
-SCOPES = [
+SCOPES: list[Scope] = [
     *("read:invoices", "write:invoices", "read:contacts", "write:contacts", "read:deals", "write:deals"),
     *("read:expenses", "read:reports", "read:employees", "read:orders"),
 ]

@@ -60,7 +60,7 @@ class Secrets(unittest.TestCase):
             app.api(tokens=TOKENS, save=print),
             Api(base_url="http://127.0.0.1:1", access_token="gat_held"),
             TOKENS,
-            dataclasses.replace(app.begin_authorization(scopes=["a"]), code_verifier=SECRETS[-1]),
+            dataclasses.replace(app.begin_authorization(scopes=["read:invoices"]), code_verifier=SECRETS[-1]),
         ):
             self.assert_bare(repr(thing), str(thing), f"{thing}", pprint.pformat(thing))
         self.assertEqual(repr(app), "App(base_url='http://127.0.0.1:1', client_id='c1')")

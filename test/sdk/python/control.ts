@@ -21,6 +21,7 @@ export interface ServerInfo {
   business_id: string;
   /** A JSON list. */
   event_types: string;
+  pages_url: string;
 }
 
 type Actions = Record<string, (fields: Record<string, string>) => Promise<object>>;
@@ -57,6 +58,7 @@ export async function startControlServer(server: TestServer, app: RegisteredApp)
     redirect_uri: app.redirectUris[0] ?? '',
     business_id: server.acme.id,
     event_types: JSON.stringify(EVENT_TYPES),
+    pages_url: server.web,
   };
 }
 

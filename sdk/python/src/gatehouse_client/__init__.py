@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from gatehouse_client import resources
 from gatehouse_client._records import Page
+from gatehouse_client._responses import ApiResponse
 from gatehouse_client._version import VERSION as __version__
 from gatehouse_client.api import Api
 from gatehouse_client.app import App
@@ -26,6 +27,7 @@ from gatehouse_client.events import (
 from gatehouse_client.introspection import ActiveToken, InactiveToken, Introspection
 from gatehouse_client.invoice_pages import Business, InvoicePage
 from gatehouse_client.me import ConnectedApp, Me, User
+from gatehouse_client.names import Scope
 from gatehouse_client.resources import *
 from gatehouse_client.tokens import Tokens
 from gatehouse_client.webhooks import WebhookEvent, WebhookHeaders, verify_webhook
@@ -39,6 +41,7 @@ __all__ = [
     "EVENT_TYPES",
     "ActiveToken",
     "Api",
+    "ApiResponse",
     "App",
     "Authorization",
     "Business",
@@ -58,6 +61,7 @@ __all__ = [
     "InvoicePage",
     "Me",
     "Page",
+    "Scope",
     "SecretAdded",
     "SecretRemoved",
     "Tokens",

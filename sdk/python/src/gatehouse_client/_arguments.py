@@ -13,6 +13,8 @@ _VISIBLE_ASCII = re.compile(r"[\x21-\x7e]+")
 # RFC 6749 §3.3: visible ASCII without quote and backslash.
 _SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_PATH = re.compile(r"/[\x21\x22\x24-\x5b\x5d-\x7e]*")
+_METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 _LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
 _ORIGIN = re.compile(rf"(https?)://(\[[0-9a-f:.]{{2,45}}\]|{_LABEL}(?:\.{_LABEL})*)(?::([0-9]{{1,5}}))?/?")
 _LOOPBACK_HOSTS = ("localhost", "127.0.0.1", "[::1]")
@@ -85,6 +87,18 @@ def read_prompt(value: object) -> str | None:
     if value is not None and _string("prompt", value) not in ("none", "login"):
         raise ValueError("prompt must be 'none', 'login' or left out.")
     return cast("str | None", value)
+
+
+def read_method(value: object) -> None:
+    if value not in _METHODS:
+        raise ValueError(f"method must be one of {', '.join(_METHODS)}.")
+
+
+def read_path(value: object) -> str:
+    """Appended to the origin, so that the token can be sent nowhere else."""
+    if not _PATH.fullmatch(_string("path", value)):
+        raise ValueError("path must be the path of an endpoint, such as /api/v1/me, in visible ASCII characters.")
+    return cast(str, value)
 
 
 def read_uuid(name: str, value: object) -> str:

@@ -91,14 +91,19 @@ def write_of(
     idempotency_key: str | None,
     if_match: str | None = None,
 ) -> Request:
+    headers = write_headers(idempotency_key, if_match)
+    if values is None:
+        return Request(method, path, headers)
+    return Request(method, path, headers | {"content-type": "application/json"}, json.dumps(to_wire(values)).encode())
+
+
+def write_headers(idempotency_key: str | None, if_match: str | None) -> dict[str, str]:
     """The key is chosen here, once for all attempts, so that a repeated request does not run twice."""
     key = str(uuid4()) if idempotency_key is None else arguments.read_token("idempotency_key", idempotency_key)
     headers = {"idempotency-key": key}
     if if_match is not None:
         headers["if-match"] = arguments.read_token("if_match", if_match)
-    if values is None:
-        return Request(method, path, headers)
-    return Request(method, path, headers | {"content-type": "application/json"}, json.dumps(to_wire(values)).encode())
+    return headers
 
 
 class Records(Generic[Item, Detail]):

@@ -22,6 +22,13 @@ class ApiResponse:
     headers: "Message[str, str]" = field(repr=False)
     body: bytes = field(repr=False)
 
+    def json(self) -> object:
+        """The body, which has to be JSON."""
+        value = _parse(self.body)
+        if value is None and self.body.strip() != b"null":
+            raise self.invalid("The response is not JSON.")
+        return value
+
     def fields(self) -> "Fields":
         values = _parse_object(self.body)
         if values is None:

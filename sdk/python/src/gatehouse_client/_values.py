@@ -7,7 +7,7 @@ from dataclasses import fields as fields_of
 from dataclasses import is_dataclass
 from decimal import Decimal
 from types import NoneType, UnionType
-from typing import Any, TypeVar, cast, get_args, get_origin
+from typing import Any, Literal, TypeVar, cast, get_args, get_origin
 
 from gatehouse_client._responses import Fields
 from gatehouse_client._times import parse_time
@@ -67,7 +67,8 @@ def _read(value: object, kind: Any) -> object:
 
 
 def _read_text(text: str, kind: Any) -> object:
-    if kind is str:
+    # A newer Gatehouse may send other values than those of the type.
+    if kind is str or get_origin(kind) is Literal:
         return text
     if kind is Decimal and _DECIMAL.fullmatch(text):
         return Decimal(text)

@@ -1,12 +1,13 @@
 """Calls of the business API."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from gatehouse_client import _arguments as arguments
 from gatehouse_client._responses import ApiResponse
 from gatehouse_client._token_state import Bearer
 from gatehouse_client._token_refresher import FixedToken, TokenSource
+from gatehouse_client._own_requests import Method, QueryValues, own_request
 from gatehouse_client._pages import Query, read_query
 from gatehouse_client._request import Request
 from gatehouse_client._retries import IDEMPOTENT, send
@@ -21,7 +22,7 @@ from gatehouse_client.invoice_pages import (
     read_businesses,
     read_invoice_page,
 )
-from gatehouse_client.invoices import Invoice
+from gatehouse_client.invoices import Invoice, InvoiceStatus
 from gatehouse_client.me import Me, read_me
 
 
@@ -56,16 +57,46 @@ class Api:
         headers = business_headers(business_id)
         return BusinessApi(lambda request: self._send(replace(request, headers=request.headers | headers)))
 
+    def request(
+        self,
+        path: str,
+        *,
+        method: Method = "GET",
+        business_id: str | None = None,
+        query: QueryValues | None = None,
+        body: Mapping[str, object] | None = None,
+        if_match: str | None = None,
+        idempotency_key: str | None = None,
+    ) -> ApiResponse:
+        """Sends a request to any other path of the API, with a valid token, and returns the response if it is successful.
+
+        `business_id` is sent as `x-business-id`, which the business API needs, and `body` as JSON.
+        """
+        request = own_request(
+            path,
+            method=method,
+            business_id=business_id,
+            query=query,
+            body=body,
+            if_match=if_match,
+            idempotency_key=idempotency_key,
+        )
+        return self._send(request)
+
+    def get_access_token(self) -> str:
+        """An access token for requests of your own. One from `app.api(...)` is refreshed before if it is about to expire."""
+        return self._tokens.current().token
+
     def invoice_page(
-        self, business_id: str, *, status: str | None = None, limit: int | None = None, cursor: str | None = None
+        self, business_id: str, *, status: InvoiceStatus | None = None, limit: int | None = None, cursor: str | None = None
     ) -> InvoicePage:
-        """One page of invoices, newest first: `limit` of them (1 to 200; 50 if left out), after `cursor`."""
+        """Deprecated: use `business(business_id).invoices.list_page`."""
         return self._invoice_page(business_id, read_query(status=status, size=("limit", limit), cursor=cursor))
 
     def invoices(
-        self, business_id: str, *, status: str | None = None, page_size: int | None = None
+        self, business_id: str, *, status: InvoiceStatus | None = None, page_size: int | None = None
     ) -> Iterator[Invoice]:
-        """All invoices, newest first. Pages are fetched as needed."""
+        """Deprecated: use `business(business_id).invoices.list`."""
         query = read_query(status=status, size=("page_size", page_size))
         return self._each_invoice(arguments.read_business_id(business_id), query)
 

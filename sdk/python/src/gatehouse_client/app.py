@@ -16,6 +16,7 @@ from gatehouse_client.api import Api, RefreshingApi
 from gatehouse_client.authorization import Authorization
 from gatehouse_client.events import Event, EventPage, read_event_page
 from gatehouse_client.introspection import Introspection, read_introspection
+from gatehouse_client.names import Scope
 from gatehouse_client.tokens import Tokens, read_tokens
 
 
@@ -36,8 +37,8 @@ class App:
     def begin_authorization(
         self,
         *,
-        scopes: list[str] | tuple[str, ...],
-        optional_scopes: list[str] | tuple[str, ...] | None = None,
+        scopes: list[Scope] | tuple[Scope, ...],
+        optional_scopes: list[Scope] | tuple[Scope, ...] | None = None,
         prompt: Literal["none", "login"] | None = None,
     ) -> Authorization:
         """The URL to send a visitor to, who is asked to allow these scopes. `prompt="none"` never shows a page.
@@ -54,7 +55,7 @@ class App:
         """
         return self._fetch_tokens(self._requests.exchange(callback_url, state, code_verifier), EXCHANGE)
 
-    def refresh(self, refresh_token: str, *, scopes: list[str] | tuple[str, ...] | None = None) -> Tokens:
+    def refresh(self, refresh_token: str, *, scopes: list[Scope] | tuple[Scope, ...] | None = None) -> Tokens:
         """One refresh; `scopes` may narrow the new access token. The old refresh token is spent: store the new one.
 
         `app.api(...)` does this automatically, in time and once for all threads.

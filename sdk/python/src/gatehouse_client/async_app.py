@@ -17,6 +17,7 @@ from gatehouse_client.async_api import AsyncApi, RefreshingAsyncApi
 from gatehouse_client.authorization import Authorization
 from gatehouse_client.events import Event, EventPage, read_event_page
 from gatehouse_client.introspection import Introspection, read_introspection
+from gatehouse_client.names import Scope
 from gatehouse_client.tokens import Tokens, read_tokens
 
 
@@ -52,8 +53,8 @@ class AsyncApp:
     def begin_authorization(
         self,
         *,
-        scopes: list[str] | tuple[str, ...],
-        optional_scopes: list[str] | tuple[str, ...] | None = None,
+        scopes: list[Scope] | tuple[Scope, ...],
+        optional_scopes: list[Scope] | tuple[Scope, ...] | None = None,
         prompt: Literal["none", "login"] | None = None,
     ) -> Authorization:
         """The URL to send a visitor to, who is asked to allow these scopes; as in `App`. Sends nothing."""
@@ -63,7 +64,7 @@ class AsyncApp:
         """Checks the callback URL, or its query, and exchanges its code; as in `App`."""
         return await self._fetch_tokens(self._requests.exchange(callback_url, state, code_verifier), EXCHANGE)
 
-    async def refresh(self, refresh_token: str, *, scopes: list[str] | tuple[str, ...] | None = None) -> Tokens:
+    async def refresh(self, refresh_token: str, *, scopes: list[Scope] | tuple[Scope, ...] | None = None) -> Tokens:
         """One refresh; `scopes` may narrow the new access token. The old refresh token is spent: store the new one.
 
         `app.api(...)` does this automatically, in time and once for all tasks.

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
+CompanyStatus = Literal["ACTIVE", "ARCHIVED"]
+"""The known values; a newer Gatehouse may send others."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Company:
     """An organisation that the business deals with."""
@@ -22,7 +26,7 @@ class Company:
     """Never changes."""
     name: str
     """The name of the company."""
-    status: str
+    status: CompanyStatus
     """Whether it is archived."""
     website: str | None
     """Its website."""
@@ -72,7 +76,7 @@ class CompanyChanges(TypedDict, total=False):
 class CompanyListOptions(ListOptions, total=False):
     """Which companies, and in which order."""
 
-    status: str | None
+    status: CompanyStatus | None
     sort: Literal["created_at", "-created_at", "updated_at", "-updated_at"] | None
 
 

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
+ContactStatus = Literal["ACTIVE", "ARCHIVED"]
+"""The known values; a newer Gatehouse may send others."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Contact:
     """A person that the business deals with."""
@@ -22,7 +26,7 @@ class Contact:
     """Never changes."""
     name: str
     """The name of the person."""
-    status: str
+    status: ContactStatus
     """Whether the contact is archived."""
     email: str | None
     """The email address."""
@@ -76,7 +80,7 @@ class ContactChanges(TypedDict, total=False):
 class ContactListOptions(ListOptions, total=False):
     """Which contacts, and in which order."""
 
-    status: str | None
+    status: ContactStatus | None
     company_id: str | None
     sort: Literal["created_at", "-created_at", "updated_at", "-updated_at"] | None
 

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
+DealStage = Literal["LEAD", "QUALIFIED", "PROPOSAL", "NEGOTIATION", "WON", "LOST"]
+"""The known values; a newer Gatehouse may send others."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Deal:
     """A sale that the business hopes to make."""
@@ -24,7 +28,7 @@ class Deal:
     """Never changes."""
     title: str
     """What is sold."""
-    stage: str
+    stage: DealStage
     """The stage of the pipeline."""
     amount: Decimal
     """The value of the deal."""
@@ -96,7 +100,7 @@ class DealChanges(TypedDict, total=False):
 class DealListOptions(ListOptions, total=False):
     """Which deals, and in which order."""
 
-    stage: str | None
+    stage: DealStage | None
     contact_id: str | None
     sort: Literal["created_at", "-created_at", "updated_at", "-updated_at"] | None
 

@@ -14,6 +14,14 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
+EmployeeStatus = Literal["ACTIVE", "ON_LEAVE", "LEFT"]
+"""The known values; a newer Gatehouse may send others."""
+
+
+EmployeeEmploymentType = Literal["FULL_TIME", "PART_TIME", "CONTRACTOR"]
+"""The known values; a newer Gatehouse may send others."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Employee:
     """A person who works for the business."""
@@ -22,7 +30,7 @@ class Employee:
     """Never changes."""
     name: str
     """The name of the person."""
-    status: str
+    status: EmployeeStatus
     """Whether they are employed now."""
     email: str | None
     """The work email address."""
@@ -30,7 +38,7 @@ class Employee:
     """The job title."""
     department: str | None
     """The department."""
-    employment_type: str
+    employment_type: EmployeeEmploymentType
     """The type of employment."""
     start_date: dt.date
     """The first day of employment."""
@@ -53,7 +61,7 @@ class EmployeeDetail(Employee):
 class EmployeeListOptions(ListOptions, total=False):
     """Which employees, and in which order."""
 
-    status: str | None
+    status: EmployeeStatus | None
     department: str | None
     sort: Literal["created_at", "-created_at", "updated_at", "-updated_at"] | None
 

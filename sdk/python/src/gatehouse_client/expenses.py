@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
+ExpenseStatus = Literal["SUBMITTED", "APPROVED", "REIMBURSED", "REJECTED"]
+"""The known values; a newer Gatehouse may send others."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expense:
     """An expense claim of an employee."""
@@ -23,7 +27,7 @@ class Expense:
     """Never changes."""
     description: str
     """What was bought."""
-    status: str
+    status: ExpenseStatus
     """The status of the claim."""
     amount: Decimal
     """What it cost, with tax."""
@@ -54,7 +58,7 @@ class ExpenseDetail(Expense):
 class ExpenseListOptions(ListOptions, total=False):
     """Which expenses, and in which order."""
 
-    status: str | None
+    status: ExpenseStatus | None
     category_id: str | None
     sort: Literal["created_at", "-created_at", "updated_at", "-updated_at", "spent_on", "-spent_on"] | None
 

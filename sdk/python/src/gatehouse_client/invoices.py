@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
+InvoiceStatus = Literal["DRAFT", "SENT", "PAID", "OVERDUE", "VOID"]
+"""The known values; a newer Gatehouse may send others."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InvoiceLine:
     """What is invoiced."""
@@ -53,7 +57,7 @@ class Invoice:
     """Never changes."""
     number: str
     """The invoice number. The next number of the business if left out."""
-    status: str
+    status: InvoiceStatus
     """The status of the invoice."""
     total: Decimal
     """What the customer pays, with tax: exact at any size."""
@@ -143,7 +147,7 @@ class InvoiceChanges(TypedDict, total=False):
 class InvoiceListOptions(ListOptions, total=False):
     """Which invoices, and in which order."""
 
-    status: str | None
+    status: InvoiceStatus | None
     customer_id: str | None
     sort: Literal["created_at", "-created_at", "updated_at", "-updated_at", "due_date", "-due_date"] | None
 

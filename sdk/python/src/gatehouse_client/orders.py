@@ -15,6 +15,14 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
+OrderStatus = Literal["PLACED", "PAID", "FULFILLED", "CANCELLED", "REFUNDED"]
+"""The known values; a newer Gatehouse may send others."""
+
+
+OrderFulfilmentStatus = Literal["UNFULFILLED", "PACKED", "SHIPPED", "DELIVERED"]
+"""The known values; a newer Gatehouse may send others."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrderItem:
     """What was ordered."""
@@ -39,9 +47,9 @@ class Order:
     """Never changes."""
     number: str
     """The order number. The next number of the business if left out."""
-    status: str
+    status: OrderStatus
     """The status of the order."""
-    fulfilment_status: str
+    fulfilment_status: OrderFulfilmentStatus
     """The status of the fulfilment."""
     total: Decimal
     """What the customer pays."""
@@ -76,8 +84,8 @@ class OrderDetail(Order):
 class OrderListOptions(ListOptions, total=False):
     """Which orders, and in which order."""
 
-    status: str | None
-    fulfilment_status: str | None
+    status: OrderStatus | None
+    fulfilment_status: OrderFulfilmentStatus | None
     sort: Literal["created_at", "-created_at", "updated_at", "-updated_at", "ordered_on", "-ordered_on"] | None
 
 

@@ -14,6 +14,7 @@ from gatehouse_client.companies import (
     CompanyDetail,
     CompanyInput,
     CompanyListOptions,
+    CompanyStatus,
 )
 from gatehouse_client.contacts import (
     AsyncContacts,
@@ -22,6 +23,7 @@ from gatehouse_client.contacts import (
     ContactDetail,
     ContactInput,
     ContactListOptions,
+    ContactStatus,
     Contacts,
 )
 from gatehouse_client.deals import (
@@ -31,6 +33,7 @@ from gatehouse_client.deals import (
     DealDetail,
     DealInput,
     DealListOptions,
+    DealStage,
     Deals,
     LoseDealInput,
     MoveDealInput,
@@ -39,7 +42,9 @@ from gatehouse_client.employees import (
     AsyncEmployees,
     Employee,
     EmployeeDetail,
+    EmployeeEmploymentType,
     EmployeeListOptions,
+    EmployeeStatus,
     Employees,
 )
 from gatehouse_client.expense_categories import (
@@ -54,6 +59,7 @@ from gatehouse_client.expenses import (
     Expense,
     ExpenseDetail,
     ExpenseListOptions,
+    ExpenseStatus,
     Expenses,
 )
 from gatehouse_client.invoices import (
@@ -66,6 +72,7 @@ from gatehouse_client.invoices import (
     InvoiceLineInput,
     InvoiceListOptions,
     InvoicePayment,
+    InvoiceStatus,
     Invoices,
     PayInvoiceInput,
 )
@@ -73,8 +80,10 @@ from gatehouse_client.orders import (
     AsyncOrders,
     Order,
     OrderDetail,
+    OrderFulfilmentStatus,
     OrderItem,
     OrderListOptions,
+    OrderStatus,
     Orders,
 )
 from gatehouse_client.record_events import (
@@ -107,6 +116,7 @@ from gatehouse_client.record_events import (
     OrderCreated,
     OrderData,
     OrderUpdated,
+    RECORD_EVENTS,
 )
 from gatehouse_client.reports import (
     AgedReceivables,
@@ -146,6 +156,7 @@ __all__ = [
     "CompanyDetail",
     "CompanyInput",
     "CompanyListOptions",
+    "CompanyStatus",
     "CompanyUpdated",
     "Contact",
     "ContactChanges",
@@ -154,6 +165,7 @@ __all__ = [
     "ContactDetail",
     "ContactInput",
     "ContactListOptions",
+    "ContactStatus",
     "ContactUpdated",
     "Contacts",
     "Deal",
@@ -164,6 +176,7 @@ __all__ = [
     "DealInput",
     "DealListOptions",
     "DealLost",
+    "DealStage",
     "DealUpdated",
     "DealWon",
     "Deals",
@@ -171,7 +184,9 @@ __all__ = [
     "EmployeeCreated",
     "EmployeeData",
     "EmployeeDetail",
+    "EmployeeEmploymentType",
     "EmployeeListOptions",
+    "EmployeeStatus",
     "EmployeeUpdated",
     "Employees",
     "Expense",
@@ -186,6 +201,7 @@ __all__ = [
     "ExpenseData",
     "ExpenseDetail",
     "ExpenseListOptions",
+    "ExpenseStatus",
     "ExpenseUpdated",
     "Expenses",
     "Invoice",
@@ -200,6 +216,7 @@ __all__ = [
     "InvoicePaid",
     "InvoicePayment",
     "InvoiceSent",
+    "InvoiceStatus",
     "InvoiceUpdated",
     "InvoiceVoided",
     "Invoices",
@@ -209,14 +226,17 @@ __all__ = [
     "OrderCreated",
     "OrderData",
     "OrderDetail",
+    "OrderFulfilmentStatus",
     "OrderItem",
     "OrderListOptions",
+    "OrderStatus",
     "OrderUpdated",
     "Orders",
     "PayInvoiceInput",
     "ProfitAndLoss",
     "ProfitAndLossCurrency",
     "ProfitAndLossMonth",
+    "RECORD_EVENTS",
     "Reports",
     "Stage",
     "StageAmount",
