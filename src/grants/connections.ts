@@ -1,3 +1,4 @@
+import { mayChangeBusiness } from '../accounts/memberships.ts';
 import { type App, listAppsById } from '../apps/apps.ts';
 import { type Actor, recordAudit } from '../audit/entries.ts';
 import type { InactiveReason } from '../http/errors.ts';
@@ -7,7 +8,6 @@ import { listScopeUses } from '../request-log/counts.ts';
 import type { ConnectedFor } from '../storage/app-tables.ts';
 import type { Database } from '../storage/storage.ts';
 import { inTransaction, pipelineWrites } from '../storage/storage.ts';
-import { lockAppRules } from './app-policies.ts';
 import { countConnectedUsers } from './connected-users.ts';
 import {
   type ConnectionFilter,
@@ -179,8 +179,8 @@ async function disconnectEveryone(
   // Before the transaction, for which others wait.
   const counted = await countConnectedUsers(db, pair, now);
   return inTransaction(db, async (tx) => {
-    // A transfer locks two consents, in another order: it waits here, or this waits for it.
-    if (!(await lockAppRules(actor, tx, businessId))) return false;
+    // A transfer locks the owners, too. Not the business: on PostgreSQL, Allows share its lock, and overtake who waits for it alone.
+    if (!(await mayChangeBusiness(actor, tx, businessId))) return false;
     if (counted.users === 0 && !counted.isPart) return wasGranted(tx, pair);
     await endForEveryone(tx, pair, 'disconnected_by_owner', now);
     const detail = { user: 'everyone', people: formatCount(counted.users, counted) };

@@ -85,6 +85,18 @@ const newApp = () => addApp({ ownerBusinessId: acme.id });
 const partiesOf = (user: User) => ({ userId: user.id, businessId: acme.id });
 const takeOver = (app: NewApp) => [{ appId: app.id, isTakenOver: true, scopes }];
 
+test('disconnecting an app for everyone waits for no Allow, of which a business may always have some', async () => {
+  const app = await newApp();
+  assert.ok(await allow(await newMember('member'), app, 'user'));
+
+  const isDone = await storage.transaction(async (tx) => {
+    assert.ok(await allow(await newMember('member'), app, 'user', tx));
+    return disconnect(owner, db, { app, businessId: acme.id }, Date.now());
+  });
+
+  assert.equal(isDone, true);
+});
+
 test('Allow for the business waits for the removal of its user, and creates no grant', async () => {
   const [user, app] = [await newMember('admin'), await newApp()];
 
