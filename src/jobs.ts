@@ -15,6 +15,7 @@ import { expiredConsents } from './grants/consents.ts';
 import { endExpiredGrants, warnOfExpiring } from './grants/expiry.ts';
 import { startFollowUps } from './grants/follow-up-worker.ts';
 import { inactiveGrants } from './grants/grants.ts';
+import { oldHandovers } from './grants/handover-rows.ts';
 import { type Mailer, oldMails } from './mail/mails.ts';
 import type { MailTransport } from './mail/transport.ts';
 import { startMailWorker } from './mail/worker.ts';
@@ -68,6 +69,7 @@ const STEPS: RetentionStep[] = [
   oldIdempotencyKeys,
   expiredConsents,
   expiredAppRequests,
+  oldHandovers,
   unusedExternalApps,
   expiredRevocations,
   expiredSessions,

@@ -17,6 +17,8 @@ const PAGES: Record<NoticeKind, (values: Values) => string> = {
   app_approved: connectedApps,
   app_refused: () => `${ACCOUNT}#notices`,
   connection_transferred: connectedApps,
+  handover_offered: ({ businessId, appId, userId }) =>
+    `/businesses/${businessId}/connected-apps/${appId}/${userId}/authority`,
   secret_added: appPage,
   endpoint_disabled: (values) => (values.appId ? `${appPage(values)}/endpoints` : appPage(values)),
   factor_added: () => `${ACCOUNT}#passkeys`,

@@ -30,6 +30,7 @@ import { type Database, inTransaction } from '../storage/storage.ts';
 import { deleteRequestsOfMember } from './app-requests.ts';
 import { forgetConsentsOfUser } from './consents.ts';
 import { beginFollowUp } from './follow-ups.ts';
+import { deleteHandoversOfMember } from './handover-rows.ts';
 import { lockMember } from './member-changes.ts';
 import { disableApp } from './suspension.ts';
 import { findSuccessor, transferBusinessConnections } from './transfers.ts';
@@ -119,6 +120,7 @@ async function endMembership(
   if (successor) await transferBusinessConnections(actor, tx, { ...transfer, to: successor }, now);
   await deleteMembership(tx, user.id, businessId);
   await deleteRequestsOfMember(tx, { userId: user.id, businessId });
+  await deleteHandoversOfMember(tx, { userId: user.id, businessId });
   await withdrawInvitationsOf(tx, { userId: user.id, businessId }, now);
   const entry = { action: 'member.removed', actor, businessId, subject: auditedUser(user) } as const;
   await recordAudit(tx, { ...entry, detail: { role, account: 'deleted' } }, now);

@@ -19,6 +19,7 @@ import { deleteRequestsOfMember } from './app-requests.ts';
 import { type Connection, listConnections } from './connections.ts';
 import { forgetConsentsOfMember } from './consents.ts';
 import { beginFollowUp } from './follow-ups.ts';
+import { deleteHandoversOfMember } from './handover-rows.ts';
 import {
   canConnectForBusiness,
   findSuccessor,
@@ -66,6 +67,7 @@ export async function removeMember(
     await deleteMembership(tx, userId, businessId);
     await withdrawInvitationsOf(tx, { userId, businessId }, now);
     await deleteRequestsOfMember(tx, { userId, businessId });
+    await deleteHandoversOfMember(tx, { userId, businessId });
     // In this order: a grant that relies on a consent is either marked below, or waits and finds no consent.
     await forgetConsentsOfMember(tx, { userId, businessId });
     await beginFollowUp(tx, { kind: 'end', userId, businessId, reason: 'member_removed' }, now);
@@ -153,6 +155,7 @@ export async function changeRole(
     await updateRole(tx, userId, businessId, newRole);
     // A former owner's invitations must not add members.
     await withdrawInvitationsOf(tx, { userId, businessId }, now);
+    if (member.role === 'owner') await deleteHandoversOfMember(tx, { userId, businessId });
     // Only owners and admins are responsible for connections of the business.
     if (newRole === 'member') await moveToSuccessor(actor, tx, { member, businessId, ownership, now }, 'role changed');
     const detail = { from: member.role, to: newRole };

@@ -1,5 +1,5 @@
 import { findBusiness } from '../accounts/businesses.ts';
-import { lockOwnership, type Member, mayManageMembers, type Ownership, type Role } from '../accounts/memberships.ts';
+import type { Member, Ownership, Role } from '../accounts/memberships.ts';
 import { notify } from '../accounts/notices.ts';
 import type { App } from '../apps/apps.ts';
 import { type Actor, recordAudit } from '../audit/entries.ts';
@@ -7,12 +7,12 @@ import { recordEvents } from '../events/events.ts';
 import { FormError } from '../lib/errors.ts';
 import { commonScopes, formatScopes, type Scopes, scopesBeyond } from '../lib/scope-lists.ts';
 import type { ConnectedFor } from '../storage/app-tables.ts';
-import { type Database, inTransaction } from '../storage/storage.ts';
-import { lockAppRulesForShare } from './app-policies.ts';
+import type { Database } from '../storage/storage.ts';
 import type { ConnectionFilter, ConnectionKey } from './connection-rows.ts';
 import { type Connection, listConnections, type Named } from './connections.ts';
 import { type Consent, findConsentForUpdate, forgetConsents, saveConsent } from './consents.ts';
 import { limitLater } from './full-connections.ts';
+import { deleteHandover } from './handover-rows.ts';
 import { transferGrants } from './transferred-grants.ts';
 
 export type { ConnectedFor } from '../storage/app-tables.ts';
@@ -64,6 +64,7 @@ export async function transferConnection(
   const key = { appId: app.id, businessId, userId: from.id };
   // Consents before grants: a grant that relies on the consent either moves below, or waits and finds no consent.
   const { allowed: before, expiresAt } = await findConsentForUpdate(tx, key, now);
+  await deleteHandover(tx, key);
   await forgetConsents(tx, key);
   const allowed = commonScopes(before, scopes);
   if (allowed.length > 0) await addToConsent(tx, { ...key, userId: to.id }, { allowed, expiresAt }, now);
@@ -137,50 +138,4 @@ export async function transferBusinessConnections(
 export function rejectUnseenScopes({ app, scopes }: Connection, seen: Scopes, field: string): void {
   if (scopesBeyond(scopes, seen).length === 0) return;
   throw new FormError(field, `What ${app.name} may do has changed. Review it again.`);
-}
-
-function tooRecent({ name }: App): FormError {
-  return new FormError(
-    'to',
-    `${name} was connected within the last ten minutes, and may still be signing its user in. Try again later.`,
-  );
-}
-
-interface Handover {
-  app: App;
-  businessId: string;
-  userId: string;
-  /** The id of the owner who is responsible for it from now on. */
-  to: string;
-  /** As the page showed them. */
-  scopes: Scopes;
-}
-
-/**
- * An owner takes a connection for the business over, or hands it over to another owner. False if the actor is not an
- * owner, or if there is no such connection.
- */
-export async function changeAuthority(actor: Actor, db: Database, handover: Handover, now: number): Promise<boolean> {
-  const { app, businessId, userId, to, scopes } = handover;
-  return inTransaction(db, async (tx) => {
-    await lockAppRulesForShare(tx, businessId);
-    const ownership = await lockOwnership(tx, { userId, businessId });
-    const { member, ownersBySeniority } = ownership;
-    if (!member || !mayManageMembers(ownership, actor)) return false;
-    const [connection] = await listConnections(
-      tx,
-      { businessIds: [businessId], userId, appId: app.id, forBusiness: 'only' },
-      now,
-    );
-    if (!connection) return false;
-    const successor = ownersBySeniority.find(({ id }) => id === to);
-    if (!successor) throw new FormError('to', 'Choose an owner of the business.');
-    if (successor.id === member.id) return true;
-    rejectUnseenScopes(connection, scopes, 'to');
-    const cause = to === actor.id ? 'taken over' : 'handed over';
-    const transfer = { from: member, to: successor, businessId, cause, connection } as const;
-    const { isTooRecent } = await transferConnection(actor, tx, transfer, now);
-    if (isTooRecent) throw tooRecent(app);
-    return true;
-  });
 }

@@ -503,6 +503,13 @@ export const de: Texts = {
       advice:
         'Unter „Connected apps“ sehen Sie, was sie darf. Trennen Sie sie, wenn das Unternehmen sie nicht mehr braucht.',
     }),
+    handover_offered: ({ app, business, from, by }) => ({
+      title: 'Sie sollen die Verantwortung für eine Verbindung übernehmen',
+      action: 'Annehmen oder ablehnen',
+      sentence: `${quote(by)} bittet Sie, die Verantwortung für die Verbindung von ${quote(app)} mit ${quote(business)} zu übernehmen. Bis Sie annehmen, liegt sie bei ${quote(from)}.`,
+      advice:
+        'Auf der Seite sehen Sie, was die App darf. Wenn Sie nicht innerhalb von 7 Tagen antworten, ändert sich nichts.',
+    }),
     secret_added: ({ app, by }) => ({
       title: 'Secret hinzugefügt',
       action: 'Secrets ansehen',

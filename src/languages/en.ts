@@ -15,6 +15,7 @@ import type {
   MailText,
   NoticeText,
   OfApp,
+  OfConnection,
   PasswordChange,
   RemovedFactor,
 } from './texts.ts';
@@ -500,6 +501,12 @@ export const en = {
       action: 'See connected apps',
       sentence: `${quote(app)} is connected for ${quote(business)}. ${quote(from)} was responsible for the connection, and now you are.`,
       advice: 'Connected apps shows what it may do. Disconnect it if the business no longer needs it.',
+    }),
+    handover_offered: ({ app, business, from, by }: OfConnection & { from: string; by: string }): NoticeText => ({
+      title: 'You are asked to be responsible for a connection',
+      action: 'Accept or decline',
+      sentence: `${quote(by)} asks you to become responsible for the connection of ${quote(app)} to ${quote(business)}. Until you accept, ${quote(from)} is.`,
+      advice: 'The page shows what the app may do. If you do not answer within 7 days, nothing changes.',
     }),
     /** `by` is empty for an operator. */
     secret_added: ({ app, by }: OfApp & { by: string }): NoticeText => ({

@@ -63,6 +63,12 @@ export interface OfApp {
   businessId: string;
 }
 
+/** `userId` is of the person who is responsible for the connection now. */
+export interface OfConnection extends InBusiness {
+  appId: string;
+  userId: string;
+}
+
 export type EndpointEnd = 'by_owner' | 'failing' | 'gone';
 
 /** `passkey` is the name of a passkey; empty for an authenticator app. */

@@ -14,6 +14,18 @@ export interface AppTables {
   platform_app_policy: PlatformAppPolicyTable;
   app_approvals: AppApprovalsTable;
   app_requests: AppRequestsTable;
+  handovers: HandoversTable;
+}
+
+/** One for each connection of which another owner was asked to become responsible. */
+interface HandoversTable {
+  business_id: string;
+  app_id: string;
+  /** Who is responsible until the other owner accepts. */
+  user_id: string;
+  to_user_id: string;
+  scopes: string;
+  offered_at: number;
 }
 
 interface AppsTable {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { userActor } from '../../src/accounts/users.ts';
 import { OPERATOR } from '../../src/audit/entries.ts';
+import { changeAuthority } from '../../src/grants/handovers.ts';
 import { narrowConnection } from '../../src/grants/narrowing.ts';
-import { changeAuthority } from '../../src/grants/transfers.ts';
 import { DAY } from '../../src/lib/clock.ts';
 import { createFixtures, type RegisteredApp } from '../support/fixtures.ts';
 import { addExchangedGrants } from '../support/new-grants.ts';
@@ -58,12 +58,12 @@ test('narrowing a connection of a thousand grants takes a few statements, and le
   assert.deepEqual(new Set(active.map(({ withdrawn_scopes }) => withdrawn_scopes)), new Set(['read:contacts']));
 });
 
-test('handing over a connection of a thousand grants takes a few statements, and leaves one event for each grant', async () => {
+test('taking over a connection of a thousand grants takes a few statements, and leaves one event for each grant', async () => {
   const [app, grace] = [await connectedApp(), await addUser('Grace', [[acme, 'owner']])];
   await db.updateTable('grants').set({ connected_for: 'business' }).where('app_id', '=', app.id).execute();
   const handover = { app, businessId: acme.id, userId: ada.id, to: grace.id, scopes: BOTH };
 
-  const statements = await record(() => changeAuthority(userActor(ada, null), db, handover, NOW + DAY));
+  const statements = await record(() => changeAuthority(userActor(grace, null), db, handover, NOW + DAY));
 
   assert.ok(statements.length < FEW, `${statements.length} statements`);
   assert.deepEqual(await countEvents(app), { 'grant.transferred': COUNT });

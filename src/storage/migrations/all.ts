@@ -9,6 +9,7 @@ import { revokedTokens } from './008-revoked-tokens.ts';
 import { firstUsers } from './009-first-users.ts';
 import { externalConsents } from './010-external-consents.ts';
 import { connectionLimit } from './011-connection-limit.ts';
+import { handovers } from './012-handovers.ts';
 import type { Migration } from './migration.ts';
 
 /** In order, forwards only. A migration that has been released is never edited. */
@@ -32,4 +33,5 @@ export const MIGRATIONS: Migration[] = [
   firstUsers,
   externalConsents,
   connectionLimit,
+  handovers,
 ];

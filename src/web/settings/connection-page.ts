@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type ConnectedUsers, countConnectedUsers } from '../../grants/connected-users.ts';
 import { type Connection, listConnections } from '../../grants/connections.ts';
 import { formatCount, MAX_READ_IN_LIST } from '../../grants/counts.ts';
+import { findHandover, type Handover } from '../../grants/handover-rows.ts';
 import { canNarrow } from '../../grants/narrowing.ts';
 import { en } from '../../languages/en.ts';
 import { type Html, html } from '../../lib/html.ts';
@@ -17,7 +18,7 @@ import { backLink, dangerZone, section, settings } from '../components/structure
 import { day } from '../days.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
-import { time } from '../forms.ts';
+import { postForm, time } from '../forms.ts';
 import { sendPage } from '../layout.ts';
 import { publisherLine } from '../publisher.ts';
 import {
@@ -44,7 +45,9 @@ export function mountConnectionPage(host: FastifyInstance, deps: WebDeps): void 
     const { app, business } = connection;
     const pair = { appId: app.id, businessId: business.id };
     const counted = await countConnectedUsers(storage.durable, pair, clock(), MAX_READ_IN_LIST);
-    const body = connectionBody(context, { connection, counted, deps });
+    const key = { appId: app.id, businessId: business.id, userId: connection.user.id };
+    const handover = await findHandover(storage.durable, key, clock());
+    const body = connectionBody(context, { connection, counted, handover, deps });
     return sendPage(reply, { title: app.name, platformName, width: 'wide', context, body });
   });
 }
@@ -70,10 +73,11 @@ interface Shown {
   connection: Connection;
   /** How many users of the business have connected the app. */
   counted: ConnectedUsers;
+  handover: Handover | undefined;
   deps: WebDeps;
 }
 
-function connectionBody(context: MembersContext, { connection, counted, deps }: Shown): Html {
+function connectionBody(context: MembersContext, { connection, counted, handover, deps }: Shown): Html {
   const { app } = connection;
   const viewer = { userId: context.user.id, isOwner: context.isOwner, csrf: context.csrf };
   const suspended = suspendedReason(connection, deps.platformName);
@@ -83,6 +87,7 @@ function connectionBody(context: MembersContext, { connection, counted, deps }: 
 <div class="actions">${authorityLink(connection, viewer)}</div></div>
 ${suspended && notice(suspended, 'warn')}
 ${!connection.isLive && notice(NO_ACCESS)}
+${handover && waitingHandover(connection, handover, viewer)}
 ${factSection(connection, viewer, deps)}
 ${permissionSection(connection, viewer)}
 ${endSection(connection, viewer, counted)}`;
@@ -109,6 +114,20 @@ function authorityLink(connection: Connection, viewer: Viewer): Html | null {
   if (connectedFor !== 'business' || !viewer.isOwner) return null;
   const label = user.id === viewer.userId ? 'Hand over' : 'Take over';
   return html`<a class="button secondary" href="${authorityPath(connection)}" aria-label="${label} ${app.name} from ${user.name}">${label}…</a>`;
+}
+
+/** The person who is responsible can withdraw it, also one who is not an owner. Owners do so on the page of the hand-over. */
+function waitingHandover(
+  connection: Connection,
+  { expiresAt }: Handover,
+  { userId, isOwner, csrf }: Viewer,
+): Html | null {
+  if (isOwner) {
+    return html`<p class="notice">A hand-over to another owner waits until ${time(expiresAt)}. <a href="${authorityPath(connection)}">See it</a></p>`;
+  }
+  if (userId !== connection.user.id) return null;
+  return html`<p class="notice">Another owner was asked to become responsible for it, until ${time(expiresAt)}.</p>
+${postForm({ action: `${authorityPath(connection)}/answer`, csrf, body: html`<button class="secondary" name="answer" value="withdraw">Withdraw the hand-over</button>` })}`;
 }
 
 function factSection(connection: Connection, viewer: Viewer, { issuer }: WebDeps): Html {

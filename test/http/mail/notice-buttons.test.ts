@@ -28,6 +28,7 @@ const BUTTONS: Record<NoticeKind, [subject: string, button: string, page: RegExp
     'See connected apps',
     /<h1>Connected apps.*Ledgerly/s,
   ],
+  handover_offered: ['You are asked to be responsible for a connection', 'Accept or decline', /value="accept"/],
   secret_added: ['Secret added', 'See the secrets', /gcs_…\w{4}.*gcs_…/s],
   endpoint_disabled: ['Webhook endpoint switched off', 'See the endpoints', /hooks\.example/],
   factor_added: ['Sign-in method added', 'Check your sign-in methods', /id="passkeys"/],
@@ -98,6 +99,10 @@ async function causeEveryNotice(server: TestServer): Promise<Map<string, Browser
   server.advanceClock(HOUR);
   const removal = path(`members/${ned.id}/remove`);
   await leaving.submit(await leaving.open(removal), removal);
+  const rob = await server.addUser('Rob', [[borealis, 'owner']]);
+  await signIn(rob);
+  const authority = path(`connected-apps/${app.id}/${olga.id}/authority`);
+  await owner.submit(await owner.open(authority), authority, { to: rob.id });
   people.push(await causeAccountNotices(server));
   return new Map(people.map(({ user, browser }) => [user.email, browser]));
 }

@@ -33,6 +33,7 @@ const TABLES: Table[] = [
   'platform_app_policy',
   'app_approvals',
   'app_requests',
+  'handovers',
 ];
 
 const queries = new Map(

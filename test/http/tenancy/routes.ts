@@ -232,6 +232,13 @@ export const RULES: Record<string, Rule> = {
     POST: 303,
     fields: ({ owner }) => ({ to: owner, scopes: 'read:invoices write:invoices read:contacts' }),
   },
+  // Nobody was asked. test/http/web/handovers.test.ts shows who may answer.
+  '/businesses/:business/connected-apps/:app/:user/authority/answer': {
+    who: 'editors',
+    POST: 404,
+    fields: () => ({ answer: 'accept' }),
+    unchangedFor: VISITORS,
+  },
   '/businesses/:business/connected-apps/:app/:user/permissions': {
     who: 'owners',
     GET: 200,

@@ -303,12 +303,15 @@ test('an owner can hand a connection over to another owner only', async () => {
   const rejected = await world.olga.browser.submit(page, path, { to: admin.user.id });
   const byAdmin = await admin.browser.post(path, { csrf: await admin.browser.csrf(), to: admin.user.id });
   const done = await world.olga.browser.submit(page, path, { to: sue.user.id });
+  const before = await me(world, tokens.access_token);
+  await sue.browser.submit(await sue.browser.open(path), `${path}/answer`, { answer: 'accept' });
   const again = await world.olga.browser.submit(page, path, { to: world.olga.user.id });
 
   assert.equal(rejected.status, 400);
   assert.match(rejected.text, /Choose an owner of the business\./);
   assert.equal(byAdmin.status, 404);
   assert.equal(done.status, 200);
+  assert.equal(before.user.id, world.olga.user.id);
   assert.equal((await me(world, tokens.access_token)).user.id, sue.user.id);
   assert.equal(again.status, 404, 'a page from before the change does nothing');
   assert.equal((await transfersIn(world)).at(-1)?.why, 'handed over');
@@ -349,15 +352,16 @@ test('a code that is exchanged after a take-over is only for the person who rece
 
 test('right after a code is exchanged, the connection cannot be handed over: the app may still ask who the user is [C2]', async () => {
   const world = await newWorld();
-  const { user } = await join(world.business, 'Otto', 'owner');
+  const { user, browser } = await join(world.business, 'Otto', 'owner');
   const { access_token } = await connectNow('business', world, world.olga.browser);
   const path = `/businesses/${world.business.id}/connected-apps/${world.app.id}/${world.olga.user.id}/authority`;
-  const handOver = async () => world.olga.browser.submit(await world.olga.browser.open(path), path, { to: user.id });
+  await world.olga.browser.submit(await world.olga.browser.open(path), path, { to: user.id });
+  const accept = async () => browser.submit(await browser.open(path), `${path}/answer`, { answer: 'accept' });
 
-  const early = await handOver();
+  const early = await accept();
   const signedIn = await me(world, access_token);
   server.advanceClock(10 * MINUTE);
-  await handOver();
+  await accept();
 
   assert.match(early.text, /was connected within the last ten minutes/);
   assert.deepEqual([signedIn.user.id, signedIn.connectedFor], [world.olga.user.id, 'business']);
