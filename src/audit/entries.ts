@@ -82,6 +82,7 @@ export const ACTIONS = {
   'user.deleted': 'Deleted their account',
   'user.disabled': 'Disabled the user',
   'user.enabled': 'Enabled the user',
+  'user.connections_ended': 'Ended all connections of the user',
   'passkey.added': 'Added a passkey',
   'passkey.removed': 'Removed a passkey',
   'passkey.all_removed': 'Removed all passkeys',

@@ -12,6 +12,7 @@ import { OPERATOR } from '../audit/entries.ts';
 import { readConsentUrl } from '../config/settings.ts';
 import { setPassword } from '../grants/account-reset.ts';
 import { disableUser, enableUser } from '../grants/suspension.ts';
+import { endConnectionsOfUser } from '../grants/user-connections.ts';
 import { systemClock } from '../lib/clock.ts';
 import { FormError } from '../lib/errors.ts';
 import type { Database } from '../storage/storage.ts';
@@ -74,6 +75,17 @@ export const userCommands: Command[] = [
     summary: 'Allow a disabled user to sign in again',
     options: { user: USER },
     run: (options, env) => changeUser(options, env, (db, user, now) => enableUser(OPERATOR, db, user, now)),
+  },
+  {
+    name: 'user end-connections',
+    summary: 'End the access of every app that a user has connected, in every business; it cannot be undone',
+    options: { user: USER },
+    run: (options, env) =>
+      withStorage(env, async ({ durable }) => {
+        const user = await requireUser(durable, options);
+        const ended_connections = await endConnectionsOfUser(OPERATOR, durable, user, systemClock());
+        return { id: user.id, email: user.email, ended_connections };
+      }),
   },
   {
     name: 'user set-password',

@@ -7,9 +7,7 @@ import { endSessionsOfUser } from '../accounts/sessions.ts';
 import { recordUserAudit, setPasswordHash, type User, userActor, verifyEmail } from '../accounts/users.ts';
 import type { Actor } from '../audit/entries.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
-import { forgetConsentsOfUser } from './consents.ts';
-import { beginFollowUp } from './follow-ups.ts';
-import { stop } from './stops.ts';
+import { stopUser } from './user-connections.ts';
 
 interface NewPassword {
   user: User;
@@ -112,10 +110,6 @@ export async function resetAccount(
   const isRemoved = kept !== 'authenticator app' && (await deleteSecondFactors(tx, userId));
   const removed: RemovedFactor = isRemoved ? { two_step_sign_in: 'removed' } : {};
   await endSessionsOfUser(tx, userId);
-  if (!endsGrants) return removed;
-  await stop(tx, { userId }, 'password_reset', now);
-  // In this order: a grant that relies on a consent is either marked below, or waits and finds no consent.
-  await forgetConsentsOfUser(tx, userId);
-  await beginFollowUp(tx, { kind: 'end', userId, reason: 'password_reset' }, now);
+  if (endsGrants) await stopUser(tx, userId, 'password_reset', now);
   return removed;
 }

@@ -23,6 +23,7 @@ const INACTIVE_SENTENCES: Record<InactiveReason, string> = {
   app_blocked: 'An owner of the business has blocked the app.',
   user_disabled: 'The user who allowed this is disabled.',
   member_removed: 'The user who allowed this is no longer a member of the business.',
+  connections_ended: 'All connections of the user were ended.',
   password_reset: 'The password of the user was reset, and every grant from before was ended.',
   backup_restored: 'The server was restored from a backup, and every grant from before was ended.',
   grant_expired: 'The user allowed the app for a limited time, which is over.',

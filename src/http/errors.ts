@@ -17,6 +17,7 @@ const INACTIVE_REASONS = [
   'app_blocked',
   'user_disabled',
   'member_removed',
+  'connections_ended',
   'password_reset',
   'backup_restored',
   'grant_expired',

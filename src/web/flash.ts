@@ -50,6 +50,7 @@ const MESSAGES = {
   member_removed:
     'The member has been removed. The apps that they connected have lost their access, except for those that you took over.',
   user_disabled: 'The user is disabled and signed out everywhere.',
+  connections_ended: 'All connections are ended.',
   user_enabled: 'The user is enabled.',
   address_mailed:
     'An email with a link is on its way. The link works for 30 minutes, in a browser where you are signed in.',

@@ -25,6 +25,7 @@ import { mountAppRules } from './settings/app-rules.ts';
 import { mountBusinessSettings } from './settings/business.ts';
 import { mountConnectAssistant } from './settings/connect-assistant.ts';
 import { mountConnectedApps } from './settings/connected-apps.ts';
+import { mountEndOfConnections } from './settings/end-connections.ts';
 import { mountInvitations } from './settings/invitations.ts';
 import { mountMember } from './settings/member.ts';
 import { mountMembers } from './settings/members.ts';
@@ -51,6 +52,7 @@ export function mountWeb(host: FastifyInstance, deps: WebDeps): void {
     mountPasswordLink,
     mountConnectedApps,
     mountConnectAssistant,
+    mountEndOfConnections,
     mountMembers,
     mountInvitations,
     mountMember,

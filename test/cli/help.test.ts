@@ -27,6 +27,7 @@ const COMMANDS: Record<string, string[]> = {
   'user list': [],
   'user disable': ['user'],
   'user enable': ['user'],
+  'user end-connections': ['user'],
   'user set-password': ['user', 'password-file', 'end-grants'],
   'user password-link': ['user'],
   'user verify-email': ['user'],

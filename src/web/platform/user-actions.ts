@@ -5,11 +5,13 @@ import { countSessions } from '../../accounts/sessions.ts';
 import { findUser, type User, verifyEmail } from '../../accounts/users.ts';
 import { countAffected, type Impact } from '../../grants/impact.ts';
 import { disableUser, enableUser } from '../../grants/suspension.ts';
+import { endConnectionsOfUser } from '../../grants/user-connections.ts';
 import { type Html, html } from '../../lib/html.ts';
 import type { Database } from '../../storage/storage.ts';
 import { access } from '../access.ts';
 import { pluralize, pluralizeCount } from '../components/product.ts';
 import { dangerZone, question, settings } from '../components/structure.ts';
+import { endConnectionsAction, endConnectionsQuestion } from '../connection-ends.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
@@ -24,7 +26,33 @@ export type UserRoute = { Params: { id: string }; Body: Form | undefined };
 
 /** What a platform admin can do to a user. */
 export function mountUserActions(host: FastifyInstance, deps: WebDeps): void {
-  for (const mount of [mountDisable, mountRecovery]) mount(host, deps);
+  for (const mount of [mountDisable, mountRecovery, mountEndOfConnections]) mount(host, deps);
+}
+
+function mountEndOfConnections(host: FastifyInstance, deps: WebDeps): void {
+  const { storage, clock } = deps;
+  const load = async (request: FastifyRequest<UserRoute>) => {
+    const user = await requireUser(storage.durable, request.params.id);
+    const path = `${PATH}/${user.id}/end-connections`;
+    requireRecentSignIn(request, path, clock());
+    return { user, path };
+  };
+
+  host.get<UserRoute>(`${PATH}/:id/end-connections`, access('platform_admin'), async (request, reply) => {
+    const { user, path } = await load(request);
+    const context = await loadPageContext(deps, request);
+    const { impact } = await loadUserImpact(deps, user);
+    const back = { to: `${PATH}/${user.id}`, name: user.name };
+    const { name } = user;
+    const asked = endConnectionsQuestion({ name, path, back, connected: connectedText(impact), csrf: context.csrf });
+    return sendPlatformPage(reply, deps, { context, ...asked });
+  });
+
+  host.post<UserRoute>(`${PATH}/:id/end-connections`, access('platform_admin'), async (request, reply) => {
+    const { user } = await load(request);
+    await endConnectionsOfUser(actorOf(request), storage.durable, user, clock());
+    return redirectWithFlash(reply, `${PATH}/${user.id}`, 'connections_ended');
+  });
 }
 
 function mountDisable(host: FastifyInstance, deps: WebDeps): void {
@@ -153,21 +181,23 @@ interface DisableSection {
   csrf: string;
 }
 
-export function disableSection(user: User, { isYou, reason, csrf }: DisableSection): Html | false {
+export function disableSection(user: User, { isYou, reason, csrf }: DisableSection): Html {
   const path = `${PATH}/${user.id}`;
+  const endConnections = endConnectionsAction(`${path}/end-connections`);
   if (user.disabledAt !== null) {
     const body = html`<p>Disabled since ${time(user.disabledAt)}: the user cannot sign in, and the apps that they connected have no access. Once the user is enabled, these apps work again.</p>
 ${reasonText(reason)}
 ${postForm({ action: `${path}/enable`, csrf, body: html`<button class="primary">Enable</button>` })}`;
-    return settings({ title: 'Disabled', body });
+    return html`${settings({ title: 'Disabled', body })}
+${dangerZone([endConnections])}`;
   }
-  if (isYou) return false;
   return dangerZone([
-    {
+    !isYou && {
       title: 'Disable the user',
       text: 'Disabling signs the user out everywhere and stops every app that they connected. It can be undone.',
       action: html`<a class="button danger" href="${path}/disable">Disable…</a>`,
     },
+    endConnections,
   ]);
 }
 

@@ -39,6 +39,8 @@ export const INACTIVE_GRANT: Record<InactiveReason, string> = {
   app_blocked: 'An owner of the business blocked the app. Nobody there can connect it, until an owner unblocks it.',
   user_disabled: 'The user who allowed the app is disabled. Another member of the business can connect it.',
   member_removed: 'The user who allowed the app is no longer a member of the business. Another member can connect it.',
+  connections_ended:
+    'The user, or the platform for them, ended all their connections. Let the user connect the app again.',
   password_reset:
     'The password of the user was reset, and every earlier grant was ended. Let the user connect the app again.',
   backup_restored:

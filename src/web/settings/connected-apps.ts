@@ -8,7 +8,8 @@ import { access } from '../access.ts';
 import { emptyState } from '../components/display.ts';
 import { followUpProgress } from '../components/follow-up-progress.ts';
 import { icon } from '../components/icon.ts';
-import { list, pageHead, section } from '../components/structure.ts';
+import { dangerZone, list, pageHead, section } from '../components/structure.ts';
+import { endConnectionsAction } from '../connection-ends.ts';
 import type { WebDeps } from '../deps.ts';
 import { sendPage } from '../layout.ts';
 import { type Listing, pager, readListing, searchForm } from '../listing.ts';
@@ -16,6 +17,7 @@ import { mountAuthority } from './authority.ts';
 import { mountConnectionPage } from './connection-page.ts';
 import { connectionRows, type Viewer } from './connection-views.ts';
 import { CONNECTED_APPS, connectedAppsPath, mountDisconnecting } from './disconnecting.ts';
+import { END_CONNECTIONS } from './end-connections.ts';
 import { loadMembersContext, type MembersContext } from './members.ts';
 import { mountNarrowing } from './narrowing.ts';
 
@@ -105,7 +107,8 @@ ${followUpProgress(progress)}
 ${isLong && searchForm({ path, search, label: isOwner ? 'Search by app or person' : 'Search by app' })}
 ${shown.length > 0 ? list(connectionRows(shown, viewer)) : emptyState({ icon: 'blocks', text: emptySentence(context, listing, elsewhere) })}
 ${pager({ path, search, after }, next)}
-${elsewhere.length > 0 && elsewhereSection(elsewhere, viewer)}`;
+${elsewhere.length > 0 && elsewhereSection(elsewhere, viewer)}
+${dangerZone([endConnectionsAction(END_CONNECTIONS)])}`;
 }
 
 function elsewhereSection(elsewhere: Connection[], viewer: Viewer): Html {

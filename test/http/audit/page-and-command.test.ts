@@ -85,6 +85,10 @@ const ON_USERS: Record<string, Operation> = {
     onPage: (user) => submitAsAdmin(user, 'enable'),
     asCommand: ({ id }) => operator('user enable', { user: id }),
   },
+  'ending all connections of a user': {
+    onPage: (user) => submitAsAdmin(user, 'end-connections', '/end-connections'),
+    asCommand: ({ id }) => operator('user end-connections', { user: id }),
+  },
   'creating a password link': {
     onPage: (user) => submitAsAdmin(user, 'password-link'),
     asCommand: ({ id }) => operator('user password-link', { user: id }),

@@ -13,6 +13,7 @@ import { endConnection, endForEveryone } from '../../../src/grants/connections.t
 import { makeRoom } from '../../../src/grants/full-connections.ts';
 import { revokeGrant } from '../../../src/grants/revocation.ts';
 import { disableApp, pauseApp } from '../../../src/grants/suspension.ts';
+import { endConnectionsOfUser } from '../../../src/grants/user-connections.ts';
 import { DAY, MINUTE } from '../../../src/lib/clock.ts';
 import type { Browser } from '../../support/browser.ts';
 import type { Tokens } from '../../support/client.ts';
@@ -179,6 +180,11 @@ function endedByPeople({ server, connect }: Connections) {
     async member_removed() {
       const { user, connected } = await connectAs('Edsger');
       await deleteMembership(db(), user.id, server.acme.id);
+      return connected;
+    },
+    async connections_ended() {
+      const { user, connected } = await connectAs('Emmy');
+      await endConnectionsOfUser(OPERATOR, db(), user, server.clock());
       return connected;
     },
     async password_reset() {
