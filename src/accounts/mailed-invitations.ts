@@ -1,5 +1,6 @@
 import type { UserActor } from '../audit/entries.ts';
 import { looksLikeAny } from '../lib/confusables.ts';
+import { newId } from '../lib/ids.ts';
 import { type Mailer, queueMail } from '../mail/mails.ts';
 import { type Database, inTransaction } from '../storage/storage.ts';
 import {
@@ -48,7 +49,8 @@ export async function mailInvitation(
 ): Promise<void> {
   const { id, email, businessName, inviterName } = invitation;
   const invited = await findUserByEmail(db, email);
-  const own = invited ? await listMemberships(db, invited.id) : [];
+  // For a stranger, too: the work does not reveal which accounts exist.
+  const own = await listMemberships(db, invited?.id ?? newId(now));
   const known = [mailer.platformName, ...own.map((membership) => membership.businessName)];
   const isImitation = looksLikeAny(businessName, known);
   await inTransaction(db, async (tx) => {
