@@ -52,6 +52,13 @@ export function skeletonOf(text: string): string {
   return mapped.replace(DOT_ABOVE, '').normalize('NFC');
 }
 
+/** ASCII characters that look alike in common fonts. For names only: in an address, both are common, and people compare them. */
+const ASCII_TWINS: [RegExp, string][] = [
+  [/[i1|]/g, 'l'],
+  [/0/g, 'o'],
+  [/rn/g, 'm'],
+];
+
 /** Whether a name looks like one of the others. Only letters and digits count: case, spaces and symbols are easily overlooked. */
 export function looksLikeAny(name: string, others: string[]): boolean {
   const skeleton = nameSkeleton(name);
@@ -59,5 +66,7 @@ export function looksLikeAny(name: string, others: string[]): boolean {
 }
 
 function nameSkeleton(name: string): string {
-  return skeletonOf(name.normalize('NFKC').toLowerCase()).replace(/[^\p{L}\p{M}\p{N}]/gu, '');
+  const skeleton = skeletonOf(name.normalize('NFKC').toLowerCase());
+  const folded = ASCII_TWINS.reduce((text, [twin, letter]) => text.replace(twin, letter), skeleton);
+  return folded.replace(/[^\p{L}\p{M}\p{N}]/gu, '');
 }

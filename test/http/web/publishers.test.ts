@@ -44,8 +44,18 @@ test('an unverified publisher is quoted, and is not the subject of a sentence', 
   assert.match(german, /Herausgeber nicht verifiziert/);
 });
 
-/** Imitations of the platform, with another alphabet, case and symbols, and of the business of the reader. */
-const IMITATIONS = ['Gatehouse', 'GATE HOUSE ✔', 'Gаtehоuse', 'Ｇａｔｅｈｏｕｓｅ', 'Acme', 'Ａcme.', 'Аcmе'];
+/** Imitations of the platform, with another alphabet, case, symbols and digits, and of the business of the reader. */
+const IMITATIONS = [
+  'Gatehouse',
+  'GATE HOUSE ✔',
+  'Gаtehоuse',
+  'Ｇａｔｅｈｏｕｓｅ',
+  'Gateh0use',
+  'Acme',
+  'Ａcme.',
+  'Аcmе',
+  'Acrne',
+];
 
 for (const name of IMITATIONS) {
   test(`a publisher called ${name} is another business, for a member of Acme`, async () => {
@@ -58,6 +68,16 @@ for (const name of IMITATIONS) {
     assert.match(german, new RegExp(`von einem anderen Unternehmen namens <bdi>„${name}“</bdi> registriert\\.`));
   });
 }
+
+test('an i, an l and a one look alike in the name of a publisher', async () => {
+  const { app } = await addAppOf('BiIl1ng');
+  const { user, browser } = await newMember();
+  await server.addMember(user, await server.addBusiness('Billing'));
+
+  const { text } = await browser.open(server.authorizeUrl({ client_id: app.id }));
+
+  assert.match(text, /It was registered by another business called <bdi>“BiIl1ng”/);
+});
 
 test('the own business of the reader, and one with its own name, are not called another business', async () => {
   const { app } = await addAppOf('Acme Robotics');
