@@ -1,4 +1,4 @@
-import { findMember, type Member } from '../accounts/memberships.ts';
+import { findMember, type Member, mayChangeBusiness } from '../accounts/memberships.ts';
 import { notify } from '../accounts/notices.ts';
 import { type App, findApp } from '../apps/apps.ts';
 import type { Actor } from '../audit/entries.ts';
@@ -7,7 +7,7 @@ import { formatScopes, parseScopes, type Scopes, scopesBeyond } from '../lib/sco
 import { type Database, inTransaction } from '../storage/storage.ts';
 import type { Row } from '../storage/tables.ts';
 import type { AppDecision } from './app-decision-list.ts';
-import { lockAppRules } from './app-policies.ts';
+import { lockAppRules, lockAppRulesForShare } from './app-policies.ts';
 import {
   type AppInBusiness,
   deleteRequests,
@@ -136,7 +136,9 @@ export async function blockApp(
   // Before the transaction, for which others wait.
   const counted = await countConnectedUsers(db, { appId: app.id, businessId }, now);
   return inTransaction(db, async (tx) => {
-    if (!(await lockAppRules(actor, tx, businessId))) return false;
+    // Shared, as by Allows, which on PostgreSQL overtake who waits for it alone: the counter ends what they create meanwhile.
+    await lockAppRulesForShare(tx, businessId);
+    if (!(await mayChangeBusiness(actor, tx, businessId))) return false;
     if ((await findDecision(tx, { app, businessId }))?.status === 'blocked') return true;
     const row = { status: 'blocked', scopes: '', reason, decided_by: actor.id, decided_at: now } as const;
     await putDecision(tx, { app, businessId }, row);

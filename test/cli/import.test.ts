@@ -182,6 +182,15 @@ test('the first hundred problems are shown, and the others counted', async () =>
   assert.equal(lines.at(-1), 'and 1134 more');
 });
 
+test('an invoice in a currency that was withdrawn can be imported', async () => {
+  const { business } = await connectBusiness(server, 'Kuna');
+  await load(business, 'contacts', [{ name: 'Mara' }]);
+
+  const { status, stdout } = await load(business, 'invoices', [{ customer: 'Mara', currency: 'HRK', total: '10.00' }]);
+
+  assert.equal(status, 0, stdout);
+});
+
 test('a wrong header is reported once, and a quote that is not closed with its line', async () => {
   const { business } = await connectBusiness(server, 'Header');
 

@@ -5,6 +5,8 @@ import { userActor } from '../../src/accounts/users.ts';
 import { blockApp, decideRequest, withdrawRequestDecision } from '../../src/grants/app-approvals.ts';
 import { changeAppPolicy } from '../../src/grants/app-policies.ts';
 import { requestApproval } from '../../src/grants/app-requests.ts';
+import { findConsent } from '../../src/grants/consents.ts';
+import { findGrant } from '../../src/grants/grants.ts';
 import { newId } from '../../src/lib/ids.ts';
 import { createKeyring } from '../../src/lib/keyring.ts';
 import { issueCode } from '../../src/oauth/authorize/response.ts';
@@ -21,7 +23,7 @@ const keys = createKeyring(['the-key-that-the-tests-sign-their-tokens-with']);
 type NewApp = Awaited<ReturnType<typeof addApp>>;
 
 /** The member clicks Allow. */
-async function allow(app: NewApp): Promise<string | undefined> {
+async function allow(app: NewApp, db = storage.durable): Promise<string | undefined> {
   const { id: sessionId } = await insertSession(
     storage.durable,
     { user: member, browser: 'A test', address: '127.0.0.1' },
@@ -31,7 +33,7 @@ async function allow(app: NewApp): Promise<string | undefined> {
   const authorization = { request, grantId: newId(Date.now()), sessionId, businessId: acme.id };
   const decision = { allowed: scopes, declined: [], expiresAt: null };
   const actor = userActor(member, '127.0.0.1');
-  const codeDeps = { db: storage.durable, keys, bounds: EXTERNAL_BOUNDS };
+  const codeDeps = { db, keys, bounds: EXTERNAL_BOUNDS };
   return issueCode(actor, codeDeps, { ...authorization, decision, shown: scopes }, Date.now());
 }
 
@@ -56,14 +58,35 @@ const countLive = async (app: NewApp) =>
       .execute()
   ).length;
 
-test('Allow waits for a block that is being committed, and creates no grant [C10] [C11]', async () => {
+async function countActive(app: NewApp): Promise<number> {
+  const db = storage.durable;
+  const rows = await db.selectFrom('grants').select('id').where('app_id', '=', app.id).execute();
+  const found = await Promise.all(rows.map(({ id }) => findGrant(db, { grantId: id, rotation: 0 }, Date.now())));
+  return found.filter((grant) => grant?.inactiveReason === null).length;
+}
+
+test('Allow amid the commit of a block creates no active grant, and no consent that counts [C10] [C11]', async () => {
   const app = await addApp({ ownerBusinessId: acme.id });
-  const blocked = { app, businessId: acme.id, reason: '' };
+  await storage.transaction(async (tx) => {
+    await blockApp(owner, tx, { app, businessId: acme.id, reason: '' }, Date.now());
+    await allow(app);
+  });
 
-  const code = await allowDuring(app, (tx) => blockApp(owner, tx, blocked, Date.now()));
+  assert.equal(await countActive(app), 0);
+  const parties = { userId: member.id, appId: app.id, businessId: acme.id };
+  assert.deepEqual((await findConsent(storage.durable, parties, Date.now())).allowed, []);
+});
 
-  assert.equal(code, undefined);
-  assert.equal(await countLive(app), 0);
+test('a block waits for no Allow, of which a business may always have some', async () => {
+  const app = await addApp({ ownerBusinessId: acme.id });
+
+  const isBlocked = await storage.transaction(async (tx) => {
+    assert.ok(await allow(app, tx));
+    return blockApp(owner, storage.durable, { app, businessId: acme.id, reason: '' }, Date.now());
+  });
+
+  assert.equal(isBlocked, true);
+  assert.equal(await countActive(app), 0);
 });
 
 test('Allow waits while an approval is withdrawn, and creates no grant [C10]', async () => {
