@@ -72,15 +72,17 @@ const lockBusinessForShare = preparedQuery((db, { businessId }: { businessId: st
   db.selectFrom('businesses').select('id').where('id', '=', businessId).forShare(),
 );
 
-interface PolicyChange extends AppPolicy {
+interface PolicyChange extends Omit<AppPolicy, 'who'> {
   businessId: string;
+  /** Absent: what applies now. */
+  who?: WhoConnects;
 }
 
 /** An owner decides which apps may connect. Existing connections continue. False if the actor is not an owner. */
 export async function changeAppPolicy(
   actor: Actor,
   db: Database,
-  { businessId, who, reservesSensitive }: PolicyChange,
+  { businessId, reservesSensitive, ...change }: PolicyChange,
   now: number,
 ): Promise<boolean> {
   return inTransaction(db, async (tx) => {
@@ -88,6 +90,7 @@ export async function changeAppPolicy(
     if (!business || !(await lockAppRules(actor, tx, businessId))) return false;
     const before = await readBusinessPolicy(tx, businessId);
     if (before.isBinding) throw new FormError('who', 'The platform has decided this for every business.');
+    const { who } = { ...before, ...change };
     if (before.isOwn && isSame(before, { who, reservesSensitive })) return true;
     const row = { who, reserves_sensitive: reservesSensitive ? 1 : 0 };
     await tx

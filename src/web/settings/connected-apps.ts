@@ -20,6 +20,7 @@ import { CONNECTED_APPS, connectedAppsPath, mountDisconnecting } from './disconn
 import { END_CONNECTIONS } from './end-connections.ts';
 import { loadMembersContext, type MembersContext } from './members.ts';
 import { mountNarrowing } from './narrowing.ts';
+import { mountStaffAndMoney, staffAndMoneyQuestion } from './staff-and-money.ts';
 
 const PER_PAGE = 25;
 const MAX_ELSEWHERE = 8;
@@ -35,7 +36,8 @@ export function mountConnectedApps(host: FastifyInstance, deps: WebDeps): void {
     const here = await listConnections(storage.durable, filterHere(context, listing), clock());
     const elsewhere = await listConnections(storage.durable, filterElsewhere(context, listing), clock());
     const progress = await listProgress(storage.durable, followUpsOf(context));
-    const body = listBody(context, { listing, here, elsewhere, progress }, deps);
+    const question = await staffAndMoneyQuestion(deps, context);
+    const body = listBody(context, { listing, here, elsewhere, progress, question }, deps);
     return sendPage(reply, { title: 'Connected apps', platformName, width: 'wide', context, body });
   });
 
@@ -43,6 +45,7 @@ export function mountConnectedApps(host: FastifyInstance, deps: WebDeps): void {
   mountDisconnecting(host, deps);
   mountAuthority(host, deps);
   mountNarrowing(host, deps);
+  mountStaffAndMoney(host, deps);
 }
 
 interface ConnectionListing extends Listing {
@@ -87,9 +90,11 @@ interface Found {
   listing: ConnectionListing;
   here: Connection[];
   elsewhere: Connection[];
+  question: Html | null;
 }
 
-function listBody(context: MembersContext, { listing, here, elsewhere, progress }: Found, deps: WebDeps): Html {
+function listBody(context: MembersContext, found: Found, deps: WebDeps): Html {
+  const { listing, here, elsewhere, progress, question } = found;
   const { search, after } = listing;
   const shown = here.slice(0, PER_PAGE);
   const last = shown.at(-1);
@@ -104,6 +109,7 @@ function listBody(context: MembersContext, { listing, here, elsewhere, progress 
     actions: deps.servesMcp && html`<a class="button" href="${path}/assistant">${icon('bot')}Connect an assistant</a>`,
   })}
 ${followUpProgress(progress)}
+${question}
 ${isLong && searchForm({ path, search, label: isOwner ? 'Search by app or person' : 'Search by app' })}
 ${shown.length > 0 ? list(connectionRows(shown, viewer)) : emptyState({ icon: 'blocks', text: emptySentence(context, listing, elsewhere) })}
 ${pager({ path, search, after }, next)}

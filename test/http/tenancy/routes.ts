@@ -277,6 +277,11 @@ export const RULES: Record<string, Rule> = {
     unchangedFor: VISITORS,
   },
   '/businesses/:business/settings/apps': { who: 'owners', GET: 200 },
+  '/businesses/:business/settings/apps/staff-and-money': {
+    who: 'owners',
+    POST: 303,
+    fields: () => ({ members_may: 'yes' }),
+  },
   '/businesses/:business/settings/apps/policy': {
     who: 'owners',
     POST: 303,
