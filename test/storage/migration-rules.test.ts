@@ -3,6 +3,7 @@ import { after, test } from 'node:test';
 import { DummyDriver, Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler, sql } from 'kysely';
 import { MIGRATIONS } from '../../src/storage/migrations/all.ts';
 import type { Migration, Step } from '../../src/storage/migrations/migration.ts';
+import { createRecords } from '../../src/storage/migrations/records.ts';
 import { openStorage } from '../../src/storage/open.ts';
 import { addCheck, createIndex, fillRows } from '../../src/storage/upgrade/statements.ts';
 import { listMigrations } from '../support/migrations.ts';
@@ -92,6 +93,18 @@ test('no migration removes what running older nodes need, or locks a table for l
 
 test('the sample migrations keep these rules', async () => {
   for (const migration of [SAMPLE_EXPAND, SAMPLE_CONTRACT]) assert.deepEqual(await findFaults(migration), []);
+});
+
+test('an expand migration can create the table of a new resource of the business API', async () => {
+  const suppliers = { table: 'suppliers', columns: { name: 'text' }, nullable: { notes: 'text' } } as const;
+  const change = createRecords({ ...suppliers, filters: ['name'], sorts: [] });
+  const step: Step = { kind: 'change', title: 'create suppliers', table: undefined, change };
+
+  assert.deepEqual(await findFaults({ name: '999-suppliers', phase: 'expand', steps: [step] }), []);
+  assert.match(
+    (await statementsOf(step)).join('\n'),
+    /^create table "suppliers".*create index "suppliers_by_name_id"/s,
+  );
 });
 
 const BROKEN: [statement: string, fault: RegExp][] = [

@@ -67,12 +67,17 @@ test('every link of a page about a business leads to that business, whichever wa
   const pages = ['connected-apps', 'connected-apps/assistant', 'members', 'members/invite', 'members/invitations'];
   pages.push('settings', 'settings/apps', 'audit-log', 'developer', 'developer/new');
 
+  // Addresses without the business lead to the one that was chosen last.
+  const short = [...server.routes.web.keys()].flatMap((route) => /^\/settings\/([\w-]+)\/\*$/.exec(route)?.[1] ?? []);
+  const toShort = new RegExp(`(?:href|action)="/settings/(?:${short.join('|')})[/"?][^"]*`, 'g');
+  assert.ok(short.includes('members') && short.includes('developer'));
+
   for (const page of pages) {
     const { status, text } = await browser.open(inBolt(page));
     const linked = [...text.matchAll(/(?:href|action)="\/businesses\/([^/"]*)/g)].map(([, id]) => id);
     assert.equal(status, 200, page);
     assert.deepEqual([...new Set(linked)], [bolt.id], page);
-    assert.doesNotMatch(text, /(?:href|action)="\/settings\/(?!account|current-business)/, page);
+    assert.deepEqual(text.match(toShort), null, page);
     assert.match(text, new RegExp(`value="${bolt.id}" aria-current="true">`), page);
   }
 });
