@@ -60,7 +60,7 @@ export function createFlowTest(chromium: Awaited<ReturnType<typeof launchChromiu
         };
         await run({ server, smtp, openSignedIn, openPage });
         // Chromium logs each response with an error status.
-        const expected = (text: string) => rejects && /Failed to load resource: .* status of 40[01]/.test(text);
+        const expected = (text: string) => rejects && /Failed to load resource: .* status of 40[019]/.test(text);
         assert.deepEqual(
           errors.flat().filter((text) => !expected(text)),
           [],
