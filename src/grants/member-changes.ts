@@ -108,7 +108,7 @@ async function applyChoices(
   const { member: from, businessId, ownership, now } = leaving;
   const to = findSuccessor(ownership, actor);
   if (!to) return;
-  for (const connection of await listMemberConnections(tx, { userId: from.id, businessId }, now)) {
+  for (const connection of await listDecided(tx, leaving, choices)) {
     const { app, connectedFor } = connection;
     const choice = choices.find(({ appId }) => appId === app.id);
     if (!choice && connectedFor === 'business') {
@@ -121,6 +121,22 @@ async function applyChoices(
     rejectUnseenScopes(connection, choice.scopes, 'connections');
     await transferConnection(actor, tx, { from, to, businessId, cause: 'member removed', connection }, now);
   }
+}
+
+/** Those for the business, and those that are taken over. The others, which may have very many grants, are not read. */
+async function listDecided(
+  tx: Database,
+  { member, businessId, now }: LeavingMember,
+  choices: RemovalChoice[],
+): Promise<Connection[]> {
+  const filter = { businessIds: [businessId], userId: member.id };
+  const decided = await listConnections(tx, { ...filter, forBusiness: 'only', limit: MAX_LISTED }, now);
+  const isOther = ({ appId, isTakenOver }: RemovalChoice) =>
+    isTakenOver && !decided.some(({ app }) => app.id === appId);
+  for (const { appId } of choices.filter(isOther).slice(0, MAX_LISTED)) {
+    decided.push(...(await listConnections(tx, { ...filter, appId }, now)));
+  }
+  return decided;
 }
 
 /** More than any user connects. Connections beyond this limit end with the membership. */

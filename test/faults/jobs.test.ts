@@ -193,9 +193,9 @@ async function killAtEachPoint({ what, from, table, request }: Job, url: string,
     const work = await request(world, isDelivered ? world.listen : async () => {});
     const doomed = { env: { ...env, KILL_FROM: from, KILL_AFTER: String(point) }, preload: PRELOAD };
 
-    const { code } = await createServeProcess(addresses, url, doomed).waitForExit();
+    const { code, stderr } = await createServeProcess(addresses, url, doomed).waitForExit();
 
-    assert.equal(code, null, 'it was killed');
+    assert.equal(code, null, `not killed: ${stderr}`);
     assert.ok(await isWaiting(storage, table), `amid the job, after ${point} statements`);
     await assertStopped(storage, work);
     await storage.durable.updateTable('leases').set({ expires_at: 0 }).execute();
