@@ -6,7 +6,7 @@ import { batchedQuery } from '../storage/batched-query.ts';
 import type { Database } from '../storage/storage.ts';
 import { inactiveReason, selectWithParties } from './status.ts';
 
-/** Instead of a list: a node of 0.2.0 or older revoked one, and with it the others of the rotation. */
+/** Instead of a list: all of the rotation are revoked, by a node of 0.2.0 or older, or because the list would be too long. */
 export const ALL_TOKENS = 'all';
 
 /**

@@ -1,4 +1,5 @@
 import { appIdOf } from '../apps/client-ids.ts';
+import { ALL_TOKENS } from '../grants/grant.ts';
 import { markUsed } from '../grants/grants.ts';
 import { revokeByApp } from '../grants/revocation.ts';
 import { DAY, HOUR } from '../lib/clock.ts';
@@ -71,7 +72,13 @@ function isRevocable({ token, grant }: VerifiedToken, appId: string | undefined,
 const RETENTION = DAY + HOUR;
 
 /**
- * Rows exist only for rotations of which an access token was revoked before it expired. It counts as a use, which is stored
+ * In characters: some 50 tokens. Every request with a token of the rotation reads the list, and within the retry window an app can get and
+ * revoke any number.
+ */
+const MAX_LIST = 1000;
+
+/**
+ * Rows exist only for rotations of which an access token was revoked before it expired. Beyond the limit of the list, all of them are. It counts as a use, which is stored
  * in the same commit: a late retry is a replay, after a crash, too.
  */
 async function revokeAccessToken(db: Database, token: DecodedToken, now: number): Promise<void> {
@@ -84,8 +91,16 @@ async function revokeAccessToken(db: Database, token: DecodedToken, now: number)
       .onConflict((conflict) =>
         conflict
           .columns(['grant_id', 'rotation'])
-          .doUpdateSet(({ eb, ref }) => ({ tokens: eb(ref('revoked_access_tokens.tokens'), '||', ` ${tokens}`) }))
-          .where('revoked_access_tokens.tokens', 'is not', null),
+          .doUpdateSet(({ eb, ref, fn, val }) => ({
+            tokens: eb
+              .case()
+              .when(fn<number>('length', [ref('revoked_access_tokens.tokens')]), '<', MAX_LIST)
+              .then(eb(ref('revoked_access_tokens.tokens'), '||', ` ${tokens}`))
+              .else(val(ALL_TOKENS))
+              .end(),
+          }))
+          // Also false for null, which a node of 0.2.0 or older writes for all.
+          .where('revoked_access_tokens.tokens', '!=', ALL_TOKENS),
       )
       .execute();
     await markUsed(tx, { id: grantId, rotation });

@@ -176,7 +176,7 @@ interface RevokedAccessTokensTable {
   rotation: number;
   /** A day later the row is removed. As `listed_at`, unless a node of 0.2.0 or older wrote the row: then the expiry of a token. */
   expires_at: number;
-  /** Which access tokens of the rotation are revoked: their ids, separated by spaces. */
+  /** Which access tokens of the rotation are revoked: their ids, separated by spaces, or `all`. */
   tokens: string | null;
   /** When the first of them was revoked. All tokens of the rotation are revoked if it differs from `expires_at`. */
   listed_at: number | null;

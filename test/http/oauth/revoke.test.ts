@@ -104,6 +104,23 @@ test('a refresh that is repeated after its access token was revoked gets another
   assert.equal((await server.refresh(lost.refresh_token)).status, 200);
 });
 
+test('an app that revokes access token after access token of one rotation ends all of them: the list is bounded [X9]', async () => {
+  const first = await server.connect({ scope: 'read:invoices read:contacts' });
+  const second = (await server.refresh(first.refresh_token)).body;
+  const unused = (await server.refresh(first.refresh_token, { scope: 'read:contacts' })).body;
+  for (let revoked = 0; revoked < 60; revoked++) {
+    const again = (await server.refresh(first.refresh_token)).body;
+    await server.revoke(again.access_token);
+  }
+
+  const { rows } = await sql<{ tokens: string }>`select tokens from revoked_access_tokens
+    where grant_id = ${grantIdIn(first.refresh_token)}`.execute(server.storage().durable);
+  assert.deepEqual(rows, [{ tokens: 'all' }]);
+  assert.equal(await isActive(unused.access_token), false);
+  const third = await server.refresh(second.refresh_token);
+  assert.equal(await works(third.body.access_token), true);
+});
+
 test('an access token that was revoked alone is rejected with a reason of its own, because its grant is active', async () => {
   const { access_token } = await server.connect();
   await server.revoke(access_token);
