@@ -8,13 +8,16 @@ export function startFollowUps(
   { storage, clock }: { storage: Storage; clock: Clock },
   report: (error: unknown) => void,
 ): Polling {
+  const failed = new Set<string>();
   return startPolling(async (isStopped) => {
     if (!(await hasFollowUps(storage.relaxed))) return false;
     while (!isStopped()) {
       const startedAt = monotonicClock();
-      if (!(await runFollowUp(storage.durable, clock()))) break;
+      if (!(await runFollowUp(storage.durable, clock(), failed))) break;
       await pauseFor(monotonicClock() - startedAt);
     }
+    // The next poll tries them again.
+    failed.clear();
     return false;
   }, report);
 }

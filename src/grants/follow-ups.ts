@@ -63,16 +63,23 @@ export async function hasFollowUps(db: Database): Promise<boolean> {
 }
 
 /**
- * Runs one batch of the follow-up with the fewest grants done: many small ones do not wait for a large one. False if none waits for this
- * node.
+ * Runs one batch of the follow-up with the fewest grants done: many small ones do not wait for a large one. If the batch fails, adds the
+ * follow-up to `failed`, and the others do not wait for it. False if none waits for this node.
  */
-export async function runFollowUp(db: Database, now: number): Promise<boolean> {
-  return inTransaction(db, async (tx) => {
-    const followUp = await takeFollowUp(tx);
-    if (!followUp) return false;
-    await runBatch(tx, followUp, now);
-    return true;
-  });
+export async function runFollowUp(db: Database, now: number, failed = new Set<string>()): Promise<boolean> {
+  let id: string | undefined;
+  try {
+    return await inTransaction(db, async (tx) => {
+      const followUp = await takeFollowUp(tx, failed);
+      if (!followUp) return false;
+      id = followUp.id;
+      await runBatch(tx, followUp, now);
+      return true;
+    });
+  } catch (error) {
+    if (id !== undefined) failed.add(id);
+    throw error;
+  }
 }
 
 async function runBatch(tx: Database, followUp: Waiting, now: number): Promise<void> {
@@ -91,10 +98,11 @@ async function limitConnections(tx: Database, followUp: Waiting, now: number): P
 }
 
 /** Other nodes skip the row until the transaction ends. */
-function takeFollowUp(tx: Database) {
+function takeFollowUp(tx: Database, failed: Set<string>) {
   return tx
     .selectFrom('follow_ups')
     .selectAll()
+    .$if(failed.size > 0, (others) => others.where('id', 'not in', [...failed]))
     .orderBy('done')
     .orderBy('id')
     .limit(1)

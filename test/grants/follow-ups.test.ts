@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import { sql } from 'kysely';
 import { OPERATOR } from '../../src/audit/entries.ts';
 import { endForEveryone } from '../../src/grants/connections.ts';
 import { listProgress } from '../../src/grants/follow-up-progress.ts';
+import { startFollowUps } from '../../src/grants/follow-up-worker.ts';
 import { hasFollowUps, requestFollowUp, runFollowUp } from '../../src/grants/follow-ups.ts';
 import { removeMember } from '../../src/grants/member-changes.ts';
 import {
@@ -72,6 +74,9 @@ async function listEvents(app: RegisteredApp): Promise<{ grantId: string; reason
 const countUnrevoked = async ({ id }: RegisteredApp) =>
   (await db.selectFrom('grants').select('id').where('app_id', '=', id).where('revoked_at', 'is', null).execute())
     .length;
+async function untilTold(app: RegisteredApp, count: number): Promise<void> {
+  while ((await countEvents(app)).get('app_paused') !== count) await setTimeout(20);
+}
 const finish = async () => {
   while (await hasFollowUps(db)) await runFollowUp(db, NOW);
 };
@@ -105,6 +110,23 @@ test('a batch that fails changes nothing, and the next one does all of it once',
   assert.equal(afterFailure, 500);
   assert.deepEqual(await reasonsOf(app), new Map([['app_paused', MANY]]));
   assert.equal(await countUnrevoked(app), MANY);
+});
+
+test('a follow-up that fails again and again does not delay the others', async () => {
+  const [broken, other] = [await appWithGrants(1), await appWithGrants()];
+  for (const app of [broken, other]) await storage.transaction((tx) => pauseApp(OPERATOR, tx, { app }, NOW));
+  await sql`create trigger broken before insert on events when new.app_id = ${sql.lit(broken.id)}
+    begin select raise(abort, 'broken'); end`.execute(db);
+  const errors: unknown[] = [];
+
+  const worker = startFollowUps({ storage, clock: () => NOW }, (error) => errors.push(error));
+  await untilTold(other, MANY);
+  await sql`drop trigger broken`.execute(db);
+  await untilTold(broken, 1);
+  await worker.stop();
+
+  assert.ok(errors.length > 0);
+  assert.ok(errors.every((error) => /broken/.test(String(error))));
 });
 
 test('an app that is resumed gets no further events of the pause, and all of the next one', async () => {
