@@ -1,4 +1,4 @@
-import { type AliasedExpression, expressionBuilder } from 'kysely';
+import { type AliasedExpression, expressionBuilder, sql } from 'kysely';
 import { parseScopes, type Scopes, scopesBeyond } from '../lib/scope-lists.ts';
 import type { ConnectedFor } from '../storage/app-tables.ts';
 import { contains } from '../storage/search.ts';
@@ -122,6 +122,9 @@ function savedConsents(db: Database, now: number): Source {
     .as('allowed');
 }
 
+/** Not a parameter: a partial index has it. */
+const FOR_BUSINESS = sql.lit<ConnectedFor>('business');
+
 async function listKeys(db: Database, source: Source, filter: ConnectionFilter): Promise<ConnectionKey[]> {
   const { businessIds, userId, forBusiness, appId, search, after, limit } = filter;
   if (businessIds.length === 0) return [];
@@ -133,7 +136,7 @@ async function listKeys(db: Database, source: Source, filter: ConnectionFilter):
     .orderBy('allowed.app_id')
     .orderBy('allowed.user_id');
   if (userId !== undefined && forBusiness !== 'too') query = query.where('allowed.user_id', '=', userId);
-  if (forBusiness === 'only') query = query.where('allowed.connected_for', '=', 'business');
+  if (forBusiness === 'only') query = query.where('allowed.connected_for', '=', FOR_BUSINESS);
   if (userId !== undefined && forBusiness === 'too') {
     query = query.where(({ or }) => or({ 'allowed.user_id': userId, 'allowed.connected_for': 'business' }));
   }

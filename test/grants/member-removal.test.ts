@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { sql } from 'kysely';
 import { userActor } from '../../src/accounts/users.ts';
 import { removeMember } from '../../src/grants/member-changes.ts';
 import { migrate } from '../../src/storage/migrate.ts';
@@ -20,8 +21,8 @@ const { acme, ada, addUser } = await createFixtures(
 );
 
 /** The statements that read connections while an owner removes a member who has connected so many apps. */
-async function removeWith(count: number): Promise<string[]> {
-  const member = await addUser(`Member of ${count}`, [[acme, 'member']]);
+async function removeWith(count: number, name = `Member of ${count}`): Promise<string[]> {
+  const member = await addUser(name, [[acme, 'member']]);
   await connectApps(storage, { businessId: acme.id, userId: member.id, count }, NOW);
   const removal = { userId: member.id, businessId: acme.id, choices: [] };
   seen.length = 0;
@@ -37,4 +38,12 @@ test('the removal of a member reads no connection that only ends with it, howeve
 
   assert.ok(withNone.length > 0);
   assert.deepEqual(withMany, withNone);
+});
+
+test('what a member connected for the business is found in an index of its own', async () => {
+  const [finding = ''] = await removeWith(0, 'Another member');
+
+  const { rows } = await sql.raw<{ detail: string }>(`explain query plan ${finding}`).execute(storage.durable);
+
+  assert.match(rows[0]?.detail ?? '', /^SEARCH grants USING INDEX grants_for_business \(business_id=\? AND user_id=\?/);
 });

@@ -10,6 +10,7 @@ import { firstUsers } from './009-first-users.ts';
 import { externalConsents } from './010-external-consents.ts';
 import { connectionLimit } from './011-connection-limit.ts';
 import { handovers } from './012-handovers.ts';
+import { businessConnections } from './013-business-connections.ts';
 import type { Migration } from './migration.ts';
 
 /** In order, forwards only. A migration that has been released is never edited. */
@@ -34,4 +35,5 @@ export const MIGRATIONS: Migration[] = [
   externalConsents,
   connectionLimit,
   handovers,
+  businessConnections,
 ];
