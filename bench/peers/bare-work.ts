@@ -139,6 +139,7 @@ export function allow({ db, keys }: Bare, stamped: string, cookies: Fields, from
     db.one('lockBusiness', businessId);
     db.one('appRules', app.id, app.id, user.id, businessId);
     const { scopes: scope } = db.one('consent', now, user.id, app.id, businessId);
+    db.one('thousandthGrant', businessId, app.id, user.id);
     const key = `grant.allowed ${app.id} ${businessId} ${user.id} ${scope}`;
     const hasGrant = () => db.one('unrevokedGrant', businessId, app.id, user.id) !== undefined;
     const isRepeat = [db.one('isRepeat', key, now - DAY) !== undefined, hasGrant()].every(Boolean);

@@ -13,7 +13,7 @@ import { preparedQuery } from '../storage/prepared-query.ts';
 import type { Database, Storage } from '../storage/storage.ts';
 import type { Tables } from '../storage/tables.ts';
 import { InvalidClient, OAuthError } from './errors.ts';
-import { accessRotationOf, type DecodedToken, type VerifiedToken, verifyToken } from './tokens.ts';
+import { type DecodedToken, type VerifiedToken, verifyToken } from './tokens.ts';
 
 /** What a request presents to authenticate its client (RFC 6749 §2.3). */
 export interface ClientCredentials {
@@ -137,7 +137,7 @@ async function loadClientAndGrant(
     const { rows } = await readClientAndGrant(db, {
       appId,
       grantId: token.grantId,
-      rotation: accessRotationOf(token),
+      rotation: token.accessRotation,
       now,
     });
     if (rows[0]) return { rows, grant: grantFrom(rows[0]) };

@@ -32,6 +32,8 @@ export type TokenKind = 'access' | 'refresh' | 'code';
 export interface DecodedToken extends Token {
   key: Key;
   bytes: Buffer;
+  /** The rotation whose revoked access tokens matter to a request with this token: a refresh may repeat the pair of the next one. */
+  accessRotation: number;
 }
 
 const PREFIXES: Record<TokenKind, string> = { access: 'gat_', refresh: 'grt_', code: 'gac_' };
@@ -78,12 +80,14 @@ export function decodeToken(keys: Keyring, kind: TokenKind, text: string): Decod
   const key = keys.find(bytes.subarray(0, 4));
   const check = key?.mac(CHECK_PURPOSES[kind], bytes.subarray(0, -CHECK - MAC)).subarray(0, CHECK);
   if (!key || !check || !sameBytes(check, bytes.subarray(-CHECK - MAC, -MAC))) return undefined;
+  const rotation = bytes.readUInt32BE(20);
   return {
     kind,
     key,
     bytes,
     grantId: readId(bytes, 4),
-    rotation: bytes.readUInt32BE(20),
+    rotation,
+    accessRotation: kind === 'refresh' ? rotation + 1 : rotation,
     expiresAt: bytes.readUInt32BE(24) * SECOND,
     scopeBits: bytes.subarray(SCOPES_AT, -CHECK - MAC),
   };
@@ -131,18 +135,13 @@ export function isRevoked({ revokedTokens }: Pick<Grant, 'revokedTokens'>, token
   return revokedTokens === ALL_TOKENS || revokedTokens.split(' ').includes(idOfAccessToken(token));
 }
 
-/** The rotation whose revoked access tokens matter to a request with this token: a refresh may repeat the pair of the next one. */
-export function accessRotationOf({ kind, rotation }: Token): number {
-  return kind === 'refresh' ? rotation + 1 : rotation;
-}
-
 /** Verifies the token against the current row of its grant. */
 export async function findVerifiedToken(
   db: Database,
   token: DecodedToken,
   now: number,
 ): Promise<VerifiedToken | undefined> {
-  return verifyToken(token, await findGrant(db, { grantId: token.grantId, rotation: accessRotationOf(token) }, now));
+  return verifyToken(token, await findGrant(db, { grantId: token.grantId, rotation: token.accessRotation }, now));
 }
 
 /** RFC 6749 §5.1: the same five fields for both grant types. */

@@ -10,6 +10,7 @@ const BACKGROUND = [
   /"warned_at"/,
   /^update "grants" set "used_rotation"/,
   /"clock"/,
+  /^select "id" from "(?:happenings|follow_ups)"/,
 ];
 
 /** Statements that all reads or writes of an event loop iteration share. */

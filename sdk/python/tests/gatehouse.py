@@ -56,6 +56,9 @@ class Gatehouse:
     def enable_app(self) -> None:
         self._ask("enable-app")
 
+    def spread_happenings(self) -> None:
+        self._ask("spread-happenings")
+
     def advance_clock(self, seconds: int) -> None:
         self._ask("advance-clock", seconds=seconds)
 

@@ -158,6 +158,7 @@ class Records(RecordCase):
         contact = self.acme.contacts.create(name="Evan")
         deal = self.acme.deals.create(title="Mugs", amount="10", currency="GBP")
         self.acme.deals.win(deal.id)
+        self.gatehouse.spread_happenings()
         self.gatehouse.advance_clock(20)
         events = list(self.gatehouse.app().events())
 

@@ -45,6 +45,10 @@ export async function startControlServer(server: TestServer, app: RegisteredApp)
       await enableApp(OPERATOR, server.storage().durable, app, server.clock());
       return {};
     },
+    'spread-happenings': async () => {
+      await server.spreadHappenings();
+      return {};
+    },
     'advance-clock': async ({ seconds }) => {
       server.advanceClock(Number(seconds) * 1000);
       return {};
