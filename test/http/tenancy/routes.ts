@@ -280,7 +280,7 @@ export const RULES: Record<string, Rule> = {
   '/businesses/:business/settings/apps/staff-and-money': {
     who: 'owners',
     POST: 303,
-    fields: () => ({ members_may: 'yes' }),
+    fields: () => ({ members_may: 'no' }),
   },
   '/businesses/:business/settings/apps/policy': {
     who: 'owners',
