@@ -36,7 +36,8 @@ export function mountConnectedApps(host: FastifyInstance, deps: WebDeps): void {
     const here = await listConnections(storage.durable, filterHere(context, listing), clock());
     const elsewhere = await listConnections(storage.durable, filterElsewhere(context, listing), clock());
     const progress = await listProgress(storage.durable, followUpsOf(context));
-    const question = await staffAndMoneyQuestion(deps, context);
+    const isWhereOwnersLand = listing.after === undefined && listing.search === '';
+    const question = isWhereOwnersLand ? await staffAndMoneyQuestion(deps, context) : null;
     const body = listBody(context, { listing, here, elsewhere, progress, question }, deps);
     return sendPage(reply, { title: 'Connected apps', platformName, width: 'wide', context, body });
   });
