@@ -7,6 +7,7 @@ from collections.abc import Callable
 from gatehouse_client import Api, GatehouseError, Tokens
 from tests.relay import Relay
 from tests.gatehouse import get_gatehouse
+from tests.times import EPOCH
 
 BUSINESSES = "/api/v1/businesses"
 
@@ -30,4 +31,4 @@ class ConnectedCase(unittest.TestCase):
 
 
 def ended(tokens: Tokens) -> Tokens:
-    return dataclasses.replace(tokens, expires_at=0)
+    return dataclasses.replace(tokens, expires_at=EPOCH)

@@ -1,14 +1,16 @@
 import unittest
 from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from gatehouse_client import Api, App, Tokens
 from tests.faulty_server import FaultyServer, reply
+from tests.times import EPOCH
 
 SECRET = "gcs_do-not-show-this"
 BUSINESS = "0190a6c6-0000-7000-8000-000000000000"
 Call = Callable[[Any], object]
-GOOD_TOKENS: dict[str, Any] = {"access_token": "a", "refresh_token": "r", "expires_at": 0.0, "scopes": ("x",)}
+GOOD_TOKENS: dict[str, Any] = {"access_token": "a", "refresh_token": "r", "expires_at": EPOCH, "scopes": ("x",)}
 
 
 async def save_later(tokens: Tokens) -> None:
@@ -193,15 +195,20 @@ class Arguments(unittest.TestCase):
                 self.refuse_values(name, call, "", "gat_1 ", "gat_\n", "gat_ä", "gat_1\r\nx-evil: 1")
 
     def test_tokens_have_an_expiry_and_scopes(self) -> None:
-        def make(name: str, value: Any) -> None:
-            Tokens(**(GOOD_TOKENS | {name: value}))
+        def make(name: str, value: Any) -> Tokens:
+            return Tokens(**(GOOD_TOKENS | {name: value}))
 
-        self.refuse_types("expires_at", lambda value: make("expires_at", value), None, "7", True)
-        self.refuse_values("expires_at", lambda value: make("expires_at", value), float("nan"), float("inf"), 10**400)
+        self.refuse_types("expires_at", lambda value: make("expires_at", value), None, True, b"7", EPOCH.date())
+        naive, too_late = datetime(2030, 1, 1), datetime.max.replace(tzinfo=timezone(timedelta(hours=-1)))
+        wrong = (naive, too_late, "7", "2030-13-01T00:00:00Z", "2030-01-01T00:00:00", float("nan"), float("inf"), 1e15)
+        self.refuse_values("expires_at", lambda value: make("expires_at", value), *wrong, 10**400)
         self.refuse_types("scopes", lambda value: make("scopes", value), None, "read:invoices", [7])
         self.refuse_values("scopes", lambda value: make("scopes", value), ["a b"])
-        changes: dict[str, Any] = {"expires_at": 7, "scopes": ["x"]}
-        self.assertEqual(Tokens(**(GOOD_TOKENS | changes)).scopes, ("x",))
+        self.assertEqual(make("scopes", ["x"]).scopes, ("x",))
+        east = EPOCH.astimezone(timezone(timedelta(hours=2)))
+        for good in (EPOCH, east, 0, 0.0, "1970-01-01T00:00:00Z", "1970-01-01T00:00:00.000Z"):
+            tokens = make("expires_at", good)
+            self.assertEqual((tokens.expires_at, tokens.expires_at.tzinfo), (EPOCH, timezone.utc))
 
     def test_stored_tokens_are_complete(self) -> None:
         self.refuse_types("stored tokens", Tokens.from_dict, None, "{}", [])

@@ -14,6 +14,7 @@ from tests.faulty_server import FaultyResponse, FaultyServer, drip, hang_up, rep
 from tests.relay import TOKEN, Relay
 from tests.reported import chain, library_frames
 from tests.gatehouse import Gatehouse, get_gatehouse
+from tests.times import EPOCH
 
 if TYPE_CHECKING:
     from gatehouse_client import AsyncApi, AsyncApp
@@ -23,7 +24,7 @@ logging.getLogger("asyncio").setLevel(logging.ERROR)
 
 HAS_HTTPX = importlib.util.find_spec("httpx") is not None
 SOURCES = Path(__file__).resolve().parent.parent / "src"
-HELD = Tokens(access_token="gat_held", refresh_token="grt_held", expires_at=0, scopes=())
+HELD = Tokens(access_token="gat_held", refresh_token="grt_held", expires_at=EPOCH, scopes=())
 
 
 def new_app(gatehouse: Gatehouse, base_url: str | None = None) -> "AsyncApp":

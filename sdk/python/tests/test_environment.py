@@ -7,8 +7,9 @@ from unittest.mock import patch
 from gatehouse_client import App, GatehouseError, Tokens
 from tests.reported import chain, library_frames
 from tests.fake_clock import fake_clock
+from tests.times import EPOCH
 
-TOKENS = Tokens(access_token="gat_held", refresh_token="grt_held", expires_at=0, scopes=())
+TOKENS = Tokens(access_token="gat_held", refresh_token="grt_held", expires_at=EPOCH, scopes=())
 
 
 class Environment(unittest.TestCase):

@@ -1,6 +1,7 @@
 import base64
 import json
 import unittest
+from datetime import datetime, timedelta, timezone
 from itertools import islice
 from typing import Any
 
@@ -17,6 +18,7 @@ from gatehouse_client import (
 )
 from tests.faulty_server import FaultyServer, reply
 from tests.gatehouse import get_gatehouse
+from tests.times import EPOCH
 
 SENT = {"id": "e1", "type": "order.shipped", "timestamp": "2030-01-01T00:00:00.500Z", "data": {"orderId": "o1"}}
 
@@ -66,7 +68,7 @@ class Events(unittest.TestCase):
             [event] = new_app(server.base_url).events()
 
         self.assertEqual(
-            event, UnknownEvent(id="e1", type="order.shipped", timestamp=1893456000.5, data={"orderId": "o1"})
+            event, UnknownEvent(id="e1", type="order.shipped", timestamp=datetime(2030, 1, 1, 0, 0, 0, 500_000, timezone.utc), data={"orderId": "o1"})
         )
 
     def test_an_invalid_page_of_events_is_invalid(self) -> None:
@@ -124,7 +126,8 @@ class MeTest(unittest.TestCase):
         self.assertEqual(me.scopes, ("read:invoices",))
         self.assertIn("@", me.user.email)
         self.assertIs(me.user.email_verified, True)
-        self.assertGreater(me.granted_at, 1_000_000_000)
+        self.assertGreater(me.granted_at, EPOCH + timedelta(days=365))
+        self.assertEqual(me.granted_at.tzinfo, timezone.utc)
 
     def test_a_response_of_another_shape_is_invalid(self) -> None:
         sound = {

@@ -1,11 +1,12 @@
 import base64
 import hashlib
-import time
 import unittest
+from datetime import timedelta, timezone
 from urllib.parse import parse_qs, urlsplit
 
 from gatehouse_client import ActiveToken, Api, GatehouseError, InactiveToken
 from tests.gatehouse import get_gatehouse
+from tests.times import from_now
 
 
 class Flow(unittest.TestCase):
@@ -16,12 +17,12 @@ class Flow(unittest.TestCase):
     def test_a_visitor_who_allows_the_app_gives_it_tokens_that_list_invoices(self) -> None:
         began = self.app.begin_authorization(scopes=["read:invoices"])
         callback = self.gatehouse.allow(began.url)
-        before = time.time()
+        before = from_now(3600)
 
         tokens = self.app.finish_authorization(callback, state=began.state, code_verifier=began.code_verifier)
 
         self.assertEqual(tokens.scopes, ("read:invoices",))
-        self.assertTrue(before + 3600 <= tokens.expires_at <= time.time() + 3600)
+        self.assertTrue(before <= tokens.expires_at <= from_now(3600))
         api = Api(base_url=self.gatehouse.base_url, access_token=tokens.access_token)
         [business] = api.businesses()
         self.assertEqual((business.id, business.name), (self.gatehouse.business_id, "Acme"))
@@ -121,7 +122,8 @@ class Flow(unittest.TestCase):
         self.assertEqual(seen.scopes, ("read:invoices",))
         self.assertEqual((seen.client_id, seen.business_id), (self.gatehouse.client_id, self.gatehouse.business_id))
         self.assertEqual(seen.token_type, "bearer")
-        self.assertEqual(seen.expires_at - seen.issued_at, 3600)
+        self.assertEqual(seen.expires_at - seen.issued_at, timedelta(hours=1))
+        self.assertEqual((seen.issued_at.tzinfo, seen.grant_expires_at), (timezone.utc, None))
         self.assertTrue(seen.user_id)
 
         self.app.revoke(tokens.access_token)

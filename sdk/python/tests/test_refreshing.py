@@ -1,10 +1,10 @@
 import dataclasses
-import time
 
 from gatehouse_client import GatehouseError, Tokens
 from tests.connected import BUSINESSES, ConnectedCase, ended
 from tests.faulty_server import FaultyServer, reply
 from tests.relay import TOKEN
+from tests.times import from_now
 
 
 class Refreshing(ConnectedCase):
@@ -16,13 +16,27 @@ class Refreshing(ConnectedCase):
     def test_a_token_within_a_minute_of_its_expiry_is_replaced_before_it_is_used(self) -> None:
         for seconds, refreshes in ((50, 1), (70, 0)):
             with self.subTest(seconds=seconds):
-                tokens = dataclasses.replace(self.gatehouse.connect(), expires_at=time.time() + seconds)
+                tokens = dataclasses.replace(self.gatehouse.connect(), expires_at=from_now(seconds))
                 before = self.relay.count(TOKEN)
 
                 self.api(tokens).businesses()
 
                 self.assertEqual(self.relay.count(TOKEN) - before, refreshes)
                 self.assertEqual(self.relay.bearers[-1] == tokens.access_token, refreshes == 0)
+
+    def test_tokens_that_0_1_0_pickled_are_read(self) -> None:
+        """Unpickling calls no constructor, so their time is still a number."""
+        for seconds, refreshes in ((50, 1), (70, 0)):
+            for is_stored in (False, True):
+                with self.subTest(seconds=seconds, is_stored=is_stored):
+                    tokens = self.gatehouse.connect()
+                    object.__setattr__(tokens, "expires_at", from_now(seconds).timestamp())
+                    first = ended(self.gatehouse.connect()) if is_stored else tokens
+                    before = self.relay.count(TOKEN)
+
+                    self.app.api(tokens=first, save=self.saved.append, load=lambda tokens=tokens: tokens).businesses()
+
+                    self.assertEqual(self.relay.count(TOKEN) - before, refreshes)
 
     def test_a_token_that_the_server_rejects_is_replaced_and_the_call_repeated_once(self) -> None:
         tokens = self.gatehouse.connect()

@@ -6,14 +6,16 @@ import pickle
 import pprint
 import unittest
 from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
 
 from gatehouse_client import Api, App, GatehouseError, Tokens
 from tests.faulty_server import FaultyResponse, FaultyServer, drip, hang_up, reply
 from tests.reported import chain, library_frames
 from tests.fake_clock import fake_clock
+from tests.times import EPOCH
 
 SECRETS = ("gcs_secret", "gat_held", "grt_held", "gat_new", "grt_new", "gac_code", "verifier-" + "v" * 43)
-TOKENS = Tokens(access_token="gat_held", refresh_token="grt_held", expires_at=0, scopes=("read:invoices",))
+TOKENS = Tokens(access_token="gat_held", refresh_token="grt_held", expires_at=EPOCH, scopes=("read:invoices",))
 TOKEN_RESPONSE = {"access_token": "gat_new", "refresh_token": "grt_new", "expires_in": 3600, "scope": "read:invoices"}
 CUT = reply(200, TOKEN_RESPONSE)[:-3]
 WHOLE = json.dumps(TOKEN_RESPONSE).encode()
@@ -64,7 +66,7 @@ class Secrets(unittest.TestCase):
         ):
             self.assert_bare(repr(thing), str(thing), f"{thing}", pprint.pformat(thing))
         self.assertEqual(repr(app), "App(base_url='http://127.0.0.1:1', client_id='c1')")
-        self.assertEqual(repr(TOKENS), "Tokens(expires_at=0.0, scopes=('read:invoices',))")
+        self.assertEqual(repr(TOKENS), f"Tokens(expires_at={EPOCH!r}, scopes=('read:invoices',))")
 
     def test_no_error_or_cause_contains_a_secret(self) -> None:
         calls: dict[str, Callable[[App], object]] = {
@@ -106,11 +108,20 @@ class Secrets(unittest.TestCase):
         self.assertEqual(str(again), "a: b (request e)")
 
     def test_tokens_survive_json_and_pickle(self) -> None:
-        tokens = dataclasses.replace(TOKENS, expires_at=1893456000.123456)
+        tokens = dataclasses.replace(TOKENS, expires_at=EPOCH + timedelta(microseconds=1_893_456_000_123_456))
 
+        self.assertEqual(tokens.to_dict()["expires_at"], "2030-01-01T00:00:00.123456Z")
         self.assertEqual(Tokens.from_dict(json.loads(json.dumps(tokens.to_dict()))), tokens)
         self.assertEqual(Tokens.from_dict(tokens.to_dict() | {"added_later": 1}), tokens)
         self.assertEqual(pickle.loads(pickle.dumps(tokens)), tokens)
+
+    def test_tokens_with_a_number_as_0_1_0_stored_them_are_read(self) -> None:
+        stored = TOKENS.to_dict() | {"expires_at": 1893456000.5}
+
+        tokens = Tokens.from_dict(stored)
+
+        self.assertEqual(tokens.expires_at, datetime(2030, 1, 1, microsecond=500_000, tzinfo=timezone.utc))
+        self.assertEqual(tokens.to_dict()["expires_at"], "2030-01-01T00:00:00.500000Z")
 
     def test_tokens_cannot_be_changed_by_accident(self) -> None:
         with self.assertRaises(dataclasses.FrozenInstanceError):

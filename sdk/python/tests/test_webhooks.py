@@ -6,6 +6,7 @@ import os
 import subprocess
 import time
 import unittest
+from datetime import timedelta
 from email.message import Message
 from pathlib import Path
 from typing import Any
@@ -14,12 +15,13 @@ from unittest.mock import patch
 from gatehouse_client import GatehouseError, UnknownEvent, WebhookEvent, verify_webhook
 from tests.reported import chain, library_frames
 from tests.gatehouse import get_gatehouse
+from tests.times import EPOCH
 
 ROOT = Path(__file__).resolve().parents[3]
 NOW = 1_893_456_000
 EVENT = {"type": "deal.archived", "timestamp": "2029-12-31T23:59:58.500Z", "data": {"number": "Ä-7 €"}}
 BODY = json.dumps(EVENT, ensure_ascii=False)
-EXPECTED = UnknownEvent(id="msg_1", type="deal.archived", timestamp=NOW - 1.5, data={"number": "Ä-7 €"})
+EXPECTED = UnknownEvent(id="msg_1", type="deal.archived", timestamp=EPOCH + timedelta(seconds=NOW - 1.5), data={"number": "Ä-7 €"})
 NAMES = ("webhook-id", "webhook-timestamp", "webhook-signature")
 
 

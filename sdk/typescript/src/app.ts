@@ -106,7 +106,7 @@ function readApp(options: AppOptions): Credentials {
   };
 }
 
-function readKept(kept: KeptTokens): KeptTokens {
+function readKept(kept: KeptTokens): KeptTokens & { tokens: Tokens } {
   const { tokens, save, load } = requireObject(kept, 'The argument of api');
   return {
     tokens: requireTokens(tokens, 'tokens'),

@@ -1,4 +1,5 @@
-import type { Tokens } from './tokens.ts';
+import { formatTime, isTime } from './times.ts';
+import type { StoredTokens, Tokens } from './tokens.ts';
 
 /** Checks of arguments before anything is sent. Messages never contain values: they may be secrets. */
 const WITHOUT_SPACES = /^[^\s\p{Cc}]+$/u;
@@ -96,18 +97,24 @@ export function optionalCount(value: unknown, name: string): number | undefined 
 }
 
 /** A copy, so that later changes of the app's object have no effect. */
-export function requireTokens(value: Tokens, name: string): Tokens {
+export function requireTokens(value: StoredTokens, name: string): Tokens {
   const { accessToken, refreshToken, expiresAt, scopes } = requireObject(value, name);
-  if (!Number.isFinite(expiresAt)) rejectArgument(`${name}.expiresAt`, 'a number: milliseconds since 1970');
   // Empty if the app has no allowed scopes left: such a pair is still valid.
   const isList = Array.isArray(scopes) && scopes.every((each) => matches(each, SCOPE));
   if (!isList) rejectArgument(`${name}.scopes`, 'a list of scope names');
   return {
     accessToken: requireToken(accessToken, `${name}.accessToken`),
     refreshToken: requireToken(refreshToken, `${name}.refreshToken`),
-    expiresAt,
+    expiresAt: requireTime(expiresAt, `${name}.expiresAt`),
     scopes: [...scopes],
   };
+}
+
+/** As text, also if it is a number, as 0.1.0 had it. */
+function requireTime(value: unknown, name: string): string {
+  const time = typeof value === 'number' ? formatTime(value) : value;
+  if (!isTime(time)) rejectArgument(name, 'a time such as 2030-01-31T12:00:00.000Z');
+  return time;
 }
 
 export function rejectArgument(name: string, rule: string): never {

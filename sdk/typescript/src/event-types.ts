@@ -5,8 +5,8 @@ interface EventOf<Type extends string, Data> {
   /** Equal at each delivery of the event: store it to detect repeats. */
   id: string;
   type: Type;
-  /** When it happened, in milliseconds since 1970. */
-  timestamp: number;
+  /** When it happened: ISO 8601, in UTC. */
+  timestamp: string;
   data: Data;
 }
 

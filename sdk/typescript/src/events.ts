@@ -5,6 +5,7 @@ import { type Page, readPage, walkPages } from './paging.ts';
 import { fieldsOf, type Request } from './requests.ts';
 import { IDEMPOTENT, send } from './retries.ts';
 import { type CallOptions, optionalSignal } from './signals.ts';
+import { isTime } from './times.ts';
 
 /** Which events to iterate over. */
 export interface EventsOptions extends CallOptions {
@@ -30,8 +31,6 @@ export interface EventPage {
   nextCursor: string | undefined;
 }
 
-const UTC = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,6})?Z$/;
-
 export async function readEventPage(app: Credentials, options: EventPageOptions): Promise<EventPage> {
   const { limit, cursor, signal } = requireObject(options, 'The argument of eventPage');
   const wanted = { limit: optionalCount(limit, 'limit'), cursor: optionalText(cursor, 'cursor') };
@@ -49,8 +48,7 @@ export function walkEvents(app: Credentials, options: EventsOptions): AsyncGener
 
 async function askForEvents(app: Credentials, options: EventPageOptions): Promise<Page<GatehouseEvent>> {
   const response = await send(app.connection, toRequest(app, options), IDEMPOTENT);
-  const { items, nextCursor } = readPage(response, isSentEvent);
-  return { items: items.map(toEvent), nextCursor };
+  return readPage(response, isEvent);
 }
 
 function toRequest({ fields }: Credentials, { limit, cursor, signal }: EventPageOptions): Request {
@@ -62,27 +60,15 @@ function toRequest({ fields }: Credentials, { limit, cursor, signal }: EventPage
   return { path: `/api/v1/events?${query}`, headers: { authorization: `Basic ${btoa(`${id}:${secret}`)}` }, signal };
 }
 
-interface SentEvent {
-  id: string;
-  type: string;
-  timestamp: string;
-  data: Record<string, unknown>;
-}
-
-function isSentEvent(value: unknown): value is SentEvent {
+function isEvent(value: unknown): value is GatehouseEvent {
   const { id } = fieldsOf(value);
   return typeof id === 'string' && id !== '' && readPayload(value) !== undefined;
-}
-
-function toEvent(sent: SentEvent): GatehouseEvent {
-  return { ...sent, timestamp: Date.parse(sent.timestamp) } as GatehouseEvent;
 }
 
 /** What an event and a webhook have in common; undefined if the value is neither. */
 export function readPayload(value: unknown): Omit<GatehouseEvent, 'id'> | undefined {
   const { type, timestamp, data } = fieldsOf(value);
-  const happenedAt = typeof timestamp === 'string' && UTC.test(timestamp) ? Date.parse(timestamp) : Number.NaN;
-  const isValid = typeof type === 'string' && type !== '' && !Number.isNaN(happenedAt);
+  const isValid = typeof type === 'string' && type !== '' && isTime(timestamp);
   if (!isValid || typeof data !== 'object' || data === null || Array.isArray(data)) return undefined;
-  return { type, timestamp: happenedAt, data } as Omit<GatehouseEvent, 'id'>;
+  return { type, timestamp, data } as Omit<GatehouseEvent, 'id'>;
 }

@@ -16,7 +16,7 @@ export type { ApiResponse } from './requests.ts';
 export type * from './resources.ts';
 export type { CallOptions } from './signals.ts';
 export type { KeptTokens } from './token-refresher.ts';
-export type { Tokens } from './tokens.ts';
+export type { StoredTokens, Tokens } from './tokens.ts';
 export {
   verifyWebhook,
   type WebhookEvent,

@@ -1,6 +1,7 @@
 import type { Credentials } from './credentials.ts';
 import { type ApiResponse, fieldsOf, invalidResponse } from './requests.ts';
 import { IDEMPOTENT, send } from './retries.ts';
+import { formatTime } from './times.ts';
 import { splitScopes } from './tokens.ts';
 
 /** The status of a token. One that is expired, revoked, unknown or of another app is not active. */
@@ -16,12 +17,11 @@ export type Introspection =
       businessId: string;
       /** The URL of the only resource at which it works, if that is not the business API. */
       audience?: string;
-      /** In milliseconds since 1970. */
-      issuedAt: number;
-      /** In milliseconds since 1970. */
-      expiresAt: number;
-      /** When the user’s permission ends, in milliseconds since 1970, if they allowed the app for a limited time. */
-      grantExpiresAt?: number;
+      /** ISO 8601, in UTC, like the other times. */
+      issuedAt: string;
+      expiresAt: string;
+      /** When the user’s permission ends, if they allowed the app for a limited time. */
+      grantExpiresAt?: string;
     };
 
 export async function introspectToken(
@@ -39,7 +39,8 @@ function readIntrospection(response: ApiResponse): Introspection {
   );
   if (active === false) return { active };
   const texts = [token_type, scope, client_id, sub, business_id];
-  const isValid = texts.every((each) => typeof each === 'string') && [iat, exp].every(Number.isFinite);
+  const [issuedAt, expiresAt, grantExpiresAt] = [iat, exp, grant_expires_at].map(readSeconds);
+  const isValid = texts.every((each) => typeof each === 'string') && issuedAt !== undefined && expiresAt !== undefined;
   if (active !== true || !isValid) throw invalidResponse(response);
   return {
     active,
@@ -49,8 +50,13 @@ function readIntrospection(response: ApiResponse): Introspection {
     userId: String(sub),
     businessId: String(business_id),
     ...(typeof aud === 'string' && { audience: aud }),
-    issuedAt: Number(iat) * 1000,
-    expiresAt: Number(exp) * 1000,
-    ...(typeof grant_expires_at === 'number' && { grantExpiresAt: grant_expires_at * 1000 }),
+    issuedAt,
+    expiresAt,
+    ...(grantExpiresAt !== undefined && { grantExpiresAt }),
   };
+}
+
+/** A NumericDate of RFC 7519: seconds since 1970. */
+function readSeconds(value: unknown): string | undefined {
+  return typeof value === 'number' ? formatTime(value * 1000) : undefined;
 }

@@ -1,4 +1,5 @@
 import { type ApiResponse, fieldsOf, invalidResponse } from './requests.ts';
+import { isTime } from './times.ts';
 
 /** The user, business, app and scopes of an access token. */
 export interface Me {
@@ -9,19 +10,18 @@ export interface Me {
   scopes: string[];
   /** `business` if the connection outlives the membership of the user: then key it by the id of the business. */
   connectedFor: 'user' | 'business';
-  /** When the user allowed the app, or took the connection over, in milliseconds since 1970. */
-  grantedAt: number;
+  /** When the user allowed the app, or took the connection over: ISO 8601, in UTC. */
+  grantedAt: string;
 }
 
 export function readMe(response: ApiResponse): Me {
   const { user, business, app, scopes, grantedAt } = fieldsOf(response.json);
-  const since = Date.parse(String(grantedAt));
   const isValid =
     hasTexts(user, ['id', 'name', 'email']) && [business, app].every((of) => hasTexts(of, ['id', 'name']));
   const areScopes = Array.isArray(scopes) && scopes.every((scope) => typeof scope === 'string');
   const isVerified = typeof fieldsOf(user).emailVerified === 'boolean';
-  if (!isValid || !isVerified || !areScopes || Number.isNaN(since)) throw invalidResponse(response);
-  return { ...(response.json as Me), grantedAt: since };
+  if (!isValid || !isVerified || !areScopes || !isTime(grantedAt)) throw invalidResponse(response);
+  return response.json as Me;
 }
 
 function hasTexts(value: unknown, names: string[]): boolean {

@@ -1,15 +1,16 @@
 import { requireTokens } from './arguments.ts';
 import { GatehouseError } from './errors.ts';
-import type { Tokens } from './tokens.ts';
+import { timeUntil } from './times.ts';
+import type { StoredTokens, Tokens } from './tokens.ts';
 
 /** Tokens that are refreshed automatically, and their persistent store. */
 export interface KeptTokens {
   /** The initial pair. */
-  tokens: Tokens;
+  tokens: StoredTokens;
   /** Stores a new pair in place of the old one. It is awaited before the new pair is used. */
   save: (tokens: Tokens) => unknown;
   /** Reads the stored pair, if several workers share one. Called before each refresh. */
-  load?: (() => Tokens | undefined | Promise<Tokens | undefined>) | undefined;
+  load?: (() => StoredTokens | undefined | Promise<StoredTokens | undefined>) | undefined;
 }
 
 export interface TokenRefresher {
@@ -33,7 +34,7 @@ const EXPIRY_MARGIN = 60_000;
 const MAX_SPENT = 50;
 
 export function createTokenRefresher(
-  { tokens, save, load }: KeptTokens,
+  { tokens, save, load }: KeptTokens & { tokens: Tokens },
   refresh: RefresherState['refresh'],
 ): TokenRefresher {
   const state: RefresherState = { save, load, refresh, current: tokens, spent: [] };
@@ -53,7 +54,7 @@ export function createTokenRefresher(
 }
 
 function isDue({ current }: RefresherState, rejected: string | undefined): boolean {
-  return current.accessToken === rejected || current.expiresAt - Date.now() <= EXPIRY_MARGIN;
+  return current.accessToken === rejected || timeUntil(current.expiresAt) <= EXPIRY_MARGIN;
 }
 
 async function renew(state: RefresherState, rejected: string | undefined): Promise<void> {

@@ -1,16 +1,20 @@
 import type { Credentials } from './credentials.ts';
 import { type ApiResponse, fieldsOf, invalidResponse } from './requests.ts';
 import { EXCHANGE, REFRESH, send } from './retries.ts';
+import { formatTime } from './times.ts';
 
 /** A pair of tokens: plain data that survives JSON. Store it like a password. */
 export interface Tokens {
   accessToken: string;
   refreshToken: string;
-  /** When the access token expires, in milliseconds since 1970. */
-  expiresAt: number;
+  /** When the access token expires: ISO 8601, in UTC. */
+  expiresAt: string;
   /** The scopes of the access token. */
   scopes: string[];
 }
+
+/** `Tokens`, or what an app stored of 0.1.0: its `expiresAt` is a number, milliseconds since 1970. */
+export type StoredTokens = Omit<Tokens, 'expiresAt'> & { expiresAt: string | number };
 
 const PATH = '/api/v1/oauth/token';
 
@@ -50,15 +54,10 @@ export async function refreshTokens(
 /** Counted from the time of the request, so the token never seems valid for too long. */
 function readTokens(response: ApiResponse, sentAt: number): Tokens {
   const { access_token, refresh_token, expires_in, scope } = fieldsOf(response.json);
-  const isValid =
-    isToken(access_token) && isToken(refresh_token) && Number.isFinite(expires_in) && typeof scope === 'string';
-  if (!isValid) throw invalidResponse(response);
-  return {
-    accessToken: access_token,
-    refreshToken: refresh_token,
-    expiresAt: sentAt + Number(expires_in) * 1000,
-    scopes: splitScopes(scope),
-  };
+  const expiresAt = typeof expires_in === 'number' ? formatTime(sentAt + expires_in * 1000) : undefined;
+  const isValid = isToken(access_token) && isToken(refresh_token) && typeof scope === 'string';
+  if (!isValid || expiresAt === undefined) throw invalidResponse(response);
+  return { accessToken: access_token, refreshToken: refresh_token, expiresAt, scopes: splitScopes(scope) };
 }
 
 export function splitScopes(scope: string): string[] {

@@ -18,7 +18,12 @@ const registration = {
   clientSecret: 'gcs_1',
   redirectUri: 'https://ledger.example/callback',
 };
-const tokens = { accessToken: 'gat_1', refreshToken: 'grt_1', expiresAt: 1, scopes: ['read:invoices'] };
+const tokens = {
+  accessToken: 'gat_1',
+  refreshToken: 'grt_1',
+  expiresAt: '2030-01-31T12:00:00.000Z',
+  scopes: ['read:invoices'],
+};
 const pending = { state: 'state-1', codeVerifier: 'verifier-1' };
 const callback = '?code=gac_1&state=state-1&iss=https%3A%2F%2Fapi.example.com';
 
@@ -34,6 +39,7 @@ const NO_TOKEN = [...NO_TEXT, 'gat_ü', 'gat_\u007f', '“quoted”'];
 const NO_SCOPES = [undefined, null, '', 'read:invoices', [], [''], ['two words'], ['"quoted"'], ['back\\slash'], [7]];
 const NO_COUNT = [null, 0, -1, 201, 1.5, '50', Number.NaN, Number.POSITIVE_INFINITY, 10n];
 const NO_OPTIONAL_TEXT = [null, '', 7, {}];
+const NO_TIME = [undefined, null, '1', '2030-01-31', '2030-13-01T00:00:00Z', Number.NaN, 1e300, new Date()];
 const NO_OBJECT = [null, 'text', 7];
 const NO_FUNCTION = [null, {}, 'save', 7];
 const NO_URL = [
@@ -116,7 +122,7 @@ const TABLE: [name: string, use: (value: Anything) => unknown, values: unknown[]
   ['tokens', (value) => app.api({ tokens: value, save: () => {} }), [...NO_OBJECT, undefined]],
   ['tokens.accessToken', (accessToken) => withTokens({ accessToken }), NO_TOKEN],
   ['tokens.refreshToken', (refreshToken) => withTokens({ refreshToken }), NO_TOKEN],
-  ['tokens.expiresAt', (expiresAt) => withTokens({ expiresAt }), [undefined, null, '1', Number.NaN, new Date()]],
+  ['tokens.expiresAt', (expiresAt) => withTokens({ expiresAt }), NO_TIME],
   ['tokens.scopes', (scopes) => withTokens({ scopes }), [undefined, null, 'read:invoices', ['two words'], [7]]],
   ['save', (save) => app.api({ tokens, save }), [...NO_FUNCTION, undefined]],
   ['load', (load) => app.api({ tokens, save: () => {}, load }), NO_FUNCTION],
@@ -180,7 +186,8 @@ test('valid arguments are accepted', () => {
   for (const redirectUri of ports) newApp({ redirectUri });
   for (const timeout of [1, 0.5, 600_000, undefined]) newApp({ timeout });
   newApp({ fetch: undefined });
-  withTokens({ scopes: [], expiresAt: -1 });
+  withTokens({ scopes: [], expiresAt: '2030-01-31T12:00:00Z' });
+  for (const expiresAt of [-1, 0, 1.5]) withTokens({ expiresAt });
   app.api({ tokens, save: () => {}, load: undefined });
   api.invoices(BUSINESS.toUpperCase(), { pageSize: undefined, status: undefined });
   assert.deepEqual(requests, []);

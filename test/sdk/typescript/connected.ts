@@ -29,9 +29,12 @@ export async function connect(server: TestServer, app: App = createSdkApp(server
   return app.finishAuthorization(await openAuthorizeUrl(server, url), pending);
 }
 
+/** The time so many seconds from now, as tokens have it. */
+export const inSeconds = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString();
+
 /** Copies the tokens as expired. */
 export function expired(tokens: Tokens): Tokens {
-  return { ...tokens, expiresAt: Date.now() - 1 };
+  return { ...tokens, expiresAt: inSeconds(-1) };
 }
 
 /** Records requests in order, those to the token endpoint with their grant type. */

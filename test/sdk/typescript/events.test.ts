@@ -133,7 +133,7 @@ test('an event of an unknown type is returned, too', async () => {
 
   const [read] = await Array.fromAsync(faultyServer.app().events());
 
-  assert.deepEqual(read, { ...event, timestamp: Date.parse(event.timestamp) });
+  assert.deepEqual(read, event);
 });
 
 test('a response that is not a page of events is invalid_response, and so are pages that form a cycle', async () => {

@@ -8,6 +8,7 @@ import { connect, createSdkApp, openAuthorizeUrl, passThrough, recordFetch } fro
 
 const server = await startTestServer();
 const app = createSdkApp(server);
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const invoice = await server.addInvoice(server.acme, { number: 'INV-7', total: '1234.50', customerId: 'contact-9' });
 
 test('an app connects a visitor, who signs in and allows it, and reads the invoices', async () => {
@@ -38,7 +39,9 @@ test('tokens are plain data that survives JSON', async () => {
   assert.match(tokens.accessToken, /^gat_/);
   assert.match(tokens.refreshToken, /^grt_/);
   assert.deepEqual(tokens.scopes, ['read:invoices']);
-  assert.ok(tokens.expiresAt >= before + 3600_000 && tokens.expiresAt <= Date.now() + 3600_000);
+  assert.match(tokens.expiresAt, TIME);
+  const expiry = Date.parse(tokens.expiresAt);
+  assert.ok(expiry >= before + 3600_000 && expiry <= Date.now() + 3600_000);
   assert.deepEqual(JSON.parse(JSON.stringify(tokens)), tokens);
 });
 
@@ -171,7 +174,9 @@ test('introspection distinguishes active from inactive tokens, and revoking a re
     [seen.tokenType, seen.scopes, seen.clientId, seen.userId, seen.businessId],
     ['bearer', ['read:invoices'], server.ledger.id, server.ada.id, server.acme.id],
   );
-  assert.equal(seen.expiresAt - seen.issuedAt, 3600_000);
+  assert.match(seen.issuedAt, TIME);
+  assert.match(seen.expiresAt, TIME);
+  assert.equal(Date.parse(seen.expiresAt) - Date.parse(seen.issuedAt), 3600_000);
   const seenRefresh = await app.introspect(tokens.refreshToken);
   assert.ok(seenRefresh.active && seenRefresh.tokenType === 'refresh_token');
 

@@ -162,7 +162,8 @@ export async function sum(id: string): Promise<string[]> {
   return [...totals, String(total)];
 }
 export const reasonOf = (error: unknown) => (error instanceof GatehouseError ? error.reason : undefined);
-export const expiry = ({ expiresAt }: Tokens) => new Date(expiresAt);
+export const expiry = ({ expiresAt }: Tokens): string => expiresAt;
+export const older = (tokens: Tokens) => app.api({ tokens: { ...tokens, expiresAt: 1 }, save: () => {} });
 `;
 
 const CONSUMERS: [name: string, options: Record<string, unknown>][] = [

@@ -119,7 +119,12 @@ test('the examples of the README compile', async () => {
 
 test('the token file of the README is readable only by its owner, also if it replaces another one', async () => {
   const [example = ''] = blocksOf('ts').filter((block) => block.includes('writeFile'));
-  const tokens = { accessToken: 'gat_1', refreshToken: 'grt_1', expiresAt: 1, scopes: ['read:invoices'] };
+  const tokens = {
+    accessToken: 'gat_1',
+    refreshToken: 'grt_1',
+    expiresAt: '2030-01-31T12:00:00.000Z',
+    scopes: ['read:invoices'],
+  };
   workspace.save('save.ts', `${known}${example}\nawait save(${JSON.stringify(tokens)});\n`);
   const file = join(workspace.folder, 'tokens.json');
   writeFileSync(file, 'older', { mode: 0o644 });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Tokens } from '../../../sdk/typescript/src/index.ts';
 import { MINUTE } from '../../../src/lib/clock.ts';
 import { startTestServer } from '../../support/test-server.ts';
-import { connect, createSdkApp, expired, passThrough, recordFetch } from './connected.ts';
+import { connect, createSdkApp, expired, inSeconds, passThrough, recordFetch } from './connected.ts';
 
 const server = await startTestServer();
 const REFRESH = 'token refresh_token';
@@ -27,7 +27,7 @@ test('a token that is good for more than a minute is used as it is', async () =>
   const { app, tokens, requests } = await newConnection();
   const { saved, save } = newStore();
 
-  await app.api({ tokens: { ...tokens, expiresAt: Date.now() + 65_000 }, save }).businesses();
+  await app.api({ tokens: { ...tokens, expiresAt: inSeconds(65) }, save }).businesses();
 
   assert.deepEqual([requests, saved], [['businesses'], []]);
 });
@@ -35,7 +35,7 @@ test('a token that is good for more than a minute is used as it is', async () =>
 test('a token that is within a minute of its end is refreshed before it is used', async () => {
   const { app, tokens, requests } = await newConnection();
   const { saved, save } = newStore();
-  const api = app.api({ tokens: { ...tokens, expiresAt: Date.now() + 59_000 }, save });
+  const api = app.api({ tokens: { ...tokens, expiresAt: inSeconds(59) }, save });
 
   await api.businesses();
   await api.businesses();
@@ -43,6 +43,22 @@ test('a token that is within a minute of its end is refreshed before it is used'
   assert.deepEqual(requests, [REFRESH, 'businesses', 'businesses']);
   assert.equal(saved.length, 1);
   assert.notEqual(saved[0]?.refreshToken, tokens.refreshToken);
+});
+
+test('tokens with a number, as 0.1.0 stored them, are read, and their successors have text', async () => {
+  const { app, tokens, requests } = await newConnection();
+  const { saved, save } = newStore();
+  const newer = { ...(await app.refresh(tokens.refreshToken)), expiresAt: Date.now() + 65_000 };
+
+  await app.api({ tokens: newer, save }).businesses();
+  await app.api({ tokens: expired(tokens), save, load: () => newer }).businesses();
+  await app.api({ tokens: { ...newer, expiresAt: Date.now() + 59_000 }, save }).businesses();
+
+  assert.deepEqual(requests, [REFRESH, 'businesses', 'businesses', REFRESH, 'businesses']);
+  assert.deepEqual(
+    saved.map(({ expiresAt }) => typeof expiresAt),
+    ['string'],
+  );
 });
 
 test('100 callers with an expired token cause one refresh, and all of them succeed', async () => {

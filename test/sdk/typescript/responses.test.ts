@@ -151,12 +151,28 @@ test('an error page of a proxy is unreadable only if it persists', async () => {
 
 test('tokens, introspections and invoices of another shape are unreadable', async () => {
   const tokens = { access_token: 'gat_2', token_type: 'bearer', expires_in: 3600, refresh_token: 'grt_2', scope: 'a' };
-  const wrongs = [{ access_token: 7 }, { refresh_token: 'with space' }, { expires_in: '3600' }, { scope: undefined }];
+  const wrongs = [
+    { access_token: 7 },
+    { refresh_token: 'with space' },
+    { expires_in: '3600' },
+    { expires_in: 1e300 },
+    { scope: 7 },
+  ];
   for (const wrong of wrongs) {
     const faultyServer = await startFaultyServer(send(200, { ...tokens, ...wrong }));
     await assert.rejects(faultyServer.app().refresh('grt_1'), { code: 'invalid_response', status: 200 });
   }
-  for (const wrong of [{}, { active: 'yes' }, { active: true, exp: 1 }]) {
+  const seen = {
+    active: true,
+    token_type: 'bearer',
+    scope: 'a',
+    client_id: 'c',
+    sub: 'u',
+    business_id: 'b',
+    iat: 1,
+    exp: 2,
+  };
+  for (const wrong of [{}, { active: 'yes' }, { active: true, exp: 1 }, { ...seen, exp: 1e300 }]) {
     const faultyServer = await startFaultyServer(send(200, wrong));
     await assert.rejects(faultyServer.app().introspect('gat_1'), { code: 'invalid_response', status: 200 });
   }

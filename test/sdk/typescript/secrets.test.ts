@@ -9,7 +9,12 @@ const CLIENT_SECRET = 'gcs_hush-client';
 const ACCESS_TOKEN = 'gat_hush-access';
 const REFRESH_TOKEN = 'grt_hush-refresh';
 const VERIFIER = 'hush-verifier';
-const tokens = { accessToken: ACCESS_TOKEN, refreshToken: REFRESH_TOKEN, expiresAt: 0, scopes: ['read:invoices'] };
+const tokens = {
+  accessToken: ACCESS_TOKEN,
+  refreshToken: REFRESH_TOKEN,
+  expiresAt: '2020-01-01T00:00:00.000Z',
+  scopes: ['read:invoices'],
+};
 
 function newClients(baseUrl: string, fetch?: () => Promise<never>) {
   const redirectUri = 'https://ledger.example/callback';

@@ -5,8 +5,11 @@ No message contains the rejected value: it may be a misplaced secret.
 
 import inspect
 import re
+from datetime import datetime
 from typing import cast
 from urllib.parse import urlsplit
+
+from gatehouse_client._times import from_seconds, parse_time, to_utc
 
 _UNBROKEN = re.compile(r"[^\s\x00-\x20\x7f-\xa0]+")
 _VISIBLE_ASCII = re.compile(r"[\x21-\x7e]+")
@@ -135,6 +138,21 @@ def read_number(name: str, value: object) -> float:
     if not -_LARGEST_EXACT <= value <= _LARGEST_EXACT:
         raise ValueError(f"{name} must be a finite number of seconds.")
     return float(value)
+
+
+def read_time(name: str, value: object) -> datetime:
+    """From a `datetime`, text as `to_dict` of `Tokens` gives it, or seconds since 1970, as 0.1.0 stored them."""
+    if isinstance(value, datetime):
+        time = to_utc(value)
+    elif isinstance(value, str):
+        time = parse_time(value)
+    elif isinstance(value, (int, float)) and not isinstance(value, bool):
+        time = from_seconds(value)
+    else:
+        raise TypeError(f"{name} must be a datetime, not {_kind(value)}.")
+    if time is None:
+        raise ValueError(f"{name} must be a datetime with a time zone, or text such as 2030-01-31T12:00:00Z.")
+    return time
 
 
 def check_tokens(value: object, kind: type) -> None:

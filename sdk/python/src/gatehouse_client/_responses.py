@@ -4,11 +4,12 @@ import json
 import re
 import time
 from dataclasses import dataclass, field
-from datetime import timezone
+from datetime import datetime, timezone
 from email.message import Message
 from email.utils import parsedate_to_datetime
 from typing import NoReturn, cast
 
+from gatehouse_client._times import from_seconds, parse_time
 from gatehouse_client.errors import FieldError, GatehouseError
 
 _CODE = re.compile(r"[a-z_]+")
@@ -110,8 +111,15 @@ class Fields:
         # Too large to be exact, so not a valid time.
         return float(value) if abs(value) < 2**53 else self._fail(name)
 
-    def number_if_any(self, name: str) -> float | None:
-        return self.number(name) if self.values.get(name) is not None else None
+    def time(self, name: str) -> datetime:
+        return parse_time(self.values.get(name)) or self._fail(name)
+
+    def numeric_date(self, name: str) -> datetime:
+        """RFC 7519 §2: seconds since 1970."""
+        return from_seconds(self.number(name)) or self._fail(name)
+
+    def numeric_date_if_any(self, name: str) -> datetime | None:
+        return self.numeric_date(name) if self.values.get(name) is not None else None
 
     def flag(self, name: str) -> bool:
         return cast(bool, self.values[name]) if self._is(name, bool) else self._fail(name)

@@ -77,4 +77,4 @@ def _read_text(text: str, kind: Any) -> object:
     time = parse_time(text) if kind is dt.datetime else None
     if time is None:
         raise ValueError
-    return dt.datetime.fromtimestamp(time, dt.timezone.utc)
+    return time

@@ -1,6 +1,5 @@
 """An app with its credentials, on the app's own server."""
 
-import time
 from collections.abc import Callable, Iterator
 from typing import Literal
 
@@ -11,6 +10,7 @@ from gatehouse_client._token_refresher import TokenRefresher
 from gatehouse_client._pages import Query, read_query
 from gatehouse_client._request import Request
 from gatehouse_client._retries import EXCHANGE, REFRESH, IDEMPOTENT, Policy, send
+from gatehouse_client._times import now
 from gatehouse_client._transport import Transport
 from gatehouse_client.api import Api, RefreshingApi
 from gatehouse_client.authorization import Authorization
@@ -114,7 +114,7 @@ class App:
         return read_event_page(self._send(self._requests.events(query), IDEMPOTENT), cursors_seen)
 
     def _fetch_tokens(self, request: Request, policy: Policy) -> Tokens:
-        sent_at = time.time()
+        sent_at = now()
         return read_tokens(self._send(request, policy), sent_at)
 
     def _send(self, request: Request, policy: Policy) -> ApiResponse:

@@ -1,6 +1,5 @@
 """An app with its credentials, on the app's own server, for asyncio."""
 
-import time
 from collections.abc import AsyncIterator
 from types import TracebackType
 from typing import Literal
@@ -13,6 +12,7 @@ from gatehouse_client._async_transport import AsyncTransport, send_async
 from gatehouse_client._pages import Query, read_query
 from gatehouse_client._request import Request
 from gatehouse_client._retries import EXCHANGE, REFRESH, IDEMPOTENT, Policy
+from gatehouse_client._times import now
 from gatehouse_client.async_api import AsyncApi, RefreshingAsyncApi
 from gatehouse_client.authorization import Authorization
 from gatehouse_client.events import Event, EventPage, read_event_page
@@ -117,7 +117,7 @@ class AsyncApp:
         return read_event_page(await self._send(self._requests.events(query), IDEMPOTENT), cursors_seen)
 
     async def _fetch_tokens(self, request: Request, policy: Policy) -> Tokens:
-        sent_at = time.time()
+        sent_at = now()
         return read_tokens(await self._send(request, policy), sent_at)
 
     async def _send(self, request: Request, policy: Policy) -> ApiResponse:

@@ -1,6 +1,7 @@
 """Results of introspection."""
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Literal
 
 from gatehouse_client._responses import ApiResponse
@@ -15,7 +16,7 @@ class InactiveToken:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActiveToken:
-    """An active token of this app. Times are seconds since the epoch, by the server's clock."""
+    """An active token of this app. Times are in UTC, by the server's clock."""
 
     active: Literal[True] = True
     token_type: str
@@ -25,9 +26,9 @@ class ActiveToken:
     business_id: str
     audience: str | None = None
     """The URL of the only resource at which it works, if that is not the business API."""
-    issued_at: float
-    expires_at: float
-    grant_expires_at: float | None = None
+    issued_at: datetime
+    expires_at: datetime
+    grant_expires_at: datetime | None = None
     """When the user's permission ends, if they allowed the app for a limited time."""
 
 
@@ -46,7 +47,7 @@ def read_introspection(response: ApiResponse) -> Introspection:
         user_id=fields.text("sub"),
         business_id=fields.text("business_id"),
         audience=fields.text_if_any("aud"),
-        issued_at=fields.number("iat"),
-        expires_at=fields.number("exp"),
-        grant_expires_at=fields.number_if_any("grant_expires_at"),
+        issued_at=fields.numeric_date("iat"),
+        expires_at=fields.numeric_date("exp"),
+        grant_expires_at=fields.numeric_date_if_any("grant_expires_at"),
     )

@@ -1,9 +1,9 @@
 """The user, business, app and scopes of an access token."""
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from gatehouse_client._responses import ApiResponse
-from gatehouse_client._times import parse_time
 from gatehouse_client.invoice_pages import Business
 
 
@@ -27,7 +27,7 @@ class ConnectedApp:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Me:
-    """`granted_at` is when the user allowed the app, or took the connection over, in seconds since the epoch.
+    """`granted_at` is when the user allowed the app, or took the connection over, in UTC.
 
     `connected_for` is "business" if the connection outlives the membership of the user: then key it by the id of the
     business. Otherwise it is "user".
@@ -38,15 +38,12 @@ class Me:
     app: ConnectedApp
     scopes: tuple[str, ...]
     connected_for: str
-    granted_at: float
+    granted_at: datetime
 
 
 def read_me(response: ApiResponse) -> Me:
     fields = response.fields()
     user, business, app = (fields.part(name) for name in ("user", "business", "app"))
-    granted_at = parse_time(fields.text("grantedAt"))
-    if granted_at is None:
-        raise fields.invalid("grantedAt")
     return Me(
         user=User(
             id=user.text("id"),
@@ -58,5 +55,5 @@ def read_me(response: ApiResponse) -> Me:
         app=ConnectedApp(id=app.text("id"), name=app.string("name")),
         scopes=fields.texts("scopes"),
         connected_for=fields.text("connectedFor"),
-        granted_at=granted_at,
+        granted_at=fields.time("grantedAt"),
     )
