@@ -75,9 +75,14 @@ async function changeEveryResource(storage: TestServer['storage'], businessId: s
       };
       const record = await insertRecord(db, resource, { businessId, values }, now);
       const id = String(record?.values.id);
-      for (const status of ['', ...Object.keys(resource.state?.events ?? {})]) {
-        const change = () => (status && resource.state ? { [resource.state.field]: status } : {});
-        await changeRecord(db, resource, { businessId, id }, { ifVersion: undefined, change }, now);
+      const statuses = Object.keys(resource.state?.events ?? {});
+      const [[text = '', value] = []] = example;
+      const changes = [
+        { [text]: `${value} 2` },
+        ...statuses.map((status) => ({ [resource.state?.field ?? '']: status })),
+      ];
+      for (const change of changes) {
+        await changeRecord(db, resource, { businessId, id }, { ifVersion: undefined, change: () => change }, now);
       }
     }
   });
