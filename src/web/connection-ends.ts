@@ -1,4 +1,6 @@
+import type { Impact } from '../grants/impact.ts';
 import { type Html, html } from '../lib/html.ts';
+import { pluralizeCount } from './components/product.ts';
 import { question } from './components/structure.ts';
 import { postForm } from './forms.ts';
 
@@ -17,17 +19,22 @@ interface EndOfConnections {
   /** The page of the question. */
   path: string;
   back: { to: string; name: string };
-  /** What is connected. */
-  connected: string;
+  impact: Impact;
   csrf: string;
 }
 
-export function endConnectionsQuestion({ name, path, back, connected, csrf }: EndOfConnections) {
+export function endConnectionsQuestion({ name, path, back, impact, csrf }: EndOfConnections) {
   const title = name === undefined ? 'End all your connections?' : `End all connections of ${name}?`;
   const [whose, them] = name === undefined ? ['You have', 'you'] : [`${name} has`, 'them'];
-  const body: Html = html`<p>${whose} connected <strong>${connected}</strong>.</p>
+  const body: Html = html`<p>${whose} connected <strong>${connectedText(impact)}</strong>.</p>
 <p>Every token and code that these apps have got stops working at once, in every business; so do connections for a business that depend on ${them}. This cannot be undone: an app works again once it is allowed again.</p>
 <div class="form-actions"><a class="button secondary" href="${back.to}">Cancel</a>
 ${postForm({ action: path, csrf, body: html`<button class="danger">End all connections</button>` })}</div>`;
   return { title, body: question({ title, back, body }) };
+}
+
+export function connectedText(impact: Impact): string {
+  const { apps, businesses, isPart } = impact;
+  if (apps === 0 && !isPart) return 'no apps';
+  return `${pluralizeCount(apps, impact, 'app', 'apps')} in ${pluralizeCount(businesses, impact, 'business', 'businesses')}`;
 }

@@ -9,9 +9,9 @@ import { endConnectionsOfUser } from '../../grants/user-connections.ts';
 import { type Html, html } from '../../lib/html.ts';
 import type { Database } from '../../storage/storage.ts';
 import { access } from '../access.ts';
-import { pluralize, pluralizeCount } from '../components/product.ts';
+import { pluralize } from '../components/product.ts';
 import { dangerZone, question, settings } from '../components/structure.ts';
-import { endConnectionsAction, endConnectionsQuestion } from '../connection-ends.ts';
+import { connectedText, endConnectionsAction, endConnectionsQuestion } from '../connection-ends.ts';
 import type { WebDeps } from '../deps.ts';
 import { notFound } from '../errors.ts';
 import { redirectWithFlash } from '../flash.ts';
@@ -41,10 +41,9 @@ function mountEndOfConnections(host: FastifyInstance, deps: WebDeps): void {
   host.get<UserRoute>(`${PATH}/:id/end-connections`, access('platform_admin'), async (request, reply) => {
     const { user, path } = await load(request);
     const context = await loadPageContext(deps, request);
-    const { impact } = await loadUserImpact(deps, user);
+    const impact = await countAffected(storage.durable, { userId: user.id }, clock());
     const back = { to: `${PATH}/${user.id}`, name: user.name };
-    const { name } = user;
-    const asked = endConnectionsQuestion({ name, path, back, connected: connectedText(impact), csrf: context.csrf });
+    const asked = endConnectionsQuestion({ name: user.name, path, back, impact, csrf: context.csrf });
     return sendPlatformPage(reply, deps, { context, ...asked });
   });
 
@@ -224,10 +223,4 @@ ${postForm({
 <div class="form-actions"><a class="button secondary" href="${path}">Cancel</a><button class="danger">Disable user</button></div>`,
 })}`;
   return question({ title: `Disable ${user.name}?`, back: { to: path, name: user.name }, body });
-}
-
-export function connectedText(impact: Impact): string {
-  const { apps, businesses, isPart } = impact;
-  if (apps === 0 && !isPart) return 'no apps';
-  return `${pluralizeCount(apps, impact, 'app', 'apps')} in ${pluralizeCount(businesses, impact, 'business', 'businesses')}`;
 }

@@ -9,6 +9,7 @@ import { avatar, badge, emptyState } from '../components/display.ts';
 import { followUpProgress } from '../components/follow-up-progress.ts';
 import { pluralize, roleBadge, unverifiedBadge } from '../components/product.ts';
 import { pageHead, section, settings } from '../components/structure.ts';
+import { connectedText } from '../connection-ends.ts';
 import { day } from '../days.ts';
 import type { WebDeps } from '../deps.ts';
 import { copyable, time } from '../forms.ts';
@@ -16,7 +17,6 @@ import { PAGE_SIZE } from '../listing.ts';
 import { loadPageContext } from '../page-context.ts';
 import { findReason, mountPlatformList, sendPlatformPage } from './page.ts';
 import {
-  connectedText,
   disableSection,
   loadUserImpact,
   mountUserActions,

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { countAffected } from '../../grants/impact.ts';
 import { endConnectionsOfUser } from '../../grants/user-connections.ts';
 import { access } from '../access.ts';
 import { endConnectionsQuestion } from '../connection-ends.ts';
@@ -6,7 +7,6 @@ import type { WebDeps } from '../deps.ts';
 import { redirectWithFlash } from '../flash.ts';
 import { sendPage } from '../layout.ts';
 import { loadPageContext } from '../page-context.ts';
-import { connectedText, loadUserImpact } from '../platform/user-actions.ts';
 import { actorOf, requireRecentSignIn } from '../session.ts';
 
 export const END_CONNECTIONS = '/settings/end-connections';
@@ -19,8 +19,8 @@ export function mountEndOfConnections(host: FastifyInstance, deps: WebDeps): voi
   host.get(END_CONNECTIONS, access('signed_in'), async (request, reply) => {
     requireRecentSignIn(request, END_CONNECTIONS, clock());
     const context = await loadPageContext(deps, request);
-    const { impact } = await loadUserImpact(deps, context.user);
-    const asked = { path: END_CONNECTIONS, back: BACK, connected: connectedText(impact), csrf: context.csrf };
+    const impact = await countAffected(storage.durable, { userId: context.user.id }, clock());
+    const asked = { path: END_CONNECTIONS, back: BACK, impact, csrf: context.csrf };
     const { title, body } = endConnectionsQuestion(asked);
     return sendPage(reply, { title, platformName, width: 'wide', context, body });
   });
