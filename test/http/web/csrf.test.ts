@@ -5,8 +5,8 @@ import { OPERATOR } from '../../../src/audit/entries.ts';
 import { APP_FIELDS, PLATFORM } from '../../support/app-pages.ts';
 import { type Browser, type Fields, toBody } from '../../support/browser.ts';
 import { PASSWORD } from '../../support/fixtures.ts';
+import { startUnderHttps } from '../../support/https-server.ts';
 import { inviteInBrowser } from '../../support/invitations.ts';
-import { freePort } from '../../support/ports.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
 const server = await startTestServer();
@@ -188,13 +188,7 @@ test('a browser without cookies is told so, on every form, with the reason that 
 });
 
 test('with https, the reason that applies to Safari is not given', async () => {
-  const [api, web] = [await freePort(), await freePort()];
-  await startTestServer({
-    BASE_URL: 'https://auth.gatehouse.example',
-    CONSENT_URL: 'https://login.gatehouse.example',
-    LISTEN: `127.0.0.1:${api}`,
-    CONSENT_LISTEN: `127.0.0.1:${web}`,
-  });
+  const { web } = await startUnderHttps();
 
   const response = await fetch(`http://127.0.0.1:${web}/sign-in`, { method: 'POST', body: toBody({ csrf }) });
 

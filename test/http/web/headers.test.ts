@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { sql } from 'kysely';
 import { PLATFORM } from '../../support/app-pages.ts';
-import { freePort } from '../../support/ports.ts';
+import { startUnderHttps } from '../../support/https-server.ts';
 import { withReadOnlyDatabase } from '../../support/rows.ts';
 import { startTestServer } from '../../support/test-server.ts';
 
@@ -211,18 +211,6 @@ test('no address below /assets leads out of that folder', async () => {
     assert.ok([400, 403, 404].includes(response.status), `${path} ${response.status}`);
   }
 });
-
-async function startUnderHttps(settings: Record<string, string> = {}) {
-  const [api, web] = [await freePort(), await freePort()];
-  await startTestServer({
-    BASE_URL: 'https://auth.gatehouse.example',
-    CONSENT_URL: 'https://login.gatehouse.example',
-    LISTEN: `127.0.0.1:${api}`,
-    CONSENT_LISTEN: `127.0.0.1:${web}`,
-    ...settings,
-  });
-  return { api, web };
-}
 
 test('under https every response of both hosts sends HSTS for over a year [D7]', async () => {
   const { api, web } = await startUnderHttps();
