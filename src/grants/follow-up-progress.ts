@@ -6,18 +6,18 @@ import { countUnrevokedAfter } from './unrevoked.ts';
 
 /** How far the follow-ups of one kind are, in grants. */
 export interface Progress {
-  kind: Shown;
+  kind: Kind;
   done: number;
   /** Counted to one more than `MAX_COUNTED`. */
   left: number;
 }
 
 /** Nobody on a page has asked for the others. */
-type Shown = Exclude<FollowUp['kind'], 'limit'>;
-const SHOWN: Shown[] = ['end', 'notify'];
+type Kind = Exclude<FollowUp['kind'], 'limit'>;
+const KINDS: Kind[] = ['end', 'notify'];
 
 /** Of those that a page shows; more at once are rare. */
-const MAX_SHOWN = 20;
+const MAX_LISTED = 20;
 
 /** The follow-ups of an app, a business or a user, by kind. None if all are done. */
 export async function listProgress(
@@ -27,7 +27,7 @@ export async function listProgress(
   const followUps = await db
     .selectFrom('follow_ups')
     .selectAll()
-    .where('kind', 'in', SHOWN)
+    .where('kind', 'in', KINDS)
     .where(({ or, eb }) =>
       or([
         ...(appId === undefined ? [] : [eb('app_id', '=', appId)]),
@@ -35,10 +35,10 @@ export async function listProgress(
         ...(userId === undefined ? [] : [eb('user_id', '=', userId)]),
       ]),
     )
-    .limit(MAX_SHOWN)
+    .limit(MAX_LISTED)
     .execute();
   const progress: Progress[] = [];
-  for (const kind of SHOWN) {
+  for (const kind of KINDS) {
     const same = followUps.filter((followUp) => followUp.kind === kind);
     if (same.length === 0) continue;
     progress.push({ kind, done: same.reduce((sum, { done }) => sum + done, 0), left: await countLeft(db, same) });

@@ -78,8 +78,8 @@ const RETENTION = DAY + HOUR;
 const MAX_LIST = 1000;
 
 /**
- * Rows exist only for rotations of which an access token was revoked before it expired. Beyond the limit of the list, all of them are. It counts as a use, which is stored
- * in the same commit: a late retry is a replay, after a crash, too.
+ * Rows exist only for rotations of which an access token was revoked before it expired. Beyond the limit of the list, all of them are
+ * revoked. The revocation counts as a use, which is stored in the same commit: a late retry is a replay, after a crash, too.
  */
 async function revokeAccessToken(db: Database, token: DecodedToken, now: number): Promise<void> {
   const { grantId, rotation } = token;

@@ -2,8 +2,8 @@ import { sql } from 'kysely';
 import type { Migration } from './migration.ts';
 
 /**
- * Whoever removes a member looks for what the member connected for the business: few grants among very many. No refresh changes these
- * columns. A node of 0.2.0 or older adds to the index as any node does, and does not read it.
+ * The removal of a member looks for what the member connected for the business: few grants among very many. No refresh changes these
+ * columns. A node of 0.2.0 or older keeps the index up to date, too, and does not read it.
  */
 export const businessConnections: Migration = {
   name: '013-business-connections',
